@@ -1,0 +1,109 @@
+"""specchat_engine: speculative decoding on GGUF models, with every round visible.
+
+    from specchat_engine import Engine
+
+    with Engine.load("target.gguf", "draft.gguf") as engine:
+        session = engine.session(seed=7)
+        for event in session.generate("Why is decoding memory-bound?"):
+            print(event.text, end="", flush=True)
+        print(session.stats.block_efficiency)
+
+Names are imported when they are first used, so that reading a trace does not load llama.cpp.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
+    from specchat_engine.drafts import Context, Draft, Drafter
+    from specchat_engine.engine import Engine, ModelInfo
+    from specchat_engine.errors import (
+        Cancelled,
+        ContextOverflowError,
+        DecodeError,
+        EngineError,
+        ModelFileError,
+        PairError,
+        SettingError,
+        TemplateError,
+    )
+    from specchat_engine.options import LoadOptions
+    from specchat_engine.params import SamplingParams
+    from specchat_engine.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
+    from specchat_engine.session import Session
+    from specchat_engine.settings import Settings
+    from specchat_engine.stats import TurnStats
+    from specchat_engine.template import Message
+    from specchat_engine.verify import Verdict, Verifier
+
+_HOMES = {
+    "Cancelled": "errors",
+    "Context": "drafts",
+    "ContextOverflowError": "errors",
+    "DecodeError": "errors",
+    "Draft": "drafts",
+    "DraftedToken": "rounds",
+    "Drafter": "drafts",
+    "Engine": "engine",
+    "EngineError": "errors",
+    "LoadOptions": "options",
+    "Message": "template",
+    "ModelDrafter": "drafters",
+    "ModelFileError": "errors",
+    "ModelInfo": "engine",
+    "Outcome": "rounds",
+    "PairError": "errors",
+    "PromptLookupDrafter": "drafters",
+    "Round": "rounds",
+    "SamplingParams": "params",
+    "Session": "session",
+    "SettingError": "errors",
+    "Settings": "settings",
+    "TargetToken": "rounds",
+    "TemplateError": "errors",
+    "TokenKind": "rounds",
+    "TurnStats": "stats",
+    "Verdict": "verify",
+    "Verifier": "verify",
+}
+
+__all__ = [
+    "Cancelled",
+    "Context",
+    "ContextOverflowError",
+    "DecodeError",
+    "Draft",
+    "DraftedToken",
+    "Drafter",
+    "Engine",
+    "EngineError",
+    "LoadOptions",
+    "Message",
+    "ModelDrafter",
+    "ModelFileError",
+    "ModelInfo",
+    "Outcome",
+    "PairError",
+    "PromptLookupDrafter",
+    "Round",
+    "SamplingParams",
+    "Session",
+    "SettingError",
+    "Settings",
+    "TargetToken",
+    "TemplateError",
+    "TokenKind",
+    "TurnStats",
+    "Verdict",
+    "Verifier",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"specchat_engine.{home}"), name)

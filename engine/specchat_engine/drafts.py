@@ -1,0 +1,64 @@
+"""What a drafter may see, and what it hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from specchat_engine.sampling import Sampler
+from specchat_engine.verify import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Drafted tokens, best first. `q[i]` is the drafter's own probability of token i; empty for a point mass.
+
+    `note` says why nothing, or less than asked for, was drafted.
+    """
+
+    tokens: tuple[int, ...]
+    q: tuple[float, ...] = ()
+    source: str = "none"
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+NOTHING = Draft(())
+
+
+@dataclass(slots=True)
+class Context:
+    """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
+
+    `sampler` is the rule in force at the next position, `ends` the ids that end an answer.
+    """
+
+    tokens: list[int]
+    prompt_length: int
+    sampler: Sampler
+    ends: frozenset[int] = frozenset()
+
+    @property
+    def position(self) -> int:
+        """The output position of the next token: how many tokens the answer has."""
+        return len(self.tokens) - self.prompt_length
+
+
+class Drafter(Protocol):
+    """Proposes tokens and learns what became of them."""
+
+    @property
+    def name(self) -> str:
+        """What the events call the source of this drafter's tokens."""
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Reads the prompt of a new turn. Raises Cancelled where `cancelled` says so."""
+
+    def propose(self, context: Context, k: int) -> Draft:
+        """At most k tokens to follow `context.tokens`; it may propose fewer, or none, but never changes the context."""
+
+    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
+        """Learns what became of its draft; the context already holds what was kept."""

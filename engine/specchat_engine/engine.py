@@ -1,0 +1,211 @@
+"""A target and, where wanted, a draft model, loaded and ready for sessions."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from specchat_engine.costs import PlainCost
+from specchat_engine.errors import SettingError
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.devices import llama_version, physical_cores
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.options import LoadOptions
+from specchat_engine.pairing import check_pair
+from specchat_engine.params import SamplingParams
+from specchat_engine.session import Session
+from specchat_engine.settings import Settings
+from specchat_engine.template import FALLBACK, ChatTemplate
+
+_NOT_CUTTABLE = "this model's memory is recurrent and cannot forget drafted tokens: plain decoding"
+
+_RECOMMENDED = {
+    "temp": ("temperature", float),
+    "top_k": ("top_k", int),
+    "top_p": ("top_p", float),
+    "min_p": ("min_p", float),
+    "penalty_last_n": ("penalty_last_n", int),
+    "penalty_repeat": ("repeat_penalty", float),
+}
+"""The keys below `general.sampling.` and the parameters that they set."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a loaded model; sizes in bytes and tokens."""
+
+    name: str
+    path: str
+    description: str
+    n_params: int
+    size_bytes: int
+    n_vocab: int
+    n_ctx: int
+    n_ctx_train: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as it stands in a trace."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Engine:
+    """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory."""
+
+    def __init__(self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions) -> None:
+        """Takes over two loaded models; `Engine.load` is the usual way. Raises PairError, ModelFileError."""
+        if draft:
+            check_pair(target.vocabulary, draft.vocabulary)
+        self.options = options
+        self._models = [model for model in (target, draft) if model]
+        threads = options.threads or physical_cores()
+        n_ctx = options.n_ctx or target.n_ctx_train
+        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads)
+        reach = min(n_ctx, draft.n_ctx_train) if draft else 0
+        self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=threads) if draft else None
+        self._plain_cost = PlainCost()
+        self._template = ChatTemplate(
+            target.chat_template or FALLBACK,
+            bos=_text(target, "bos"),
+            eos=_text(target, "eos"),
+        )
+        self.target = _info(self._target)
+        self.draft = _info(self._draft) if self._draft else None
+        self.recommended = _recommended(target)
+        self.drafters: tuple[str, ...] = ("model", "lookup", "none") if draft else ("lookup", "none")
+        self.plain_because = "" if target.can_cut else _NOT_CUTTABLE
+
+    @classmethod
+    def load(
+        cls,
+        target: str | Path,
+        draft: str | Path | None = None,
+        options: LoadOptions | None = None,
+        progress: Callable[[float], bool] | None = None,
+    ) -> Engine:
+        """Loads a target and a draft model from GGUF files.
+
+        `progress` gets the share that is loaded, 0…1, of each file in turn; returning False stops the load. Raises
+        ModelFileError, PairError, TemplateError or SettingError; nothing stays loaded then.
+        """
+        options = options or LoadOptions()
+        loaded: list[LlamaModel] = []
+        try:
+            loaded.append(
+                LlamaModel(
+                    Path(target),
+                    gpu_layers=options.gpu_layers,
+                    devices=options.devices,
+                    tensor_split=options.tensor_split,
+                    main_gpu=options.main_gpu,
+                    progress=progress,
+                )
+            )
+            if draft:
+                loaded.append(
+                    LlamaModel(
+                        Path(draft),
+                        gpu_layers=options.gpu_layers_draft,
+                        devices=options.devices_draft,
+                        main_gpu=options.main_gpu,
+                        progress=progress,
+                    )
+                )
+            return cls(loaded[0], loaded[1] if draft else None, options)
+        except BaseException:
+            for model in loaded:
+                model.close()
+            raise
+
+    def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
+        """A conversation. Without `settings` the model's recommended sampling and the best drafter at hand are used.
+
+        Without `seed` one is chosen at random. Raises SettingError where `settings` ask for more than was loaded.
+        """
+        settings = settings or Settings(drafter=self.drafters[0], sampling=self.recommended)
+        if settings.k > self.options.k_max:
+            raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
+        if settings.drafter not in self.drafters:
+            raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
+        return Session(
+            self._target,
+            self._draft,
+            self._models[0].vocabulary,
+            self._template,
+            settings=settings,
+            seed=seed,
+            system=system,
+            plain_cost=self._plain_cost,
+            plain_because=self.plain_because,
+            about={
+                "target": self.target.to_json(),
+                "draft": self.draft.to_json() if self.draft else None,
+                "versions": _versions(),
+                "machine": _machine(self.options.threads or physical_cores()),
+            },
+        )
+
+    def close(self) -> None:
+        """Frees both models; calling it again does nothing."""
+        for context in (self._target, self._draft):
+            if context:
+                context.close()
+        for model in self._models:
+            model.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _info(context: LlamaContext) -> ModelInfo:
+    model = context.model
+    return ModelInfo(
+        name=model.metadata("general.name") or model.path.stem,
+        path=str(model.path),
+        description=model.description,
+        n_params=model.n_params,
+        size_bytes=model.size_bytes,
+        n_vocab=model.vocabulary.size,
+        n_ctx=context.capacity,
+        n_ctx_train=model.n_ctx_train,
+    )
+
+
+def _text(model: LlamaModel, name: str) -> str:
+    token = model.vocabulary.special[name]
+    return model.vocabulary.text(token) if token >= 0 else ""
+
+
+def _recommended(model: LlamaModel) -> SamplingParams:
+    """llama.cpp's defaults with what the file recommends; a value out of range is left out."""
+    params = SamplingParams()
+    for key, (name, convert) in _RECOMMENDED.items():
+        text = model.metadata(f"general.sampling.{key}")
+        try:
+            params = replace(params, **{name: convert(text)}) if text else params
+        except ValueError:
+            continue
+    return params
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "specchat": version("specchat"),
+        "llama-cpp-python": version("llama-cpp-python"),
+        "llama.cpp": llama_version(),
+        "python": platform.python_version(),
+    }
+
+
+def _machine(threads: int) -> dict[str, Any]:
+    return {"system": platform.platform(), "processor": platform.machine(), "cpus": os.cpu_count(), "threads": threads}

@@ -1,0 +1,47 @@
+"""What can go wrong in the engine, as one small tree.
+
+EngineError
+├── ModelFileError        a file that cannot be used as a model
+├── PairError             a target and a draft model that do not fit each other
+├── SettingError          a parameter out of its range (also a ValueError)
+├── ContextOverflowError  a prompt that the context cannot hold
+├── TemplateError         a chat template that fails or misbehaves
+├── DecodeError           llama.cpp refused a pass or a cut
+└── Cancelled             the caller asked a running turn to stop
+
+Every message is one line: what failed, the value, what to do.
+"""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """The base of everything that the engine raises on purpose."""
+
+
+class ModelFileError(EngineError):
+    """A file that is missing, unreadable, truncated, or not a model."""
+
+
+class PairError(EngineError):
+    """A target and a draft model whose tokenizers differ."""
+
+
+class SettingError(EngineError, ValueError):
+    """A parameter with a value that it cannot have."""
+
+
+class ContextOverflowError(EngineError):
+    """A prompt that is longer than the context."""
+
+
+class TemplateError(EngineError):
+    """A chat template that does not parse, raises, or takes too long."""
+
+
+class DecodeError(EngineError):
+    """llama.cpp reported a failure; the memory of the model was made consistent again or cleared."""
+
+
+class Cancelled(EngineError):
+    """A turn that was asked to stop while its prompt was read."""

@@ -1,0 +1,1 @@
+"""Everything that talks to llama.cpp: models, their vocabulary, their contexts, devices. Nothing else imports it."""

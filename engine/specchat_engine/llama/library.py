@@ -1,0 +1,70 @@
+"""The binding, checked once: a struct that moved between versions would be read wrongly and silently.
+
+`llama_cpp` has no type stubs, so `Any` enters here and stops in this package.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import llama_cpp.llama_cpp as binding
+
+from specchat_engine.errors import EngineError
+
+PINNED: Final = "0.3.36"
+
+_CONTEXT_DEFAULTS: Final = {
+    "n_ctx": 512,
+    "n_batch": 2048,
+    "n_ubatch": 512,
+    "n_seq_max": 1,
+    "n_rs_seq": 0,
+    "n_outputs_max": 0,
+    "n_outputs_max_per_seq": 1,
+    "flash_attn_type": -1,
+    "yarn_ext_factor": -1.0,
+    "type_k": 1,
+    "type_v": 1,
+    "offload_kqv": True,
+    "no_perf": True,
+    "op_offload": True,
+    "swa_full": True,
+    "n_samplers": 0,
+}
+_MODEL_DEFAULTS: Final = {
+    "n_gpu_layers": -1,
+    "split_mode": 1,
+    "main_gpu": 0,
+    "vocab_only": False,
+    "check_tensors": False,
+}
+
+
+def check_layout(context_params: Any, model_params: Any) -> None:
+    """Compares default parameters with the values of the pinned version.
+
+    Raises EngineError at the first difference: the binding was then made from another llama.cpp than this code.
+    """
+    for params, expected in ((context_params, _CONTEXT_DEFAULTS), (model_params, _MODEL_DEFAULTS)):
+        for name, value in expected.items():
+            found = getattr(params, name, None)
+            if found != value:
+                raise EngineError(
+                    f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}; "
+                    f"install llama-cpp-python=={PINNED}"
+                )
+
+
+def _prototype(name: str, restype: Any, *argtypes: Any) -> Any:
+    """A second, leaner prototype of a function of the library, apart from the binding's own."""
+    address: Any = ctypes.cast(getattr(binding._lib, name), ctypes.c_void_p).value
+    return ctypes.CFUNCTYPE(restype, *argtypes)(address)
+
+
+check_layout(binding.llama_context_default_params(), binding.llama_model_default_params())
+binding.llama_backend_init()
+
+api: Final[Any] = binding
+get_logits_address: Final[Any] = _prototype("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
+decode: Final[Any] = _prototype("llama_decode", ctypes.c_int32, ctypes.c_void_p, binding.llama_batch)

@@ -1,0 +1,105 @@
+"""A GGUF file, loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from specchat_engine.errors import ModelFileError
+from specchat_engine.llama.devices import device_array
+from specchat_engine.llama.library import api
+from specchat_engine.llama.logs import native_log
+from specchat_engine.llama.vocabulary import Vocabulary
+
+_MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_HEADER_BYTES = 24
+
+
+class LlamaModel:
+    """The weights and metadata of one model. `close` frees them; contexts have to be closed before."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        gpu_layers: int = -1,
+        devices: Sequence[str] = (),
+        tensor_split: Sequence[float] = (),
+        main_gpu: int = 0,
+        progress: Callable[[float], bool] | None = None,
+    ) -> None:
+        """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
+
+        Raises ModelFileError where the file cannot be used, SettingError for a device that is not there.
+        """
+        check_file(path)
+        self.path = path
+        params = api.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        params.main_gpu = main_gpu
+        keep = [device_array(devices)]
+        if keep[0] is not None:
+            params.devices = ctypes.cast(keep[0], ctypes.c_void_p)
+        if tensor_split:
+            shares = (ctypes.c_float * max(api.llama_max_devices(), len(tensor_split)))(*tensor_split)
+            params.tensor_split = shares
+            keep.append(shares)
+        if progress is not None:
+            params.progress_callback = api.llama_progress_callback(lambda share, _: progress(share))
+        native_log.clear()
+        self.handle: Any = api.llama_model_load_from_file(str(path).encode(), params)
+        if not self.handle:
+            reason = native_log.last_error() or "llama.cpp gives no reason"
+            raise ModelFileError(f"{path} could not be loaded: {reason}; try the file with another download or build")
+        self.vocabulary = Vocabulary(api.llama_model_get_vocab(self.handle))
+        self.n_params: int = api.llama_model_n_params(self.handle)
+        self.size_bytes: int = api.llama_model_size(self.handle)
+        self.n_ctx_train: int = api.llama_model_n_ctx_train(self.handle)
+        self.description = self._text(api.llama_model_desc)
+        self.can_cut: bool = not (api.llama_model_is_recurrent(self.handle) or api.llama_model_is_hybrid(self.handle))
+        template = api.llama_model_chat_template(self.handle, None)
+        self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
+
+    def metadata(self, key: str) -> str | None:
+        """One metadata value as text, None where the file has no such key."""
+        name = key.encode()
+        length = api.llama_model_meta_val_str(self.handle, name, None, 0)
+        if length < 0:
+            return None
+        buffer = ctypes.create_string_buffer(length + 1)
+        api.llama_model_meta_val_str(self.handle, name, buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Frees the weights; calling it again does nothing."""
+        if self.handle:
+            api.llama_model_free(self.handle)
+            self.handle = None
+
+    def _text(self, function: Any) -> str:
+        buffer = ctypes.create_string_buffer(256)
+        function(self.handle, buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace")
+
+
+def check_file(path: Path) -> None:
+    """Looks at a file before native code does. Raises ModelFileError for anything that is clearly no GGUF file."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        raise ModelFileError(f"{path} does not exist: check the path") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder: name the .gguf file inside it") from None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}") from None
+    if start[:4] != _MAGIC:
+        raise ModelFileError(f"{path} is not a GGUF file: it starts with {start[:4]!r}; convert it to GGUF first")
+    if len(start) < _HEADER_BYTES:
+        raise ModelFileError(f"{path} is truncated: it has {len(start)} bytes; download it again")
+    version = int.from_bytes(start[4:8], "little")
+    if version not in _VERSIONS:
+        raise ModelFileError(f"{path} is GGUF version {version}: versions 2 and 3 can be read; convert it again")

@@ -1,0 +1,78 @@
+"""The tokens of a model: text to ids and ids to bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cached_property
+from typing import Any
+
+from specchat_engine.errors import DecodeError
+from specchat_engine.llama.library import api
+
+_CONTROL_ATTRIBUTES = 1 << 3 | 1 << 4
+"""LLAMA_TOKEN_ATTR_CONTROL and LLAMA_TOKEN_ATTR_USER_DEFINED: the texts that a parser takes for special tokens."""
+
+_TYPES = {0: "none", 1: "SentencePiece", 2: "byte-level BPE", 3: "WordPiece", 4: "unigram", 5: "RWKV", 6: "PLaMo-2"}
+
+
+class Vocabulary:
+    """One model's vocabulary; lives as long as the model. Ids run from 0 to `size` - 1."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self.size: int = api.llama_vocab_n_tokens(handle)
+        self.type: str = _TYPES.get(api.llama_vocab_type(handle), "unknown")
+        self.special: dict[str, int] = {
+            name: getattr(api, f"llama_vocab_{name}")(handle) for name in ("bos", "eos", "eot", "sep", "nl", "pad")
+        }
+        self.adds_bos: bool = bool(api.llama_vocab_get_add_bos(handle))
+        self._pieces: dict[int, bytes] = {}
+        self._buffer = ctypes.create_string_buffer(256)
+
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The ids that end an answer."""
+        return frozenset(token for token in range(self.size) if api.llama_vocab_is_eog(self._handle, token))
+
+    @cached_property
+    def special_texts(self) -> tuple[str, ...]:
+        """The texts that the tokenizer takes for control tokens where it is asked to parse them, longest first."""
+        texts = {
+            self.text(token)
+            for token in range(self.size)
+            if api.llama_vocab_get_attr(self._handle, token) & _CONTROL_ATTRIBUTES
+        }
+        return tuple(sorted((text for text in texts if text), key=len, reverse=True))
+
+    def text(self, token: int) -> str:
+        """The token as it stands in the vocabulary's table (byte-level tokens in their printable disguise)."""
+        return str(api.llama_vocab_get_text(self._handle, token).decode("utf-8", "replace"))
+
+    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
+        """The ids of a text. `special`: texts of control tokens become these tokens; else they are plain text.
+
+        Raises DecodeError where llama.cpp refuses the text.
+        """
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        while True:
+            ids = (ctypes.c_int32 * room)()
+            count = api.llama_tokenize(self._handle, data, len(data), ids, room, add_bos, special)
+            if count >= 0:
+                return list(ids[:count])
+            if -count <= room:
+                raise DecodeError(f"llama.cpp could not tokenize a text of {len(data)} bytes (code {count})")
+            room = -count
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token stands for; none for a control token."""
+        known = self._pieces.get(token)
+        if known is not None:
+            return known
+        count = api.llama_token_to_piece(self._handle, token, self._buffer, len(self._buffer), 0, False)
+        if count < 0:
+            self._buffer = ctypes.create_string_buffer(-count)
+            count = api.llama_token_to_piece(self._handle, token, self._buffer, len(self._buffer), 0, False)
+        piece = self._buffer.raw[: max(count, 0)]
+        self._pieces[token] = piece
+        return piece

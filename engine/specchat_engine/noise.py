@@ -1,0 +1,58 @@
+"""The shared randomness of the coupled rule: Gumbel noise from a counter-based hash.
+
+The noise is a pure function of (turn seed, output position, token id), so that the target and every drafter see the
+same value for the same token at the same place, whatever was decoded before or in which order.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MASK: Final = 2**64 - 1
+_GAMMA: Final = 0x9E3779B97F4A7C15
+_FIRST: Final = 0xBF58476D1CE4E5B9
+_SECOND: Final = 0x94D049BB133111EB
+_GAMMA_U64: Final = np.uint64(_GAMMA)
+_FIRST_U64: Final = np.uint64(_FIRST)
+_SECOND_U64: Final = np.uint64(_SECOND)
+_SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11))
+
+
+def turn_seed(session_seed: int, turn: int, attempt: int) -> int:
+    """The 64-bit seed of one attempt at one turn; equal arguments give equal seeds on every machine."""
+    text = f"{session_seed}/{turn}/{attempt}".encode()
+    return int.from_bytes(blake2b(text, digest_size=8, person=b"specchat-turn").digest(), "little")
+
+
+def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Independent Gumbel(0, 1) values for the token ids [n] at one output position; float64 [n], always finite.
+
+    The hash is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) over a
+    stream that the seed and the position choose; its upper 53 bits make the uniform number.
+    """
+    stream = np.uint64(_mix(_mix(seed) ^ (position * _GAMMA & _MASK)))
+    state = ids.astype(np.uint64)
+    state *= _GAMMA_U64
+    state += stream
+    shift_a, shift_b, shift_c, to_53_bits = _SHIFTS
+    state ^= state >> shift_a
+    state *= _FIRST_U64
+    state ^= state >> shift_b
+    state *= _SECOND_U64
+    state ^= state >> shift_c
+    uniform = (state >> to_53_bits) * 2.0**-53
+    exponential = -np.log1p(-np.maximum(uniform, 2.0**-54))
+    noise: NDArray[np.float64] = -np.log(exponential)
+    return noise
+
+
+def _mix(value: int) -> int:
+    """SplitMix64's output function on one number."""
+    value = (value + _GAMMA) & _MASK
+    value = ((value ^ (value >> 30)) * _FIRST) & _MASK
+    value = ((value ^ (value >> 27)) * _SECOND) & _MASK
+    return value ^ (value >> 31)

@@ -1,0 +1,96 @@
+"""Steps in token ids become rounds with texts, probabilities and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Protocol
+
+from specchat_engine.generate import Step
+from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.transcript import Transcript
+
+BEST = 5
+"""So many of the target's candidates are kept for the round's last position."""
+
+
+class Busy(Protocol):
+    """Anything that sums up how long its passes took."""
+
+    busy_ns: int
+
+
+class Recorder:
+    """Makes the rounds of one turn, in order. Its clock starts when it is made."""
+
+    def __init__(
+        self, target: Busy, draft: Busy | None, piece: Callable[[int], bytes], transcript: Transcript, began_ns: int
+    ) -> None:
+        """`began_ns` is the turn's beginning on `perf_counter_ns`; the decoding time is counted from now on."""
+        self._target = target
+        self._draft = draft
+        self._piece = piece
+        self._transcript = transcript
+        self._began_ns = began_ns
+        self._index = 0
+        self._emitted = 0
+        self._mark = self._marks()
+
+    def record(self, step: Step) -> Round:
+        """The round of the step that the loop just made."""
+        drafted, token = self._tokens(step)
+        self._emitted += step.kept
+        now, draft, verify = self._marks()
+        draft_ms = (draft - self._mark[1]) / 1e6
+        verify_ms = (verify - self._mark[2]) / 1e6
+        other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms
+        self._mark = (now, draft, verify)
+        event = Round(
+            index=self._index,
+            source=step.draft.source if step.draft.tokens else "none",
+            k=step.plan.k,
+            reason=step.draft.note or step.plan.reason,
+            drafted=drafted,
+            token=token,
+            top=self._top(step),
+            ms=RoundTimes(draft_ms, verify_ms, other_ms),
+            t_ms=(now - self._began_ns) / 1e6,
+        )
+        self._index += 1
+        return event
+
+    def _marks(self) -> tuple[int, int, int]:
+        return perf_counter_ns(), self._draft.busy_ns if self._draft else 0, self._target.busy_ns
+
+    def _tokens(self, step: Step) -> tuple[tuple[DraftedToken, ...], TargetToken]:
+        draft, verdict = step.draft, step.verdict
+        texts = self._transcript.texts[self._emitted : self._emitted + step.kept]
+        drafted = tuple(
+            DraftedToken(
+                id=token,
+                text=texts[place] if place < verdict.accepted else self._text(token),
+                q=draft.q[place] if draft.q else None,
+                p=verdict.p[place] if place < verdict.compared else None,
+                outcome=_outcome(place, verdict.accepted, verdict.compared),
+            )
+            for place, token in enumerate(draft.tokens)
+        )
+        if verdict.token is None:
+            return drafted, TargetToken(None, "", None, TokenKind.NONE)
+        own = TargetToken(verdict.token, texts[-1], verdict.row.probability(verdict.token), verdict.kind)
+        return drafted, own
+
+    def _top(self, step: Step) -> tuple[Candidate, ...]:
+        if step.verdict.token is None:
+            return ()
+        return tuple(Candidate(token, self._text(token), p) for token, p in step.verdict.row.best(BEST))
+
+    def _text(self, token: int) -> str:
+        """A token by itself, which may hold part of a character only."""
+        return self._piece(token).decode("utf-8", "replace")
+
+
+def _outcome(place: int, accepted: int, compared: int) -> Outcome:
+    if place < accepted:
+        return Outcome.ACCEPTED
+    return Outcome.REJECTED if place < compared else Outcome.DISCARDED

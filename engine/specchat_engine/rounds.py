@@ -1,0 +1,141 @@
+"""The events of decoding: one `Round` is one draft and the one target pass that verified it.
+
+A round as JSON is the contract that `--json`, trace files, replay and the app share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """What became of a drafted token."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DISCARDED = "discarded"
+
+
+class TokenKind(StrEnum):
+    """Why the target's own token stands at the end of a round."""
+
+    CORRECTION = "correction"
+    BONUS = "bonus"
+    PLAIN = "plain"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedToken:
+    """One drafted token; q and p are the rule's probabilities, None where there is none or it was not computed."""
+
+    id: int
+    text: str
+    q: float | None
+    p: float | None
+    outcome: Outcome
+
+    def to_json(self) -> dict[str, Any]:
+        """The token as it stands in a trace."""
+        return {"id": self.id, "text": self.text, "q": self.q, "p": self.p, "outcome": self.outcome.value}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetToken:
+    """The target's own token at the end of a round; id None and text empty where an accepted token ended the answer."""
+
+    id: int | None
+    text: str
+    p: float | None
+    kind: TokenKind
+
+    def to_json(self) -> dict[str, Any]:
+        """The token as it stands in a trace."""
+        return {"id": self.id, "text": self.text, "p": self.p, "kind": self.kind.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the target's best candidates at the round's last position, with its probability after truncation."""
+
+    id: int
+    text: str
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTimes:
+    """Milliseconds of the draft's passes, the target's pass, and everything else in the round."""
+
+    draft: float
+    verify: float
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One draft, verified. `k` is what was allowed, `reason` why; `t_ms` is the time since the turn began."""
+
+    index: int
+    source: str
+    k: int
+    reason: str
+    drafted: tuple[DraftedToken, ...]
+    token: TargetToken
+    top: tuple[Candidate, ...]
+    ms: RoundTimes
+    t_ms: float
+
+    @property
+    def num_accepted(self) -> int:
+        """How many drafted tokens were accepted; they come first in `drafted`."""
+        return sum(token.outcome is Outcome.ACCEPTED for token in self.drafted)
+
+    @property
+    def num_emitted(self) -> int:
+        """Tokens that this round added to the answer."""
+        return self.num_accepted + (self.token.kind is not TokenKind.NONE)
+
+    @property
+    def text(self) -> str:
+        """The text that this round added to the answer, before any stop string cut it."""
+        accepted = (token.text for token in self.drafted if token.outcome is Outcome.ACCEPTED)
+        return "".join(accepted) + self.token.text
+
+    def to_json(self) -> dict[str, Any]:
+        """The round as one line of a trace."""
+        return {
+            "type": "round",
+            "index": self.index,
+            "source": self.source,
+            "k": self.k,
+            "reason": self.reason,
+            "drafted": [token.to_json() for token in self.drafted],
+            "token": self.token.to_json(),
+            "top": [{"id": best.id, "text": best.text, "p": best.p} for best in self.top],
+            "ms": {"draft": self.ms.draft, "verify": self.ms.verify, "other": self.ms.other},
+            "t_ms": self.t_ms,
+        }
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Round:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            index=line["index"],
+            source=line["source"],
+            k=line["k"],
+            reason=line["reason"],
+            drafted=tuple(
+                DraftedToken(token["id"], token["text"], token["q"], token["p"], Outcome(token["outcome"]))
+                for token in line["drafted"]
+            ),
+            token=TargetToken(
+                line["token"]["id"], line["token"]["text"], line["token"]["p"], TokenKind(line["token"]["kind"])
+            ),
+            top=tuple(Candidate(best["id"], best["text"], best["p"]) for best in line["top"]),
+            ms=RoundTimes(**line["ms"]),
+            t_ms=line["t_ms"],
+        )

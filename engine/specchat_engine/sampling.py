@@ -1,0 +1,168 @@
+"""From a row of logits to the candidates of the rule, and from candidates to a token.
+
+The stages follow llama.cpp's order: penalties, top-k, typical-p, top-p, min-p, temperature. Without typical-p each of
+them keeps a prefix of the tokens ordered by logit, so the shortest prefix wins, and two passes over the vocabulary do:
+one that finds the maximum and one that keeps what is above a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.errors import DecodeError
+from specchat_engine.noise import gumbel
+from specchat_engine.params import SamplingParams
+
+_FLOORS = (12.0, 26.0, math.inf)
+"""How far below the peak, in nats, the mass for top-p is gathered: the next floor only where the last was too high."""
+
+
+class Sampler:
+    """The target's rule of one turn: sampling parameters, and noise that belongs to the turn's seed."""
+
+    __slots__ = ("_min_p_depth", "params", "seed")
+
+    def __init__(self, params: SamplingParams, seed: int) -> None:
+        self.params = params
+        self.seed = seed
+        self._min_p_depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
+
+    def candidates(
+        self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int] = ()
+    ) -> Candidates:
+        """The distribution after all stages for one row [V] of logits.
+
+        `context` and the `drafted` tokens behind it precede this position; penalties look back over both. Raises
+        DecodeError where the row's maximum is not finite.
+        """
+        params = self.params
+        if params.penalises:
+            logits = _penalised(logits, params, context, drafted)
+        if params.temperature == 0:
+            token = int(logits.argmax())
+            _check_finite(float(logits[token]))
+            return Candidates.certain(token)
+        peak = float(logits.max())
+        _check_finite(peak)
+        if params.typical_p < 1:
+            ids, values = _with_typical(logits, peak, params)
+        else:
+            ids = np.flatnonzero(logits >= np.float32(peak - self._min_p_depth))
+            if len(ids) == 1:
+                return Candidates.certain(int(ids[0]))
+            ids, values = _shortest_prefix(logits, peak, ids, params)
+        scaled = (values - peak) / params.temperature
+        return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
+
+    def draw(self, candidates: Candidates, position: int) -> int:
+        """The token x = argmax log p + g(seed, position, id): distributed exactly as p (the Gumbel-max trick).
+
+        Ties go to the lowest id.
+        """
+        if len(candidates.ids) == 1:
+            return int(candidates.ids[0])
+        noise = gumbel(self.seed, position, candidates.ids)
+        return int(candidates.ids[(candidates.log_p + noise).argmax()])
+
+
+def _check_finite(peak: float) -> None:
+    if not math.isfinite(peak):
+        raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
+
+
+def _penalised(
+    logits: NDArray[np.float32], params: SamplingParams, context: Sequence[int], drafted: Sequence[int]
+) -> NDArray[np.float32]:
+    """The row after repetition, frequency and presence penalties over the last `penalty_last_n` tokens."""
+    reach = params.penalty_last_n if params.penalty_last_n > 0 else len(context) + len(drafted)
+    from_context = max(0, reach - len(drafted))
+    window = [*context[max(0, len(context) - from_context) :], *drafted[max(0, len(drafted) - reach) :]]
+    if not window:
+        return logits
+    ids, counts = np.unique(np.array(window), return_counts=True)
+    row = logits.copy()
+    values = row[ids].astype(np.float64)
+    values = np.where(values <= 0, values * params.repeat_penalty, values / params.repeat_penalty)
+    row[ids] = values - counts * params.frequency_penalty - params.presence_penalty
+    return row
+
+
+def _shortest_prefix(
+    logits: NDArray[np.float32], peak: float, ids: NDArray[np.int64], params: SamplingParams
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Cuts what min-p left (`ids`, ascending) to what top-k and top-p leave as well; ids ascending, logits float64."""
+    values = logits[ids].astype(np.float64)
+    wanted = params.top_k or len(logits)
+    top_p = params.top_p
+    if len(ids) > wanted or top_p < 1:
+        order = np.argsort(-values, kind="stable")[:wanted]
+        if top_p < 1:
+            weights = np.exp(values[order] - peak).cumsum()
+            order = order[: _top_p_length(logits, peak, weights, wanted, top_p)]
+        if len(order) < len(ids):
+            order.sort()
+            ids, values = ids[order], values[order]
+    return ids, values
+
+
+def _top_p_length(
+    logits: NDArray[np.float32], peak: float, weights: NDArray[np.float64], wanted: int, top_p: float
+) -> int:
+    """How many of the tokens with these cumulated weights top-p keeps, its mass being that of the best `wanted` tokens.
+
+    What lies below a floor weighs at most exp(-floor) each: where that bound leaves the answer open, the floor sinks.
+    """
+    kept = float(weights[-1])
+    if len(weights) == wanted:
+        return _first_at_least(weights, top_p * kept)
+    if len(weights) > 1 and weights[-2] < top_p * kept:
+        return len(weights)
+    for floor in _FLOORS:
+        near = logits[logits >= np.float32(peak - floor)]
+        if len(near) > wanted:
+            near = np.partition(near, len(near) - wanted)[len(near) - wanted :]
+        mass = float(np.exp(near.astype(np.float64) - peak).sum())
+        unseen = (min(wanted, len(logits)) - len(near)) * math.exp(-floor)
+        length = _first_at_least(weights, top_p * mass)
+        if length == _first_at_least(weights, top_p * (mass + unseen)):
+            return length
+    return length
+
+
+def _first_at_least(weights: NDArray[np.float64], bound: float) -> int:
+    """The length of the shortest prefix whose cumulated weight reaches the bound, else all."""
+    return min(int(np.searchsorted(weights, bound)) + 1, len(weights))
+
+
+def _with_typical(
+    logits: NDArray[np.float32], peak: float, params: SamplingParams
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """All stages but the temperature, one by one, since typical-p (Meister et al. 2202.00666) may drop the best.
+
+    Returns ids ascending and their logits.
+    """
+    wanted = min(params.top_k or len(logits), len(logits))
+    floor = np.partition(logits, len(logits) - wanted)[len(logits) - wanted] if wanted < len(logits) else -math.inf
+    ids = np.flatnonzero(logits >= floor)
+    values = logits[ids].astype(np.float64)
+    order = np.argsort(-values, kind="stable")[:wanted]
+
+    log_p = values[order] - peak
+    log_p -= math.log(np.exp(log_p).sum())
+    p = np.exp(log_p)
+    surprise = np.abs(-log_p + np.where(p > 0, p * log_p, 0.0).sum())
+    by_surprise = np.argsort(surprise, kind="stable")
+    count = _first_at_least(p[by_surprise].cumsum(), params.typical_p)
+    order = order[np.sort(by_surprise[:count])]
+
+    weights = np.exp(values[order] - peak).cumsum()
+    order = order[: _first_at_least(weights, params.top_p * float(weights[-1]))]
+    if params.min_p > 0:
+        order = order[values[order] >= values[order[0]] + math.log(params.min_p)]
+    order.sort()
+    return ids[order], values[order]

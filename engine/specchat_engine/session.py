@@ -1,0 +1,254 @@
+"""A conversation: messages in, rounds out."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Event
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+from specchat_engine.costs import PlainCost
+from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
+from specchat_engine.drafts import Context, Drafter
+from specchat_engine.errors import Cancelled, DecodeError
+from specchat_engine.generate import CausalModel, Plan, generate
+from specchat_engine.noise import turn_seed
+from specchat_engine.overflow import fit
+from specchat_engine.prompt import Tokenizer, encode
+from specchat_engine.recorder import Recorder
+from specchat_engine.rounds import Round
+from specchat_engine.sampling import Sampler
+from specchat_engine.settings import Settings
+from specchat_engine.stats import TurnStats
+from specchat_engine.template import ChatTemplate, Message
+from specchat_engine.transcript import Transcript
+
+SCHEMA = 1
+"""The version of the trace lines."""
+
+PLAIN_BUDGET_MS = 250.0
+"""After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
+
+
+class SessionModel(CausalModel, Protocol):
+    """What a session needs of a model beyond the loop."""
+
+    busy_ns: int
+
+    @property
+    def capacity(self) -> int:
+        """How many tokens the memory can hold."""
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows of logits one pass may give."""
+
+    def keep(self, tokens: Sequence[int]) -> None:
+        """Forgets what these tokens do not begin with."""
+
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Makes the memory hold exactly these tokens."""
+
+    def clear(self) -> None:
+        """Forgets everything."""
+
+
+class SessionVocabulary(Tokenizer, Protocol):
+    """What a session needs of a vocabulary."""
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The ids that end an answer."""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token."""
+
+
+class Session:
+    """One conversation with a target and, where there is one, a draft model; made by `Engine.session`.
+
+    `settings` may be replaced at any time, from any thread, and the next round obeys; only `max_tokens` and `stop` wait
+    for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed` and `notices` tell about it. An
+    EngineError leaves the session usable.
+    """
+
+    def __init__(
+        self,
+        target: SessionModel,
+        draft: SessionModel | None,
+        vocabulary: SessionVocabulary,
+        template: ChatTemplate,
+        *,
+        settings: Settings | None = None,
+        seed: int | None = None,
+        system: str | None = None,
+        plain_cost: PlainCost | None = None,
+        plain_because: str = "",
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`plain_because` says why this target cannot speculate, empty if it can; `about` goes into the start line."""
+        self.seed = secrets.randbits(32) if seed is None else seed
+        self.settings = settings or Settings()
+        self.messages: list[Message] = [Message("system", system)] if system else []
+        self.stats = TurnStats()
+        self.end_reason: str | None = None
+        self.turn = 0
+        self.turn_seed = 0
+        self.notices: list[str] = []
+        self._target = target
+        self._draft = draft
+        self._vocabulary = vocabulary
+        self._template = template
+        self._plain_cost = plain_cost or PlainCost()
+        self._plain_because = plain_because
+        self._about = dict(about or {})
+        self._model = ModelDrafter(draft) if draft else None
+        self._lookup = PromptLookupDrafter(self.settings.ngram_min, self.settings.ngram_max)
+        self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
+        self._asked: tuple[Message, ...] = ()
+        self._cancel = Event()
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return self._transcript.text
+
+    def generate(self, prompt: str) -> Iterator[Round]:
+        """Answers one more message of the user and keeps both in `messages`, also where the answer was cut short."""
+        turn = sum(message.role == "user" for message in self.messages)
+        asked = [*self.messages, Message("user", prompt)]
+        try:
+            yield from self.answer(asked, turn)
+        finally:
+            if self.text:
+                self.messages = [*asked, Message("assistant", self.text)]
+
+    def answer(self, messages: Sequence[Message], turn: int, attempt: int = 0) -> Iterator[Round]:
+        """Answers a whole transcript; what it shares with the last one is not read again.
+
+        Raises ContextOverflowError, TemplateError or DecodeError. A cancel is an `end_reason`, not an error.
+        """
+        began = perf_counter_ns()
+        self._cancel.clear()
+        self._asked = tuple(messages)
+        self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
+        self.stats, self.end_reason, self.notices = TurnStats(), "error", []
+        self._transcript = Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
+        try:
+            context = self._begin(messages)
+            yield from self._decode(context, began)
+            self._measure_plain(context)
+        except Cancelled:
+            self._transcript.flush()
+            self.end_reason = "cancelled"
+        except GeneratorExit:
+            self._transcript.flush()
+            self.end_reason = "cancelled"
+            raise
+        except DecodeError:
+            self._target.clear()
+            if self._draft:
+                self._draft.clear()
+            raise
+
+    def cancel(self) -> None:
+        """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
+        self._cancel.set()
+
+    def start_line(self) -> dict[str, Any]:
+        """The first line of this turn's trace."""
+        params = self.settings.sampling
+        return {
+            "type": "start",
+            "schema": SCHEMA,
+            "target": self._about.get("target"),
+            "draft": self._about.get("draft"),
+            "drafter": self.settings.drafter,
+            "verifier": "coupled",
+            "lossless": True,
+            "params": {"k": self.settings.k} | {name: getattr(params, name) for name in params.__slots__},
+            "seed": self.seed,
+            "turn": self.turn,
+            "messages": [{"role": message.role, "content": message.content} for message in self._asked],
+            "versions": self._about.get("versions", {}),
+            "machine": self._about.get("machine", {}),
+        }
+
+    def end_line(self) -> dict[str, Any]:
+        """The last line of this turn's trace."""
+        return {"type": "end", "reason": self.end_reason, "text": self.text, "stats": self.stats.to_json()}
+
+    def _begin(self, messages: Sequence[Message]) -> Context:
+        """Reads all of the prompt but its last token into the models, each timed apart from decoding."""
+        stats, settings, capacity = self.stats, self.settings, self._target.capacity
+        fitted = fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), capacity)
+        if fitted.dropped:
+            self.notices.append(fitted.notice(capacity))
+        tokens = fitted.tokens
+        stats.prompt_tokens = len(tokens)
+        room = capacity - len(tokens)
+        limit = min(settings.max_tokens or room, room)
+        self._transcript = Transcript(
+            self._vocabulary.piece,
+            self._vocabulary.ends,
+            settings.stop,
+            limit,
+            limit_reason="length" if limit == settings.max_tokens else "context",
+        )
+        start = perf_counter_ns()
+        self._target.read(tokens[:-1], self._cancel.is_set)
+        stats.prompt_ms = (perf_counter_ns() - start) / 1e6
+        start = perf_counter_ns()
+        if self._draft:
+            self._draft.keep(tokens[:-1])
+        if drafter := self._drafter(settings):
+            drafter.begin(tokens, self._cancel.is_set)
+        stats.draft_prompt_ms = (perf_counter_ns() - start) / 1e6
+        return Context(tokens, len(tokens), Sampler(settings.sampling, self.turn_seed), self._vocabulary.ends)
+
+    def _decode(self, context: Context, began: int) -> Iterator[Round]:
+        """Runs the loop and keeps the turn's books."""
+        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, began)
+        for step in generate(self._target, context, self._plan, self._transcript.receive):
+            event = recorder.record(step)
+            self.stats.observe(event)
+            if event.index == 0:
+                self.stats.ttft_ms = event.t_ms
+            if not event.drafted:
+                self._plain_cost.observe(len(context.tokens), event.ms.verify)
+            self.end_reason = step.end or self.end_reason
+            yield event
+
+    def _plan(self, context: Context) -> Plan:
+        """The next round's drafter and k, as the settings are now. Raises Cancelled where the turn is to stop."""
+        if self._cancel.is_set():
+            raise Cancelled("stopped")
+        settings, sampler = self.settings, context.sampler
+        if sampler.params is not settings.sampling:
+            sampler = Sampler(settings.sampling, self.turn_seed)
+        drafter = self._drafter(settings)
+        if drafter is None:
+            return Plan(None, 0, sampler, self._plain_because or ("k is 0" if settings.k == 0 else "no drafter"))
+        k = min(settings.k, self._target.max_rows - 1, self._transcript.remaining - 1)
+        return Plan(drafter, k, sampler, "fixed" if k == settings.k else "all that are still wanted")
+
+    def _drafter(self, settings: Settings) -> Drafter | None:
+        """Who drafts under these settings; None for plain decoding."""
+        if settings.k == 0 or settings.drafter == "none" or self._plain_because:
+            return None
+        return self._model if settings.drafter == "model" and self._model else self._lookup
+
+    def _measure_plain(self, context: Context) -> None:
+        """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
+        depth = context.prompt_length + context.position // 2
+        end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
+        if not self._plain_because:
+            for _ in range(self._plain_cost.missing(depth)):
+                if self._cancel.is_set() or perf_counter_ns() > end:
+                    break
+                before = self._target.busy_ns
+                self._target.advance(context.tokens[-1:], 1)
+                self._plain_cost.observe(depth, (self._target.busy_ns - before) / 1e6)
+                self._target.rewind(len(context.tokens) - 1)
+        self.stats.plain_ms = self._plain_cost.at(depth)

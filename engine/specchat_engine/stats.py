@@ -1,0 +1,112 @@
+"""The statistics of one turn, gathered round by round. Counters carry vLLM's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from specchat_engine.rounds import Outcome, Round
+
+
+@dataclass(slots=True)
+class TurnStats:
+    """What one answer did and where its time went; `observe` is called once a round, in order.
+
+    `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
+    the time of a target pass over one token at a similar depth, None until it has been measured.
+    """
+
+    prompt_tokens: int = 0
+    prompt_ms: float = 0.0
+    draft_prompt_ms: float = 0.0
+    ttft_ms: float = 0.0
+    num_tokens: int = 0
+    num_rounds: int = 0
+    num_drafts: int = 0
+    num_draft_tokens: int = 0
+    num_accepted_tokens: int = 0
+    num_rejected_tokens: int = 0
+    num_accepted_tokens_per_pos: list[int] = field(default_factory=list)
+    draft_ms: float = 0.0
+    verify_ms: float = 0.0
+    other_ms: float = 0.0
+    wall_ms: float = 0.0
+    plain_ms: float | None = None
+
+    def observe(self, event: Round) -> None:
+        """Counts one round."""
+        self.num_rounds += 1
+        self.num_tokens += event.num_emitted
+        self.draft_ms += event.ms.draft
+        self.verify_ms += event.ms.verify
+        self.other_ms += event.ms.other
+        self.wall_ms = event.t_ms
+        if not event.drafted:
+            return
+        self.num_drafts += 1
+        self.num_draft_tokens += len(event.drafted)
+        for position, token in enumerate(event.drafted):
+            if token.outcome is Outcome.ACCEPTED:
+                self.num_accepted_tokens += 1
+                while len(self.num_accepted_tokens_per_pos) <= position:
+                    self.num_accepted_tokens_per_pos.append(0)
+                self.num_accepted_tokens_per_pos[position] += 1
+            elif token.outcome is Outcome.REJECTED:
+                self.num_rejected_tokens += 1
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / drafted; None where nothing was drafted."""
+        return self.num_accepted_tokens / self.num_draft_tokens if self.num_draft_tokens else None
+
+    @property
+    def alpha(self) -> float | None:
+        """Accepted / (accepted + rejected): discarded tokens were never tested. None where nothing was tested."""
+        tested = self.num_accepted_tokens + self.num_rejected_tokens
+        return self.num_accepted_tokens / tested if tested else None
+
+    @property
+    def block_efficiency(self) -> float | None:
+        """τ: emitted tokens / target passes, the target's own tokens included."""
+        return self.num_tokens / self.num_rounds if self.num_rounds else None
+
+    @property
+    def decode_ms(self) -> float:
+        """The time of decoding: draft, verify and other, without the prompt."""
+        return self.draft_ms + self.verify_ms + self.other_ms
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Emitted tokens / the time of decoding."""
+        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Measured speed-up over plain decoding: emitted tokens × C(1) / time of decoding; None until C(1) is known."""
+        if self.plain_ms is None or not self.decode_ms:
+            return None
+        return self.num_tokens * self.plain_ms / self.decode_ms
+
+    def to_json(self) -> dict[str, Any]:
+        """The statistics as they stand in the last line of a trace."""
+        return {
+            "num_tokens": self.num_tokens,
+            "num_rounds": self.num_rounds,
+            "num_drafts": self.num_drafts,
+            "num_draft_tokens": self.num_draft_tokens,
+            "num_accepted_tokens": self.num_accepted_tokens,
+            "num_accepted_tokens_per_pos": list(self.num_accepted_tokens_per_pos),
+            "acceptance_rate": self.acceptance_rate,
+            "alpha": self.alpha,
+            "block_efficiency": self.block_efficiency,
+            "tokens_per_second": self.tokens_per_second,
+            "ttft_ms": self.ttft_ms,
+            "prompt_tokens": self.prompt_tokens,
+            "prompt_ms": self.prompt_ms,
+            "draft_prompt_ms": self.draft_prompt_ms,
+            "draft_ms": self.draft_ms,
+            "verify_ms": self.verify_ms,
+            "other_ms": self.other_ms,
+            "wall_ms": self.wall_ms,
+            "speedup": self.speedup,
+        }

@@ -1,0 +1,46 @@
+"""The formulas of speculative decoding that the app shows.
+
+Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, sections 3.1 and 3.2; MBSU as in the survey literature on
+draft training. α is the acceptance probability of a compared token, k the draft length, c the cost of one draft step
+in units of a plain target step, C(w) the cost of a target pass over w tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def expected_tokens(alpha: float, k: int) -> float:
+    """E(α, k) = (1 − α^(k+1)) / (1 − α): tokens a round emits at constant α, the target's own included."""
+    if alpha >= 1:
+        return k + 1.0
+    return float((1 - alpha ** (k + 1)) / (1 - alpha))
+
+
+def predicted_speedup(alpha: float, k: int, c: float, relative_cost: float) -> float:
+    """S = E(α, k) / (C(k+1)/C(1) + k·c), with `relative_cost` = C(k+1)/C(1)."""
+    return expected_tokens(alpha, k) / (relative_cost + k * c)
+
+
+def break_even_alpha(k: int, c: float, relative_cost: float) -> float | None:
+    """The α at which speculation costs as much as plain decoding; None where no α up to 1 reaches it."""
+    if k == 0 or predicted_speedup(1.0, k, c, relative_cost) < 1:
+        return None
+    return _root(lambda alpha: predicted_speedup(alpha, k, c, relative_cost) - 1)
+
+
+def memory_bound_speedup(block_efficiency: float, k: int, c: float) -> float:
+    """MBSU = τ / (c·k + 1), with c as a ratio of parameters: the speed-up where only moving weights costs time."""
+    return block_efficiency / (c * k + 1)
+
+
+def _root(function: Callable[[float], float]) -> float:
+    """The root in [0, 1] of a rising function, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if function(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return high
