@@ -1,0 +1,73 @@
+# make chat    set everything up and open the terminal chat on the built-in pair
+# make test    set everything up and run all checks and tests
+# make help    the rest
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+ROOTS  := app/specchat engine/specchat_engine assets/specchat_assets
+RECIPE := assets/recipe/builtin_pair
+
+# One stamp for each way of building llama.cpp: another CMAKE_ARGS builds it anew.
+BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
+LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
+
+.PHONY: chat test check format builtin-pair bench gpu-check clean help
+.DEFAULT_GOAL := help
+
+chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
+	@$(BIN)/specchat chat $(ARGS)
+
+test: $(VENV)/.test check ## all checks, then all tests (TESTS=tests/engine for some)
+	@echo "== tests"
+	@$(BIN)/python -m pytest -q $(TESTS)
+
+check: $(VENV)/.test ## the checks alone: style, types, boundaries
+	@echo "== ruff, mypy, import-linter"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy $(ROOTS) $(RECIPE)
+	@$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.test ## lay the code out and mend what ruff can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, target, draft, model card
+	PYTHONPATH=assets/recipe $(BIN)/python -m builtin_pair all --work assets/recipe/work $(ARGS)
+
+bench: $(VENV)/.chat ## plain and speculative decoding on the built-in pair, kind by kind
+	@$(BIN)/python tests/benchmarks/builtin_pair.py $(ARGS)
+
+gpu-check: ## build for a GPU (CUDA unless CMAKE_ARGS says otherwise), test the engine on it, time it
+	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test
+	.venv-gpu/bin/specchat doctor
+	.venv-gpu/bin/python -m pytest -q tests/engine --ignore tests/engine/training
+	.venv-gpu/bin/python tests/benchmarks/builtin_pair.py --compare-offload $(ARGS)
+
+clean: ## remove the environments and caches
+	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+$(BIN)/python:
+	@echo "== making $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit("specchat needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+
+$(BUILD): $(BIN)/python
+	@echo "== building llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): about 3 minutes on 2 cores, once"
+	@$(PIP) install --progress-bar off $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)"
+	@rm -f $(VENV)/.llama-* && touch $@
+
+$(VENV)/.chat: $(BUILD) pyproject.toml
+	@echo "== installing specchat"
+	@$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: $(BUILD) pyproject.toml
+	@echo "== installing specchat with its test tools and torch (for the tests of training)"
+	@$(PIP) install --quiet --editable ".[dev,train]"
+	@touch $@ $(VENV)/.chat
