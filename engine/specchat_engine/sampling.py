@@ -43,19 +43,19 @@ class Sampler:
         params = self.params
         if params.penalises:
             logits = _penalised(logits, params, context, drafted)
+        token = int(logits.argmax())
+        peak = float(logits[token])
+        if not math.isfinite(peak):
+            raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
         if params.temperature == 0:
-            token = int(logits.argmax())
-            _check_finite(float(logits[token]))
             return Candidates.certain(token)
-        peak = float(logits.max())
-        _check_finite(peak)
         if params.typical_p < 1:
             ids, values = _with_typical(logits, peak, params)
         else:
-            ids = np.flatnonzero(logits >= np.float32(peak - self._min_p_depth))
-            if len(ids) == 1:
-                return Candidates.certain(int(ids[0]))
-            ids, values = _shortest_prefix(logits, peak, ids, params)
+            kept = logits >= np.float32(peak - self._min_p_depth)
+            if np.count_nonzero(kept) == 1:
+                return Candidates.certain(token)
+            ids, values = _shortest_prefix(logits, peak, kept.nonzero()[0], params)
         scaled = (values - peak) / params.temperature
         return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
 
@@ -68,11 +68,6 @@ class Sampler:
             return int(candidates.ids[0])
         noise = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise).argmax()])
-
-
-def _check_finite(peak: float) -> None:
-    if not math.isfinite(peak):
-        raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
 
 
 def _penalised(
@@ -136,7 +131,7 @@ def _top_p_length(
 
 def _first_at_least(weights: NDArray[np.float64], bound: float) -> int:
     """The length of the shortest prefix whose cumulated weight reaches the bound, else all."""
-    return min(int(np.searchsorted(weights, bound)) + 1, len(weights))
+    return min(int(weights.searchsorted(bound)) + 1, len(weights))
 
 
 def _with_typical(

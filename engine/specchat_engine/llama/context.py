@@ -16,7 +16,10 @@ from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 
 _CHUNK = 512
-"""Prompt tokens per pass: a cancel is looked for between passes."""
+"""At most so many tokens of a prompt in a pass: a cancel is looked for between passes."""
+
+_CELLS = 256
+"""llama.cpp makes memories in such steps, and clamps the batch to what was asked for before it rounds up."""
 
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
@@ -35,7 +38,7 @@ class LlamaContext:
         self.busy_ns = 0
         self.max_rows = max_rows
         params = api.llama_context_default_params()
-        params.n_ctx = n_ctx
+        params.n_ctx = -(-n_ctx // _CELLS) * _CELLS
         params.n_batch = params.n_ubatch = max(_CHUNK, max_rows)
         params.n_outputs_max = max_rows
         params.n_threads = params.n_threads_batch = threads
@@ -49,7 +52,7 @@ class LlamaContext:
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
         self._views: dict[int, NDArray[np.float32]] = {}
-        self._size = params.n_batch
+        self._size: int = api.llama_n_batch(self.handle)
         self._batch = api.llama_batch_init(self._size, 0, 1)
         self._ids = np.ctypeslib.as_array(self._batch.token, (self._size,))
         self._positions = np.ctypeslib.as_array(self._batch.pos, (self._size,))
@@ -96,10 +99,10 @@ class LlamaContext:
         Raises Cancelled between two chunks; what was read by then stays, so that the next turn can use it.
         """
         self.keep(tokens)
-        for start in range(len(self.tokens), len(tokens), _CHUNK):
+        for start in range(len(self.tokens), len(tokens), self._size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
-            self._decode(tokens[start : start + _CHUNK], 0)
+            self._decode(tokens[start : start + self._size], 0)
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens.

@@ -1,0 +1,3 @@
+"""specchat: a terminal chat for local GGUF models that makes speculative decoding visible."""
+
+__version__ = "0.1.0"

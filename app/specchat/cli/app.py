@@ -1,0 +1,113 @@
+"""The commands of `specchat`, their flags and exit codes. What they do is imported when one of them runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from specchat import __version__
+from specchat.cli.flags import ModelFlags, takes_model_flags
+from specchat.cli.reporting import INTERRUPTED, one_line_errors, say
+
+app = typer.Typer(
+    help="Chat with local GGUF models and see speculative decoding at work. Without a command it opens the chat.",
+    epilog="`specchat COMMAND --help` lists its flags. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+Prompt = Annotated[str | None, typer.Argument(help="What to ask. Standard input is read too when it is a pipe.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"specchat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def specchat(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Holds what stands before a command."""
+    del version
+
+
+@app.command()
+@takes_model_flags
+def chat(flags: ModelFlags, debug: Debug = False) -> None:
+    """Open the terminal chat."""
+    with one_line_errors(debug):
+        from specchat.config import read_config
+        from specchat.pair import chat_options
+
+        options = chat_options(read_config(flags.given()))
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes")
+            raise typer.Exit(2)
+        from specchat.tui.app import run_chat
+
+        run_chat(options)
+
+
+@app.command()
+@takes_model_flags
+def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flags: ModelFlags) -> None:
+    """Stream one answer and its statistics."""
+    with one_line_errors(debug):
+        from specchat.cli.run import answer_once, read_prompt
+        from specchat.config import read_config
+        from specchat.pair import chat_options
+
+        text = read_prompt(prompt)
+        if not text.strip():
+            say("there is nothing to answer: give a prompt, or pipe one in")
+            raise typer.Exit(2)
+        raise typer.Exit(answer_once(text, chat_options(read_config(flags.given())), as_json=json))
+
+
+@app.command()
+def doctor(json: Json = False, debug: Debug = False) -> None:
+    """Say what this machine and installation can do, and what to do about each lack."""
+    with one_line_errors(debug):
+        from specchat.doctor import examine
+        from specchat.doctor.report import print_report
+
+        raise typer.Exit(print_report(examine(), as_json=json))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code. Flags without a command belong to `chat`."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+        words.insert(0, "chat")
+    command = typer.main.get_command(app)
+    try:
+        return int(command.main(words, prog_name="specchat", standalone_mode=False) or 0)
+    except typer.TyperException as wrong:
+        known = isinstance(command, TyperGroup) and words[0] in command.commands
+        say(f"{wrong.format_message().rstrip('.')}; see `specchat {f'{words[0]} ' if known else ''}--help`")
+        return wrong.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        _flush_quietly()
+
+
+def _flush_quietly() -> None:
+    """A pipe that its reader closed and a full disk were dealt with before: Python's last flush must not fail too."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

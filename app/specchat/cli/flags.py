@@ -1,0 +1,99 @@
+"""The flags that choose models and how they answer, declared once for every command that takes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFlags:
+    """What stood on the command line, None where a flag did not. The names are the configuration's keys."""
+
+    model: Annotated[
+        Path | None, typer.Option("-m", "--model", help="Target GGUF file. Default: the built-in pair.")
+    ] = None
+    draft: Annotated[
+        Path | None, typer.Option("-d", "--draft", help="Draft GGUF file, with the target's tokenizer.")
+    ] = None
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="N", help="Most tokens drafted in a round; 0 is plain decoding. [4]")
+    ] = None
+    drafter: Annotated[
+        str | None, typer.Option("--drafter", help="model, lookup or none. [model where there is one]")
+    ] = None
+    temperature: Annotated[
+        float | None, typer.Option("--temp", help="Temperature; 0 is greedy. [the model's, or 0.8]")
+    ] = None
+    top_k: Annotated[int | None, typer.Option("--top-k", help="Keep the k best tokens; 0 keeps all. [40]")] = None
+    top_p: Annotated[float | None, typer.Option("--top-p", help="Keep the best tokens up to this mass. [0.95]")] = None
+    min_p: Annotated[float | None, typer.Option("--min-p", help="Drop tokens below this share of the best. [0.05]")] = (
+        None
+    )
+    typical_p: Annotated[float | None, typer.Option("--typical", help="Locally typical mass; 1 is off. [1]")] = None
+    repeat_penalty: Annotated[
+        float | None, typer.Option("--repeat-penalty", help="Repetition penalty; 1 is off. [1]")
+    ] = None
+    frequency_penalty: Annotated[float | None, typer.Option("--frequency-penalty", help="0 is off. [0]")] = None
+    presence_penalty: Annotated[float | None, typer.Option("--presence-penalty", help="0 is off. [0]")] = None
+    penalty_last_n: Annotated[
+        int | None, typer.Option("--repeat-last-n", help="Tokens that penalties look at. [64]")
+    ] = None
+    seed: Annotated[int | None, typer.Option("-s", "--seed", help="Session seed; -1 is a new one. [-1]")] = None
+    max_tokens: Annotated[int | None, typer.Option("-n", "--max-tokens", help="Longest answer; 0 is no limit. [0]")] = (
+        None
+    )
+    system: Annotated[str | None, typer.Option("--system", help="System message.")] = None
+    ctx_size: Annotated[
+        int | None, typer.Option("-c", "--ctx-size", help="Context in tokens; 0 is the model's. [0]")
+    ] = None
+    gpu_layers: Annotated[
+        int | None, typer.Option("-ngl", "--gpu-layers", help="Target layers on the GPU; -1 is all. [-1]")
+    ] = None
+    gpu_layers_draft: Annotated[
+        int | None, typer.Option("-ngld", "--gpu-layers-draft", help="The same for the draft. [-1]")
+    ] = None
+    device: Annotated[
+        str | None, typer.Option("--device", help="Devices of the target, with commas; see doctor. [all]")
+    ] = None
+    device_draft: Annotated[str | None, typer.Option("--device-draft", help="Devices of the draft model. [all]")] = None
+    tensor_split: Annotated[str | None, typer.Option("--tensor-split", help="Shares of the devices, such as 3,1.")] = (
+        None
+    )
+    main_gpu: Annotated[int | None, typer.Option("--main-gpu", help="GPU for what is not split. [0]")] = None
+    threads: Annotated[
+        int | None, typer.Option("-t", "--threads", help="Threads; 0 is one for each physical core. [0]")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The flags that stood on the command line, by their key in the configuration."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def takes_model_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Replaces a command's parameter `flags: ModelFlags` with one option for each of its fields."""
+    names = [field.name for field in fields(ModelFlags)]
+    hints = get_type_hints(ModelFlags, include_extras=True)
+
+    @wraps(command)
+    def with_options(**values: Any) -> None:
+        command(flags=ModelFlags(**{name: values.pop(name) for name in names}), **values)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name]) for name in names
+    ]
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name != "flags"
+    ]
+    signature = inspect.Signature([*parameters, *options], return_annotation=None)
+    vars(with_options)["__signature__"] = signature
+    with_options.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return with_options

@@ -1,0 +1,132 @@
+"""The three ways in which `run` prints an answer: coloured to a terminal, plain into a pipe, JSON where asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import TextIOWrapper
+from typing import Any, Protocol, TextIO
+
+from specchat.cli.reporting import say
+from specchat.statistics import statistics_line
+from specchat.terminal import TerminalFilter
+from specchat_engine.rounds import Round
+
+
+class Output(Protocol):
+    """Receives one turn: its start, its rounds, an error that ended it, its end."""
+
+    def start(self, line: Mapping[str, Any]) -> None:
+        """The turn begins."""
+
+    def round(self, event: Round) -> None:
+        """A round was decoded."""
+
+    def error(self, message: str) -> None:
+        """The turn failed; `end` follows."""
+
+    def end(self, line: Mapping[str, Any], seed: int) -> None:
+        """The turn is over; `seed` is the session's."""
+
+
+def output_for(stream: TextIO, *, as_json: bool) -> Output:
+    """The output that fits the stream."""
+    if isinstance(stream, TextIOWrapper):
+        # A lone surrogate, or a character that the terminal's encoding lacks, must not end the answer.
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    if as_json:
+        return JsonOutput(stream)
+    return ColourOutput(stream) if stream.isatty() else PlainOutput(stream)
+
+
+class JsonOutput:
+    """The trace, one JSON object a line, as it is: nothing is filtered."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def start(self, line: Mapping[str, Any]) -> None:
+        """Prints the start line."""
+        self._print(line)
+
+    def round(self, event: Round) -> None:
+        """Prints the round."""
+        self._print(event.to_json())
+
+    def error(self, message: str) -> None:
+        """Prints an error line."""
+        self._print({"type": "error", "message": message})
+
+    def end(self, line: Mapping[str, Any], seed: int) -> None:
+        """Prints the end line; the seed stands in the start line."""
+        del seed
+        self._print(line)
+
+    def _print(self, line: Mapping[str, Any]) -> None:
+        self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._stream.flush()
+
+
+class PlainOutput:
+    """The answer's text alone, exactly, with a line end behind it; statistics go to standard error."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._last = ""
+
+    def start(self, line: Mapping[str, Any]) -> None:
+        """Prints nothing."""
+
+    def round(self, event: Round) -> None:
+        """Prints what the round added."""
+        if event.text:
+            self._last = event.text
+            self._stream.write(event.text)
+            self._stream.flush()
+
+    def error(self, message: str) -> None:
+        """Prints nothing; the command says the error on standard error."""
+
+    def end(self, line: Mapping[str, Any], seed: int) -> None:
+        """Ends the line and says the statistics."""
+        if _said_nothing(line):
+            return
+        if not self._last.endswith("\n"):
+            self._stream.write("\n")
+            self._stream.flush()
+        say(statistics_line(line["stats"], seed))
+
+
+class ColourOutput:
+    """The answer with the colours of its outcomes, the rejected tokens in their places, and the statistics."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+
+        self._console = Console(file=stream, highlight=False, soft_wrap=True)
+        self._filter = TerminalFilter()
+
+    def start(self, line: Mapping[str, Any]) -> None:
+        """Prints nothing."""
+
+    def round(self, event: Round) -> None:
+        """Prints the round's tokens."""
+        from specchat.rendering import round_text
+
+        self._console.print(round_text(event, self._filter), end="")
+        self._console.file.flush()
+
+    def error(self, message: str) -> None:
+        """Prints nothing; the command says the error on standard error."""
+
+    def end(self, line: Mapping[str, Any], seed: int) -> None:
+        """Ends the line and says the statistics."""
+        if _said_nothing(line):
+            return
+        self._console.print()
+        say(statistics_line(line["stats"], seed))
+
+
+def _said_nothing(line: Mapping[str, Any]) -> bool:
+    """Whether an error ended the turn before its first token: the error alone is said then."""
+    return line["reason"] == "error" and not line["stats"]["num_tokens"]

@@ -1,0 +1,51 @@
+"""How a command fails: one line on standard error and an exit code, never a traceback unless one was asked for."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from specchat.errors import ConfigError, SpecchatError
+from specchat.terminal import clean_line
+from specchat_assets import BuiltinPairError
+from specchat_engine.errors import EngineError, SettingError
+
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+
+
+def say(message: str) -> None:
+    """One line to the user, beside the answer."""
+    sys.stderr.write(f"specchat: {clean_line(message)}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def one_line_errors(debug: bool) -> Iterator[None]:
+    """Turns an error into its line and exit code 1, or 2 for a wrong setting; `debug` puts the traceback before it."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except BrokenPipeError:
+        raise typer.Exit(0) from None  # the reader has seen enough
+    except Exception as error:  # noqa: BLE001 - the outermost frame of a command: a user never sees a traceback unasked
+        if debug:
+            traceback.print_exc()
+        say(_in_words(error, debug))
+        raise typer.Exit(WRONG_USAGE if isinstance(error, ConfigError | SettingError) else FAILED) from None
+
+
+def _in_words(error: Exception, debug: bool) -> str:
+    if isinstance(error, EngineError | SpecchatError | BuiltinPairError):
+        return str(error)
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        return f"{error.filename}: {reason}" if error.filename else reason
+    hint = "" if debug else "; run it again with --debug and report what it prints"
+    return f"an unexpected {type(error).__name__}: {error}{hint}"

@@ -1,0 +1,92 @@
+"""`specchat run`: one answer, with the engine in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from specchat.cli.outputs import Output, output_for
+from specchat.cli.reporting import FAILED, INTERRUPTED, say
+from specchat.options import ChatOptions
+from specchat_engine import Engine
+from specchat_engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from specchat_engine import Session
+
+
+def read_prompt(prompt: str | None) -> str:
+    """The prompt, with what is piped in behind it, or either alone."""
+    piped = ""
+    if sys.stdin is not None and not sys.stdin.isatty():
+        piped = sys.stdin.buffer.read().decode("utf-8", "replace")
+    return "\n\n".join(part for part in (prompt, piped.rstrip("\n")) if part)
+
+
+def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
+    """Streams one answer to standard output and returns the exit code. Raises EngineError where loading fails."""
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a failed assertion must not start a debugger on the terminal
+    speculates_with_model = options.k > 0 and options.drafter in (None, "model")
+    draft = options.draft if speculates_with_model else None
+    with Engine.load(options.target, draft, options.options) as engine:
+        settings = options.settings(engine.recommended, engine.drafters)
+        session = engine.session(options.system, settings, options.seed)
+        return _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
+
+
+def _stream(session: Session, prompt: str, output: Output) -> int:
+    error = ""
+    try:
+        with _stops_on_interrupt(session):
+            error = _print_rounds(session, prompt, output)
+        if error:
+            output.error(error)
+        output.end(session.end_line(), session.seed)
+    except BrokenPipeError:
+        return 0
+    if error:
+        say(error)
+        return FAILED
+    return INTERRUPTED if session.end_reason == "cancelled" else 0
+
+
+def _print_rounds(session: Session, prompt: str, output: Output) -> str:
+    """Prints the turn up to its end; returns the error that ended it, or an empty text."""
+    error = ""
+    started = False
+    notices = 0
+    rounds = session.generate(prompt)
+    while True:
+        try:
+            event = next(rounds, None)
+        except EngineError as problem:
+            event, error = None, str(problem)
+        if not started:
+            output.start(session.start_line())
+            started = True
+        for notice in session.notices[notices:]:
+            say(notice)
+        notices = len(session.notices)
+        if event is None:
+            return error
+        output.round(event)
+
+
+@contextmanager
+def _stops_on_interrupt(session: Session) -> Iterator[None]:
+    """The first Ctrl+C stops the answer, which keeps its statistics; a second one ends the command."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        session.cancel()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

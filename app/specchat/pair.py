@@ -1,0 +1,37 @@
+"""Which models a command uses: the configured pair, else the one that ships with specchat."""
+
+from __future__ import annotations
+
+from specchat.config import Config
+from specchat.options import ChatOptions
+from specchat_assets import builtin_pair
+from specchat_engine import LoadOptions
+
+
+def chat_options(config: Config) -> ChatOptions:
+    """What the configuration asks for. A configured model without a draft has none: lookup drafts for it.
+
+    Raises BuiltinPairError where no model is configured and the built-in pair is missing.
+    """
+    target, draft = (config.model, config.draft) if config.model is not None else builtin_pair()
+    return ChatOptions(
+        target=target,
+        draft=draft,
+        options=LoadOptions(
+            n_ctx=config.ctx_size,
+            gpu_layers=config.gpu_layers,
+            gpu_layers_draft=config.gpu_layers_draft,
+            devices=config.device,
+            devices_draft=config.device_draft,
+            tensor_split=config.tensor_split,
+            main_gpu=config.main_gpu,
+            threads=config.threads,
+            k_max=max(config.k, LoadOptions().k_max),
+        ),
+        k=config.k,
+        drafter=config.drafter,
+        sampling=config.sampling,
+        max_tokens=config.max_tokens,
+        seed=config.seed,
+        system=config.system,
+    )

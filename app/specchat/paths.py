@@ -1,0 +1,41 @@
+"""Where the application keeps things, as the platform wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+_NAME = "specchat"
+
+
+def config_file() -> Path:
+    """The user's configuration; it need not exist."""
+    return platformdirs.user_config_path(_NAME, appauthor=False) / "config.toml"
+
+
+def data_folder() -> Path:
+    """What the user would miss: stored conversations."""
+    return platformdirs.user_data_path(_NAME, appauthor=False)
+
+
+def cache_folder() -> Path:
+    """What can be made again."""
+    return platformdirs.user_cache_path(_NAME, appauthor=False)
+
+
+def log_folder() -> Path:
+    """What the engine's process printed."""
+    return platformdirs.user_log_path(_NAME, appauthor=False)
+
+
+def worker_log() -> Path:
+    """The log of the engine's process, whose end is the reason shown after a crash."""
+    return log_folder() / "worker.log"
+
+
+def hugging_face_cache() -> Path:
+    """The cache that is shared with other programs, where Hugging Face's own variables put it."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE)

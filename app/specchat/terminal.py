@@ -1,0 +1,56 @@
+"""The one filter that every text passes on its way to a terminal.
+
+A model, a file name or an error message may hold characters that a terminal obeys: escape sequences that move the
+cursor or write the clipboard, bidirectional overrides that show a text in another order. The filter works on single
+characters, so a sequence that is split over tokens cannot slip through, and without its first character the rest of an
+escape sequence is harmless text.
+
+- ESC, other C0 and C1 controls, DEL, lone surrogates and line separators become U+FFFD: something was there.
+- Invisible format characters vanish: bidirectional marks, overrides and isolates, zero-width spaces, tags. The
+  zero-width joiner and non-joiner stay, since Persian, Indic scripts and emoji need them.
+- Newline and tab stay. A carriage return is a line end; with a newline behind it, also in the next call, just one.
+"""
+
+from __future__ import annotations
+
+import re
+
+REPLACEMENT = "\ufffd"
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+
+
+class TerminalFilter:
+    """Filters a text that comes in pieces; the pieces' results, joined, are the filtered text."""
+
+    __slots__ = ("_after_return",)
+
+    def __init__(self) -> None:
+        self._after_return = False
+
+    def feed(self, text: str) -> str:
+        """The part of the filtered text that this piece adds."""
+        if not text:
+            return ""
+        if self._after_return:
+            text = text.removeprefix("\n")
+            self._after_return = False
+            if not text:
+                return ""
+        self._after_return = text.endswith("\r")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        return _INVISIBLE.sub("", _CONTROLS.sub(REPLACEMENT, text))
+
+
+def clean(text: str) -> str:
+    """A whole text, filtered."""
+    return TerminalFilter().feed(text)
+
+
+def clean_line(text: str) -> str:
+    """A whole text, filtered and on one line, for names and messages."""
+    return " ".join(clean(text).split())

@@ -1,0 +1,146 @@
+"""Commands and events as lines of JSON, UTF-8.
+
+The reader is tolerant: an object that it does not know is None, a field that it does not know is ignored, and a field
+that is missing has its default. So an older and a newer side can talk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from specchat.worker.protocol import (
+    Cancel,
+    ChatMessage,
+    Command,
+    Ended,
+    Event,
+    Generate,
+    Load,
+    Loaded,
+    Loading,
+    ModelSummary,
+    Notice,
+    Quit,
+    Set,
+    Started,
+    WorkerFailed,
+)
+from specchat_engine.params import SamplingParams
+from specchat_engine.rounds import Round
+
+if TYPE_CHECKING:
+    from specchat_engine import LoadOptions, Settings
+
+_T = TypeVar("_T")
+
+
+def encode_command(command: Command) -> str:
+    """The command as one line, without its line end."""
+    return json.dumps({"cmd": type(command).__name__.lower(), **asdict(command)})
+
+
+def decode_command(line: str | bytes) -> Command | None:
+    """The command that a line holds, None where it holds none that this side knows."""
+    fields_of = _object(line)
+    try:
+        match fields_of.get("cmd"):
+            case "load":
+                return Load(fields_of["target"], fields_of.get("draft"), _options(fields_of.get("options", {})))
+            case "generate":
+                return Generate(
+                    messages=tuple(build(ChatMessage, message) for message in fields_of["messages"]),
+                    turn=fields_of["turn"],
+                    attempt=fields_of.get("attempt", 0),
+                    seed=fields_of["seed"],
+                    settings=_settings(fields_of["settings"]),
+                )
+            case "set":
+                return Set(_settings(fields_of["settings"]))
+            case "cancel":
+                return Cancel()
+            case "quit":
+                return Quit()
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return None
+
+
+def encode_event(event: Event) -> str:
+    """The event as one line, without its line end."""
+    match event:
+        case Round():
+            line = event.to_json()
+        case Started():
+            line = {**event.line, "type": "start"}
+        case WorkerFailed():
+            line = {"type": "error", "message": event.message}
+        case Ended():
+            line = {"type": "end", **asdict(event)}
+        case _:
+            line = {"type": type(event).__name__.lower(), **asdict(event)}
+    return json.dumps(line)
+
+
+def decode_event(line: str | bytes) -> Event | None:
+    """The event that a line holds, None where it holds none that this side knows."""
+    fields_of = _object(line)
+    try:
+        match fields_of.get("type"):
+            case "loading":
+                return Loading(float(fields_of["progress"]))
+            case "loaded":
+                return _loaded(fields_of)
+            case "start":
+                return Started(fields_of)
+            case "notice":
+                return Notice(str(fields_of["text"]))
+            case "round":
+                return Round.from_json(fields_of)
+            case "end":
+                return Ended(str(fields_of["reason"]), str(fields_of["text"]), dict(fields_of["stats"]))
+            case "error":
+                return WorkerFailed(str(fields_of["message"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return None
+
+
+def build(kind: type[_T], values: Mapping[str, Any]) -> _T:
+    """A dataclass from JSON: unknown names are ignored, lists become tuples, missing names have their defaults."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known})
+
+
+def _loaded(line: Mapping[str, Any]) -> Loaded:
+    draft = line.get("draft")
+    return Loaded(
+        target=build(ModelSummary, line["target"]),
+        draft=None if draft is None else build(ModelSummary, draft),
+        drafters=tuple(line["drafters"]),
+        recommended=build(SamplingParams, line["recommended"]),
+        refusal=line.get("refusal"),
+        n_ctx=int(line["n_ctx"]),
+    )
+
+
+def _object(line: str | bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _options(values: Mapping[str, Any]) -> LoadOptions:
+    from specchat_engine import LoadOptions
+
+    return build(LoadOptions, values)
+
+
+def _settings(values: Mapping[str, Any]) -> Settings:
+    from specchat_engine import Settings
+
+    return build(Settings, {**values, "sampling": build(SamplingParams, values.get("sampling", {}))})

@@ -1,0 +1,31 @@
+"""What ships with specchat: the built-in pair of models."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+TARGET_NAME = "specchat-guide-18m.gguf"
+DRAFT_NAME = "specchat-draft-2m.gguf"
+
+
+class BuiltinPairError(FileNotFoundError):
+    """A model of the built-in pair is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def builtin_pair() -> tuple[Path, Path]:
+    """The paths of the built-in target and its draft model.
+
+    Raises BuiltinPairError when one is missing: a checkout whose weights were not made or fetched.
+    """
+    folder = Path(str(resources.files("specchat_assets"))) / "models"
+    target, draft = folder / TARGET_NAME, folder / DRAFT_NAME
+    for path in (target, draft):
+        if not path.is_file():
+            raise BuiltinPairError(
+                f"the built-in model {path} is missing: make it with `make builtin-pair`, or give -m"
+            )
+    return target, draft

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specchat import __version__
+from specchat.cli import main
+
+
+def test_help_names_the_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("chat", "run", "doctor", "Exit codes"))
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"specchat {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["frob"], "No such command 'frob'; see `specchat --help`"),
+        (["run", "--frob"], "No such option"),
+        (["run", "x", "--temp", "hot"], "see `specchat run --help`"),
+        (["run", "x", "-k", "auto"], "-k auto is not there yet: give a number"),
+        (["run", "x", "-k", "-1"], "k is -1: use 0"),
+        (["run", "x", "--temp", "-1"], "temperature is -1.0: use 0 to 100"),
+        (["run", "x", "-d", "small.gguf"], "has no target"),
+        (["run"], "there is nothing to answer"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("specchat: ")
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+
+
+def test_flags_without_a_command_belong_to_the_chat(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-k", "auto"]) == 2
+    assert "-k auto is not there yet" in capsys.readouterr().err
+
+
+def test_the_chat_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-m", "any.gguf"]) == 2
+    assert "the chat needs a terminal" in capsys.readouterr().err
+
+
+def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "x", "-m", str(tmp_path / "none.gguf")]
+    assert main(command) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main([*command, "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_hostile_file_name_cannot_write_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "x", "-m", "\x1b[2Jnone\n.gguf"]) == 1
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert err.count("\n") == 1

@@ -1,0 +1,193 @@
+"""`specchat run` on tiny models, in this process and as a real one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specchat.cli import main
+from specchat_engine.rounds import Round
+from support.tiny_pair import TinyModels
+
+FLAGS = ["-t", "1", "-s", "7", "-n", "24"]
+SPECCHAT = [sys.executable, "-m", "specchat"]
+
+
+@pytest.fixture
+def pair(tiny_models: TinyModels) -> list[str]:
+    return ["-m", str(tiny_models.target), "-d", str(tiny_models.draft), *FLAGS]
+
+
+def json_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_pipe_gets_the_plain_text_and_standard_error_the_statistics(
+    capsys: pytest.CaptureFixture[str], pair: list[str]
+) -> None:
+    assert main(["run", "hello", *pair, "--json"]) == 0
+    text = json_lines(capsys)[-1]["text"]
+    assert main(["run", "hello", *pair]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == text if text.endswith("\n") else f"{text}\n"
+    assert captured.err.startswith("specchat: 24 tokens")
+    assert captured.err.endswith("seed 7\n")
+    assert captured.err.count("\n") == 1
+
+
+def test_json_is_a_start_rounds_and_an_end_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], pair: list[str]
+) -> None:
+    assert main(["run", "hello", *pair, "--json"]) == 0
+    captured = capsys.readouterr()
+    start, *rounds, end = [json.loads(line) for line in captured.out.splitlines()]
+    assert captured.err == ""
+    assert (start["type"], start["seed"], start["schema"]) == ("start", 7, 1)
+    assert "".join(Round.from_json(line).text for line in rounds) == end["text"]
+    assert (end["type"], end["reason"], end["stats"]["num_tokens"]) == ("end", "length", 24)
+
+
+@pytest.mark.parametrize("temperature", ["0", "0.8"])
+def test_the_text_is_the_same_with_any_drafter_and_k(
+    capsys: pytest.CaptureFixture[str], pair: list[str], temperature: str
+) -> None:
+    texts = set()
+    for flags in (["-k", "0"], ["-k", "3"], ["-k", "8", "--drafter", "lookup"], ["--drafter", "none"]):
+        assert main(["run", "hello hello hello", *pair, "--temp", temperature, *flags, "--json"]) == 0
+        texts.add(json_lines(capsys)[-1]["text"])
+    assert len(texts) == 1
+
+
+def test_a_piped_text_follows_the_prompt(
+    capsys: pytest.CaptureFixture[str], pair: list[str], pipe_in: Callable[[bytes], None]
+) -> None:
+    pipe_in(b"piped \xff\n")
+    assert main(["run", "Repeat:", *pair, "--system", "Be brief.", "--json"]) == 0
+    assert json_lines(capsys)[0]["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Repeat:\n\npiped \ufffd"},
+    ]
+
+
+def test_the_models_recommendation_gives_way_to_a_flag(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    main(["run", "x", *pair, "--json"])
+    assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.7)
+    main(["run", "x", *pair, "--json", "--temp", "0.3"])
+    assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"junk that is no model", b"GGUF\x03\x00\x00\x00"])
+def test_a_file_that_is_no_model_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "model.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["run", "x", "-m", str(path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"specchat: {path}")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_folder_and_a_truncated_model_are_one_line(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, tiny_models: TinyModels
+) -> None:
+    truncated = tmp_path / "cut.gguf"
+    truncated.write_bytes(tiny_models.target.read_bytes()[:20_000])
+    for path in (tmp_path, truncated):
+        assert main(["run", "x", "-m", str(path)]) == 1
+        err = capfd.readouterr().err
+        assert err.startswith(f"specchat: {path}")
+        assert err.count("\n") == 1
+
+
+def test_a_pair_with_different_vocabularies_names_the_first_difference(
+    capsys: pytest.CaptureFixture[str], tiny_models: TinyModels
+) -> None:
+    assert main(["run", "x", "-m", str(tiny_models.target), "-d", str(tiny_models.stranger), *FLAGS]) == 1
+    assert "vocabularies differ" in capsys.readouterr().err
+
+
+def test_a_prompt_longer_than_the_context_is_one_line_and_in_json_an_error_before_the_end(
+    capsys: pytest.CaptureFixture[str], pair: list[str]
+) -> None:
+    assert main(["run", "x" * 2000, *pair]) == 1
+    err = capsys.readouterr().err
+    assert "prompt of 2019 tokens" in err
+    assert err.count("\n") == 1
+    assert main(["run", "x" * 2000, *pair, "--json"]) == 1
+    kinds = [line["type"] for line in json_lines(capsys)]
+    assert kinds == ["start", "error", "end"]
+
+
+def test_ctrl_c_stops_the_answer_and_keeps_its_statistics(tiny_models: TinyModels) -> None:
+    command = [*SPECCHAT, "run", "hi", "-m", str(tiny_models.target), "-t", "1", "-c", "4096", "--temp", "0", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        lines += process.stdout.readlines()
+        assert process.wait(20) == 130
+    end = json.loads(lines[-1])
+    assert (end["type"], end["reason"]) == ("end", "cancelled")
+    assert end["stats"]["num_tokens"] > 0
+
+
+def test_a_reader_that_has_enough_ends_the_command_quietly(tiny_models: TinyModels) -> None:
+    command = [*SPECCHAT, "run", "hi", "-m", str(tiny_models.target), "-t", "1", "-c", "4096", "--temp", "0", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(20) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_is_one_line(pair: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*SPECCHAT, "run", "hi", *pair],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "specchat: No space left on device\n"
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_a_terminal_gets_coloured_tokens_and_without_colour_their_shapes(pair: list[str], no_color: bool) -> None:
+    environment = {**os.environ, "COLORTERM": "truecolor", **({"NO_COLOR": "1"} if no_color else {})}
+    ours, theirs = pty.openpty()
+    command = [*SPECCHAT, "run", "hello", *pair, "--temp", "1.5"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := read_terminal(ours):
+            shown += chunk
+        assert process.wait(20) == 0
+    os.close(ours)
+    assert (b"38;2;" in shown) is not no_color
+    assert b"\x1b[2;9" in shown
+    assert b"\x1b[4" in shown
+
+
+def read_terminal(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""

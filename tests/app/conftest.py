@@ -1,0 +1,29 @@
+"""Every test of the application runs without the user's configuration, folders and variables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.tiny_pair import TinyModels, write_tiny_pair
+
+
+@pytest.fixture(autouse=True)
+def isolated_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder, no SPECCHAT_* variables, no colour settings."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("SPECCHAT_", "XDG_")) or name in {"NO_COLOR", "FORCE_COLOR", "COLORTERM"}:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return home
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    """The files that the tests load."""
+    return write_tiny_pair(tmp_path_factory.mktemp("models"))

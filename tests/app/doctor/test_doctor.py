@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import specchat_assets
+from specchat.cli import main
+from specchat.doctor import Finding, examine
+from specchat.doctor.report import Status
+from specchat.paths import config_file, data_folder
+from specchat_engine.llama import devices
+
+
+def finding(name: str) -> Finding:
+    return next(found for found in examine() if found.name == name)
+
+
+@pytest.fixture
+def builtin_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").mkdir()
+    for name in (specchat_assets.TARGET_NAME, specchat_assets.DRAFT_NAME):
+        (tmp_path / "models" / name).write_bytes(b"GGUF")
+    monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
+
+
+def test_versions_build_devices_threads_and_folders_are_named() -> None:
+    names = {found.name for found in examine()}
+    assert {"python", "specchat", "llama-cpp-python", "llama.cpp", "textual", "features", "GPU offload", "CPU"} <= names
+    assert {"cores", "configuration", "data", "cache", "log", "Hugging Face", "C++ compiler", "CMake"} <= names
+
+
+def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: True)
+    assert finding("GPU offload").remedy == "GPU offload: untested by this project so far"
+
+
+def test_a_build_without_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: False)
+    assert "CMAKE_ARGS=-DGGML_CUDA=on" in finding("GPU offload").remedy
+
+
+def test_a_wrong_configuration_is_a_lack() -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("k = 'many'\n")
+    found = finding("configuration")
+    assert found.status is Status.LACK
+    assert "k is 'many'" in found.value
+
+
+def test_a_folder_that_cannot_be_made_is_a_lack() -> None:
+    data_folder().parent.mkdir(parents=True)
+    data_folder().touch()
+    assert finding("data").status is Status.LACK
+
+
+def test_missing_tools_are_worth_a_note_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert finding("C++ compiler").status is Status.NOTE
+
+
+@pytest.mark.usefixtures("builtin_pair")
+def test_a_complete_installation_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "built-in pair" in shown
+    assert "✗" not in shown
+
+
+def test_a_missing_built_in_pair_exits_with_1_and_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
+    assert main(["doctor", "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    lacks = [line for line in lines if line["status"] == "lack"]
+    assert [line["name"] for line in lacks] == ["built-in pair"]
+    assert "make builtin-pair" in lacks[0]["remedy"]

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from specchat.cli.flags import ModelFlags
+from specchat.config import Config, read_config
+from specchat.errors import ConfigError
+from specchat.paths import config_file
+
+
+def write_config(text: str | bytes) -> Path:
+    file = config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+def complaint(**flags: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_config(flags)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_file_gives_way_to_variables_and_these_to_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).k == 4
+    write_config("k = 5\ntop_k = 1\nmin_p = 0.1\n")
+    monkeypatch.setenv("SPECCHAT_K", "6")
+    monkeypatch.setenv("SPECCHAT_TOP_K", "2")
+    config = read_config({"k": "7"})
+    assert (config.k, config.top_k, config.min_p) == (7, 2, 0.1)
+
+
+def test_an_unset_sampling_value_stays_open() -> None:
+    assert read_config({}).temperature is None
+    assert read_config({"temperature": 0.0}).sampling.temperature == 0.0
+
+
+def test_every_flag_is_a_setting() -> None:
+    assert {field.name for field in fields(ModelFlags)} == set(Config.model_fields)
+
+
+def test_a_model_brings_its_own_draft_or_none() -> None:
+    write_config('model = "/big.gguf"\ndraft = "/small.gguf"\n')
+    assert read_config({}).draft == Path("/small.gguf")
+    assert read_config({"model": Path("/other.gguf")}).draft is None
+    assert read_config({"draft": Path("/other.gguf")}).model == Path("/big.gguf")
+
+
+def test_a_model_in_a_variable_has_no_draft_from_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_config('model = "/big.gguf"\ndraft = "/small.gguf"\n')
+    monkeypatch.setenv("SPECCHAT_MODEL", "/other.gguf")
+    assert read_config({}).draft is None
+
+
+def test_paths_in_the_file_start_from_its_folder_or_from_home(isolated_machine: Path) -> None:
+    file = write_config('model = "models/big.gguf"\ndraft = "~/small.gguf"\n')
+    config = read_config({})
+    assert config.model == file.parent / "models/big.gguf"
+    assert config.draft == isolated_machine / "small.gguf"
+
+
+def test_lists_come_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_config('device = ["CUDA0", "CUDA1"]\n')
+    monkeypatch.setenv("SPECCHAT_TENSOR_SPLIT", "3, 1")
+    config = read_config({"device_draft": "CPU"})
+    assert (config.device, config.device_draft, config.tensor_split) == (("CUDA0", "CUDA1"), ("CPU",), (3.0, 1.0))
+
+
+def test_seed_minus_one_is_a_new_seed() -> None:
+    assert read_config({"seed": -1}).seed is None
+    assert read_config({"seed": 0}).seed == 0
+
+
+def test_a_wrong_value_in_the_file_is_named_with_its_place() -> None:
+    file = write_config('temperature = "hot"\n')
+    assert complaint() == f"{file}: temperature is 'hot': use a number"
+
+
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECCHAT_TOP_P", "1.5")
+    assert complaint() == "SPECCHAT_TOP_P: top_p is 1.5: use 0 to 1 (1 keeps all)"
+
+
+def test_an_unknown_setting_is_named_with_the_nearest_one() -> None:
+    file = write_config("temprature = 1\n")
+    assert complaint() == f"{file}: there is no setting temprature: did you mean temperature?"
+
+
+def test_a_file_that_is_no_toml_is_named() -> None:
+    file = write_config("temperature =\n")
+    assert complaint().startswith(f"{file} is not valid TOML")
+    write_config(b'system = "\xff"\n')
+    assert complaint().startswith(f"{file} is not valid TOML")
+
+
+def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    file = write_config("")
+    monkeypatch.setattr(Path, "open", refuse)
+    assert complaint() == f"{file} cannot be read: Permission denied; make it readable, or move it away"
+
+
+@pytest.mark.parametrize("k", ["-1", "1000", "many", "1.5", ""])
+def test_an_absurd_k_is_refused(k: str) -> None:
+    assert complaint(k=k).startswith(f"k is {k or repr(k)}" if k.lstrip("-").isdigit() else f"k is {k!r}")
+
+
+def test_k_auto_is_not_there_yet() -> None:
+    assert complaint(k="auto") == "-k auto is not there yet: give a number"
+
+
+def test_a_drafter_that_is_not_there_is_refused() -> None:
+    assert complaint(drafter="hybrid") == "the drafter is 'hybrid': use model, lookup, none"
+
+
+def test_a_draft_without_a_model_is_refused() -> None:
+    assert "has no target" in complaint(draft="/small.gguf")
+
+
+def test_the_model_drafter_needs_a_draft_model() -> None:
+    assert "no draft model" in complaint(model="/big.gguf", drafter="model")

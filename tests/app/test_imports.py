@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from specchat import __version__
+
+HEAVY = {"textual", "llama_cpp", "torch", "numpy", "pydantic", "rich"}
+
+
+@pytest.mark.parametrize("module", ["specchat.cli", "specchat.worker.client", "specchat.options"])
+def test_light_modules_stay_light(module: str) -> None:
+    code = f"import {module}, sys; print(*sorted({HEAVY!r} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
+def test_help_answers_at_once() -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "specchat", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.3
+
+
+def test_the_version_is_the_projects() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    assert tomllib.loads(project.read_text("utf-8"))["project"]["version"] == __version__

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.worker.codec import decode_command, decode_event, encode_command, encode_event
+from specchat.worker.protocol import (
+    Cancel,
+    ChatMessage,
+    Command,
+    Ended,
+    Event,
+    Generate,
+    Load,
+    Loaded,
+    Loading,
+    ModelSummary,
+    Notice,
+    Quit,
+    Set,
+    Started,
+    WorkerFailed,
+)
+from specchat_engine import LoadOptions, Settings
+from specchat_engine.params import SamplingParams
+from specchat_engine.rounds import TokenKind
+from support.sample_rounds import sample_round
+
+SETTINGS = Settings(k=2, drafter="lookup", sampling=SamplingParams(temperature=0.0), stop=("\n",))
+COMMANDS: list[Command] = [
+    Load("t.gguf", None, LoadOptions(n_ctx=512, devices=("A", "B"), tensor_split=(3.0, 1.0))),
+    Load("t.gguf", "d.gguf", LoadOptions()),
+    Generate((ChatMessage("user", "naïve \u2028 \ud800 text"),), turn=1, attempt=2, seed=2**63, settings=SETTINGS),
+    Set(SETTINGS),
+    Cancel(),
+    Quit(),
+]
+EVENTS: list[Event] = [
+    Loading(0.5),
+    Loaded(ModelSummary("t", "t.gguf", 1, 2), None, ("lookup", "none"), SamplingParams(top_k=1), "differs", 512),
+    Started({"type": "start", "seed": 7}),
+    Notice("dropped the oldest turn"),
+    sample_round([("a", "x"), ("r", "\x1b")], (TokenKind.CORRECTION, "\n")),
+    Ended("length", "text", {"alpha": None}),
+    WorkerFailed("no room"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_comes_out_as_it_went_in(command: Command) -> None:
+    line = encode_command(command)
+    assert decode_command(line) == command
+    assert line.isascii()
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_comes_out_as_it_went_in(event: Event) -> None:
+    line = encode_event(event)
+    assert decode_event(line.encode()) == event
+    assert "\n" not in line
+
+
+def test_fields_from_a_newer_version_are_ignored_and_missing_ones_have_defaults() -> None:
+    line = json.dumps({"cmd": "set", "settings": {"k": 3, "mood": "good", "sampling": {"warmth": 1}}, "more": []})
+    assert decode_command(line) == Set(Settings(k=3))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "null", "[1]", '"x"', '{"cmd": "dance"}', '{"cmd": "set"}', '{"cmd": "set", "settings": {"k": -1}}'],
+)
+def test_a_command_that_makes_no_sense_is_none(line: str) -> None:
+    assert decode_command(line) is None
+
+
+@given(st.one_of(st.binary(), st.text(), st.dictionaries(st.text(), st.integers()).map(json.dumps)))
+def test_no_line_breaks_the_reader(line: str | bytes) -> None:
+    assert decode_event(line) is None
+    assert decode_command(line) is None

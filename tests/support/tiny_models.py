@@ -1,0 +1,91 @@
+"""Real GGUF files with random weights, small enough to be written and loaded in milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def byte_vocabulary() -> list[str]:
+    """The control tokens, the 256 bytes in the printable disguise of byte-level BPE, and two merges."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    disguise = {byte: chr(byte) for byte in printable}
+    disguise |= {byte: chr(256 + place) for place, byte in enumerate(b for b in range(256) if b not in disguise)}
+    return [*SPECIALS, *(disguise[byte] for byte in range(256)), "he", "ll"]
+
+
+def write_tiny_model(
+    path: Path,
+    *,
+    seed: int = 0,
+    layers: int = 2,
+    width: int = 64,
+    n_ctx: int = 512,
+    vocabulary: Sequence[str] | None = None,
+    sharpness: float = 1.0,
+    like: int | None = None,
+    template: str = TEMPLATE,
+) -> Path:
+    """A llama model with random weights over byte tokens.
+
+    `sharpness` scales the output, so the distribution's entropy. `like` is the seed of another model of the same width
+    whose embedding is mixed in, which makes the two agree more often than chance.
+    """
+    tokens = list(vocabulary or byte_vocabulary())
+    random = np.random.default_rng(seed)
+    heads, feed_forward = 4, width * 2
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name(path.stem)
+    writer.add_context_length(n_ctx)
+    writer.add_embedding_length(width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(feed_forward)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(heads // 2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(width // heads)
+    writer.add_vocab_size(len(tokens))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(tokens)
+    control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
+    writer.add_token_types([control if token in SPECIALS else normal for token in tokens])
+    writer.add_token_merges(["h e", "l l"])
+    writer.add_eos_token_id(2)
+    writer.add_pad_token_id(0)
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(template)
+    writer.add_float32("general.sampling.temp", 0.7)
+
+    def matrix(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
+        return (random.standard_normal((rows, columns)) * scale / np.sqrt(columns)).astype(np.float16)
+
+    shared = np.random.default_rng(like if like is not None else seed)
+    embedding = (shared.standard_normal((len(tokens), width)) * sharpness).astype(np.float16)
+    writer.add_tensor("token_embd.weight", embedding)
+    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
+    for layer in range(layers):
+        block = f"blk.{layer}"
+        writer.add_tensor(f"{block}.attn_norm.weight", np.ones(width, np.float32))
+        writer.add_tensor(f"{block}.ffn_norm.weight", np.ones(width, np.float32))
+        writer.add_tensor(f"{block}.attn_q.weight", matrix(width, width))
+        writer.add_tensor(f"{block}.attn_k.weight", matrix(width // 2, width))
+        writer.add_tensor(f"{block}.attn_v.weight", matrix(width // 2, width))
+        writer.add_tensor(f"{block}.attn_output.weight", matrix(width, width, 0.5))
+        writer.add_tensor(f"{block}.ffn_gate.weight", matrix(feed_forward, width))
+        writer.add_tensor(f"{block}.ffn_up.weight", matrix(feed_forward, width))
+        writer.add_tensor(f"{block}.ffn_down.weight", matrix(width, feed_forward, 0.5))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
