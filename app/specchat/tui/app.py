@@ -1,0 +1,63 @@
+"""The terminal app: themes, commands, one chat screen, and the engine's client that it closes at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.keys import Keys
+from textual.screen import Screen
+
+from specchat.options import ChatOptions
+from specchat.paths import worker_log
+from specchat.tui.client import EngineClient
+from specchat.tui.screens.chat import ChatScreen
+from specchat.tui.theme import DARK, DARK_NAME, LIGHT, outcome_variables
+from specchat.worker.client import WorkerClient
+
+
+class SpecchatApp(App[None]):
+    """Chats with one pair of models."""
+
+    TITLE = "specchat"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", "Quit", priority=True)]
+
+    def __init__(self, options: ChatOptions, client: EngineClient) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+        self._options = options
+        self._client = client
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK_NAME
+
+    async def on_mount(self) -> None:
+        """Opens the chat."""
+        await self.push_screen(ChatScreen(self._options, self._client))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The outcomes' colours for Textual's own themes."""
+        return outcome_variables(dark=self.current_theme.dark)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Textual's commands and the chat's."""
+        yield from super().get_system_commands(screen)
+        if isinstance(screen, ChatScreen):
+            yield SystemCommand("New chat", "An empty conversation with the same models", screen.action_new_chat)
+            yield SystemCommand("Knobs", "k, drafter, temperature and more", screen.action_knobs)
+            yield SystemCommand("Change the view", "Trace, coloured, Markdown", screen.action_view)
+
+    def on_unmount(self) -> None:
+        """Ends the engine, also in mid-answer; the thread that waits for it ends with it."""
+        self._client.close()
+
+
+def run_chat(options: ChatOptions) -> None:
+    """Opens the terminal app and returns when the user quits."""
+    # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
+    if isinstance(ANSI_SEQUENCES_KEYS, dict):
+        ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
+    SpecchatApp(options, WorkerClient(worker_log())).run()

@@ -1,0 +1,116 @@
+"""What can be turned while an answer streams, each with its steps and its way back from text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from specchat_engine.errors import SettingError
+from specchat_engine.settings import Settings
+
+
+class Dial(Protocol):
+    """One setting that can be turned by steps or typed."""
+
+    @property
+    def label(self) -> str:
+        """What stands before the value."""
+        ...
+
+    def text(self, settings: Settings) -> str:
+        """The value as it is shown."""
+        ...
+
+    def turned(self, settings: Settings, steps: int) -> Settings:
+        """The settings with this one so many steps further, at most to its end."""
+        ...
+
+    def typed(self, settings: Settings, text: str) -> Settings:
+        """The settings with a typed value. Raises SettingError for one that it cannot have."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NumberDial:
+    """A number of the settings, or of their sampling parameters. `zero` is what 0 means."""
+
+    label: str
+    name: str
+    step: float
+    high: float
+    decimals: int = 0
+    zero: str = ""
+    sampling: bool = False
+
+    def text(self, settings: Settings) -> str:
+        """The value, with what it means where it is 0."""
+        value = self._value(settings)
+        return f"{value:.{self.decimals}f}" + (f" {self.zero}" if value == 0 and self.zero else "")
+
+    def turned(self, settings: Settings, steps: int) -> Settings:
+        """The next multiple of the step in this direction."""
+        value = self._value(settings)
+        turned = round((value + steps * self.step) / self.step) * self.step
+        return self._with(settings, min(max(turned, 0), self.high))
+
+    def typed(self, settings: Settings, text: str) -> Settings:
+        """The typed number. Raises SettingError where it is none or out of range."""
+        try:
+            value = float(text.replace(",", "."))
+        except ValueError:
+            raise SettingError(f"{self.label} is {text!r}: type a number") from None
+        if not 0 <= value <= self.high:
+            raise SettingError(f"{self.label} is {text}: use 0 to {self.high:g}")
+        return self._with(settings, value)
+
+    def _value(self, settings: Settings) -> float:
+        return float(getattr(settings.sampling if self.sampling else settings, self.name))
+
+    def _with(self, settings: Settings, value: float) -> Settings:
+        number: Any = round(value, self.decimals) if self.decimals else int(value)
+        if self.sampling:
+            return replace(settings, sampling=replace(settings.sampling, **{self.name: number}))
+        return replace(settings, **{self.name: number})
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterDial:
+    """Which drafter, of those that the loaded pair has."""
+
+    choices: tuple[str, ...]
+    label: str = "drafter"
+
+    def text(self, settings: Settings) -> str:
+        """The drafter's name."""
+        return settings.drafter
+
+    def turned(self, settings: Settings, steps: int) -> Settings:
+        """The next drafter, round and round."""
+        place = self.choices.index(settings.drafter) if settings.drafter in self.choices else 0
+        return replace(settings, drafter=self.choices[(place + steps) % len(self.choices)])
+
+    def typed(self, settings: Settings, text: str) -> Settings:
+        """The drafter whose name begins so. Raises SettingError where there is none."""
+        for choice in self.choices:
+            if choice.startswith(text.strip()):
+                return replace(settings, drafter=choice)
+        raise SettingError(f"the drafter is {text!r}: use {', '.join(self.choices)}")
+
+
+def k_dial(k_max: int) -> NumberDial:
+    """The dial of k."""
+    return NumberDial("k", "k", 1, k_max, zero="plain")
+
+
+def dials(drafters: Sequence[str], k_max: int) -> tuple[Dial, ...]:
+    """All dials, in the order in which they are shown."""
+    return (
+        k_dial(k_max),
+        DrafterDial(tuple(drafters)),
+        NumberDial("temperature", "temperature", 0.1, 5.0, 2, "greedy", sampling=True),
+        NumberDial("top-k", "top_k", 5, 100_000, 0, "all", sampling=True),
+        NumberDial("top-p", "top_p", 0.05, 1.0, 2, sampling=True),
+        NumberDial("min-p", "min_p", 0.01, 1.0, 2, "all", sampling=True),
+        NumberDial("max tokens", "max_tokens", 64, 1_000_000, 0, "no limit"),
+    )

@@ -1,0 +1,49 @@
+"""What the inks and the words of the ribbon mean, for the greeting, the footer and the help."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from specchat.palette import LOOKS
+from specchat.tui.pieces import Ink
+
+_MEANINGS = {
+    Ink.ACCEPTED: "drafted, and just what the target says: nearly free",
+    Ink.REJECTED: "drafted, and refused by the target",
+    Ink.DISCARDED: "drafted behind a refused one, never looked at; ⋯ for many",
+    Ink.CORRECTION: "the target's own token, where it refused one",
+    Ink.BONUS: "the target's own token after a draft that was right to its end",
+    Ink.PLAIN: "the target's own token where nothing was drafted",
+}
+
+
+def legend_rows() -> list[Content]:
+    """One row for every ink: its glyph in the ribbon, its name in its look, its meaning."""
+    looks = {key.value: look for key, look in LOOKS.items()}
+    return [
+        Content.assemble(
+            (looks[ink.value].glyph, f"$outcome-{ink.value}"),
+            "  ",
+            _name_in_its_look(ink, looks[ink.value].attributes),
+            " " * (12 - len(ink.value)),
+            (meaning, "$quiet"),
+        )
+        for ink, meaning in _MEANINGS.items()
+    ]
+
+
+def legend_line() -> Content:
+    """The ribbon's four glyphs in one row."""
+    parts = (
+        ("●", "accepted", "accepted"),
+        ("○", "rejected", "rejected"),
+        ("·", "discarded", "discarded"),
+        ("◆", "bonus", "target"),
+    )
+    return Content("  ").join(
+        Content.assemble((glyph, f"$outcome-{ink}"), (name, "$quiet")) for glyph, ink, name in parts
+    )
+
+
+def _name_in_its_look(ink: Ink, attributes: tuple[str, ...]) -> Content:
+    return Content.styled(ink.value, " ".join((*attributes, f"$outcome-{ink.value}")))

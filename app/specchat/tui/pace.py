@@ -1,0 +1,39 @@
+"""Drawing at a steady pace: at most so often, and never without what came last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.message_pump import MessagePump
+from textual.timer import Timer
+
+
+class Pace:
+    """Calls `draw` at once when it was quiet, else when the pause is over; many requests in a pause make one call."""
+
+    __slots__ = ("_draw", "_owner", "_pause", "_timer", "_wanted")
+
+    def __init__(self, owner: MessagePump, pause: float, draw: Callable[[], None]) -> None:
+        self._owner = owner
+        self._pause = pause
+        self._draw = draw
+        self._timer: Timer | None = None
+        self._wanted = False
+
+    def request(self) -> None:
+        """Asks for a drawing."""
+        if self._timer is not None:
+            self._wanted = True
+            return
+        self._timer = self._owner.set_timer(self._pause, self._pause_over)
+        self._draw()
+
+    def cancel(self) -> None:
+        """Forgets a request that was not served yet."""
+        self._wanted = False
+
+    def _pause_over(self) -> None:
+        self._timer = None
+        if self._wanted:
+            self._wanted = False
+            self.request()

@@ -1,0 +1,166 @@
+"""The parts of the chat, and how messages go to the engine and rounds come back to the widgets."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from specchat.options import ChatOptions
+from specchat.tui.client import EngineClient
+from specchat.tui.dials import dials
+from specchat.tui.legend import legend_line
+from specchat.tui.pace import Pace
+from specchat.tui.play import Play
+from specchat.tui.session import ChatSession, Phase
+from specchat.tui.turn import TurnView
+from specchat.tui.widgets.answer import View
+from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
+from specchat.tui.widgets.engine_link import EngineLink
+from specchat.tui.widgets.header import Header
+from specchat.tui.widgets.knobs import Knobs
+from specchat.tui.widgets.message import TranscriptNotice, UserMessage
+from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.transcript import Transcript
+from specchat.worker.protocol import Ended, Loaded, Loading, Notice, WorkerFailed
+from specchat_engine.rounds import Round
+from specchat_engine.settings import Settings
+
+_FIGURES_PAUSE = 0.1
+
+
+class ConversationScreen(Screen[None]):
+    """Sends messages to the engine, one at a time, and hands what comes back to the widgets."""
+
+    def __init__(self, options: ChatOptions, client: EngineClient) -> None:
+        super().__init__()
+        self._session = ChatSession(options)
+        self._link = EngineLink(client)
+        self._play: Play | None = None
+        self._waiting: str | None = None
+        self._live_view = View.TRACE
+        self._figures = Pace(self, _FIGURES_PAUSE, self._draw_figures)
+
+    def compose(self) -> ComposeResult:
+        """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
+        yield self._link
+        yield Header(self._session.header())
+        with Horizontal(id="middle"):
+            yield Transcript(id="transcript")
+            with Vertical(id="side"):
+                yield Dashboard(id="dashboard")
+                yield Knobs(id="knobs")
+        yield DashboardRow(id="row")
+        with Horizontal(id="entry"):
+            yield Static("›", id="sign")
+            yield Prompt()
+        with Horizontal(id="keys"):
+            yield Footer(compact=True)
+            yield Static(legend_line(), id="legend")
+
+    def on_mount(self) -> None:
+        """Paints first, then loads."""
+        self.query_one(Knobs).display = False
+        self.query_one(Prompt).focus()
+        self.call_after_refresh(self._load)
+
+    async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
+        """Takes a batch: rounds go to the running turn at once, everything else in order."""
+        message.stop()
+        rounds = [event for event in message.events if isinstance(event, Round)]
+        last = message.events[-1]
+        for event in message.events:
+            if isinstance(event, Loading):
+                self._session.progress = event.progress
+            elif isinstance(event, Loaded):
+                await self._loaded(event)
+            elif isinstance(event, Notice):
+                await self._notice(event.text)
+        if self._play is None:
+            if isinstance(last, WorkerFailed):
+                await self._load_failed(last)
+        else:
+            if rounds:
+                await self._play.take(rounds)
+            if isinstance(last, Ended | WorkerFailed):
+                await self._finish(self._play, last)
+            elif rounds:
+                self._figures.request()
+        self._show_header()
+
+    async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
+        self._play = None
+        self._figures.cancel()
+        outcome = await play.finish(last)
+        self._show_figures(outcome.figures)
+        if outcome.failure is not None:
+            await self._notice(outcome.failure, failure=True)
+        if outcome.unanswered is not None:
+            self.query_one(Prompt).give_back(outcome.unanswered)
+        self.refresh_bindings()
+
+    async def _loaded(self, event: Loaded) -> None:
+        first_time = self._session.loaded is None
+        settings = self._session.ready(event)
+        await self.query_one(Knobs).fit(dials(event.drafters, self._session.k_max), settings)
+        if event.refusal is not None and first_time:
+            await self._notice(f"The draft model was refused: {event.refusal}", failure=True)
+        if self._waiting is not None and self._play is None:
+            text, self._waiting = self._waiting, None
+            await self._begin(text, settings)
+
+    async def _load_failed(self, event: WorkerFailed) -> None:
+        self._session.phase = Phase.FAILED
+        await self._notice(f"{event.message}\nA message tries to load the model again; Ctrl+Q quits.", failure=True)
+        if self._waiting is not None:
+            self.query_one(Prompt).give_back(self._waiting)
+            self._waiting = None
+
+    async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+        """Takes a message, unless one is being answered or waits already."""
+        if self._play is not None or self._waiting is not None:
+            self._note("Esc stops the answer first" if self._play else "the model is still loading")
+            return
+        self.query_one(Prompt).taken()
+        await self.query_one(Transcript).add(UserMessage(message.text), follow=True)
+        if self._session.phase is Phase.READY and self._session.settings is not None:
+            await self._begin(message.text, self._session.settings)
+            return
+        self._waiting = message.text
+        if self._session.phase is Phase.FAILED:
+            self._load()
+
+    def _load(self) -> None:
+        self._session.phase = Phase.LOADING
+        self._link.load(self._session.options)
+        self._show_header()
+
+    async def _begin(self, text: str, settings: Settings) -> None:
+        self._session.ask(text)
+        self._play = Play(self._session, self._live_view)
+        await self.query_one(Transcript).add(self._play.answer)
+        self._link.ask(self._session, settings)
+        self.refresh_bindings()
+
+    def _apply(self, settings: Settings) -> None:
+        self._session.settings = settings
+        self._link.turn(settings)
+        self._show_header()
+
+    def _show_header(self) -> None:
+        self.query_one(Header).show(self._session.header(self._play.num_tokens if self._play else 0))
+
+    def _draw_figures(self) -> None:
+        if self._play is not None:
+            self._show_figures(self._play.view())
+
+    def _show_figures(self, view: TurnView) -> None:
+        self.query_one(Dashboard).show(view)
+        self.query_one(DashboardRow).show(view)
+
+    def _note(self, text: str) -> None:
+        self.query_one(Header).note(text)
+
+    async def _notice(self, text: str, *, failure: bool = False) -> None:
+        await self.query_one(Transcript).add(TranscriptNotice(text, failure=failure))

@@ -1,0 +1,159 @@
+"""The chat's state, without any widget: the conversation, the settings, and whether the engine is ready."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from specchat.options import ChatOptions
+from specchat.terminal import clean_line
+from specchat.worker.protocol import ChatMessage, Ended, Loaded, ModelSummary
+
+if TYPE_CHECKING:
+    from specchat_engine.settings import Settings
+
+
+class Phase(Enum):
+    """What the engine is doing."""
+
+    LOADING = auto()
+    READY = auto()
+    ANSWERING = auto()
+    FAILED = auto()
+
+
+class Speculation(Enum):
+    """What the status chip says: its glyph, which tells the states apart without colour."""
+
+    LOADING = "…"
+    ACTIVE = "●"
+    OFF = "○"
+    REFUSED = "✕"
+    FAILED = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderView:
+    """The header at one moment."""
+
+    pair: str
+    state: Speculation
+    status: str
+    ctx_used: int
+    ctx_size: int
+    seed: int
+
+
+class ChatSession:
+    """One conversation with one pair. The seed is new for every session unless the options fix it."""
+
+    def __init__(self, options: ChatOptions, loaded: Loaded | None = None, settings: Settings | None = None) -> None:
+        self.options = options
+        self.phase = Phase.READY if loaded else Phase.LOADING
+        self.loaded = loaded
+        self.settings = settings
+        self.progress = 0.0
+        self.died = False
+        self.turn = 0
+        self.plain_ms: float | None = None
+        self.used = 0
+        self.seed = options.seed if options.seed is not None else secrets.randbits(31)
+        self.messages: list[ChatMessage] = [ChatMessage("system", options.system)] if options.system else []
+
+    def renewed(self) -> ChatSession:
+        """An empty conversation with the same pair and settings."""
+        return ChatSession(self.options, self.loaded, self.settings)
+
+    @property
+    def k_max(self) -> int:
+        """The largest k of this pair, reserved when it was loaded."""
+        return self.options.options.k_max
+
+    def ready(self, loaded: Loaded) -> Settings:
+        """The pair is loaded; returns the settings, which stay as they were turned where it is a restart."""
+        self.loaded = loaded
+        if self.settings is None:
+            self.settings = self.options.settings(loaded.recommended, loaded.drafters)
+        if self.phase is not Phase.ANSWERING:
+            self.phase = Phase.READY
+        self.progress = 1.0
+        return self.settings
+
+    def ask(self, prompt: str) -> None:
+        """The user's message begins a turn."""
+        self.messages.append(ChatMessage("user", prompt))
+        self.phase = Phase.ANSWERING
+        self.progress = 0.0 if self.died else 1.0
+        self.died = False
+
+    def answered(self, text: str, ended: Ended | None) -> str | None:
+        """A turn is over; an answer that was cut short is kept as far as it went.
+
+        Returns the user's message where nothing was answered to it: it leaves the conversation and can be sent again.
+        """
+        self.phase = Phase.READY
+        self.turn += 1
+        if ended is not None:
+            self.used = int(ended.stats["prompt_tokens"]) + int(ended.stats["num_tokens"])
+            self.plain_ms = _plain_ms(ended.stats) or self.plain_ms
+        if text or (ended is not None and ended.reason != "cancelled"):
+            self.messages.append(ChatMessage("assistant", text))
+            return None
+        return self.messages.pop().content
+
+    def header(self, tokens_now: int = 0) -> HeaderView:
+        """The header, with the tokens of the running turn counted in."""
+        state, status = self._status()
+        return HeaderView(
+            pair=pair_name(self.loaded) if self.loaded else clean_line(self.options.target.name),
+            state=state,
+            status=status,
+            ctx_used=self.used + tokens_now,
+            ctx_size=self.loaded.n_ctx if self.loaded else 0,
+            seed=self.seed,
+        )
+
+    def _status(self) -> tuple[Speculation, str]:
+        if self.phase is Phase.FAILED:
+            return Speculation.FAILED, "no model"
+        if self.died:
+            return Speculation.FAILED, "the engine stopped"
+        settings, loaded = self.settings, self.loaded
+        if settings is None or loaded is None or (self.progress < 1 and self.phase is not Phase.READY):
+            return Speculation.LOADING, f"loading {self.progress * 100:3.0f} %"
+        if settings.k == 0:
+            return Speculation.OFF, "off · k 0"
+        if settings.drafter == "none":
+            off = Speculation.OFF, "off · drafter none"
+        else:
+            off = Speculation.ACTIVE, f"active · {settings.drafter} · k {settings.k}"
+        if loaded.refusal is None:
+            return off
+        instead = f"{settings.drafter}, k {settings.k}" if settings.drafter != "none" else "plain"
+        return Speculation.REFUSED, f"refused ({instead}): {clean_line(loaded.refusal)}"
+
+
+def pair_name(loaded: Loaded) -> str:
+    """Both models with their sizes: `guide 18M ⇠ draft 2M`."""
+    target = model_name(loaded.target)
+    return target if loaded.draft is None else f"{target} ⇠ {model_name(loaded.draft)}"
+
+
+def model_name(model: ModelSummary) -> str:
+    """A model's name and size: `guide 18M`."""
+    name = clean_line(model.name)
+    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if model.n_params >= scale:
+            size = model.n_params / scale
+            return f"{name} {size:.1f}{unit}" if unit == "B" and size < 10 else f"{name} {size:.0f}{unit}"
+    return name
+
+
+def _plain_ms(stats: Mapping[str, Any]) -> float | None:
+    """C(1) as the finished turn measured it, from its speed-up."""
+    spent = stats["draft_ms"] + stats["verify_ms"] + stats["other_ms"]
+    speedup, tokens = stats["speedup"], stats["num_tokens"]
+    return speedup * spent / tokens if speedup and tokens else None

@@ -1,0 +1,1 @@
+"""The widgets of the terminal app, one a file; they are given frozen snapshots and never know the engine."""

@@ -1,0 +1,98 @@
+"""The way to the engine: threads that wait for it, and messages with what came, at most fifteen a second."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from textual import work
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+
+from specchat.options import ChatOptions
+from specchat.tui.client import EngineClient
+from specchat.tui.session import ChatSession
+from specchat.worker.protocol import Ended, Event, Loaded, WorkerFailed
+from specchat_engine.settings import Settings
+
+POSTS_A_SECOND = 15
+
+
+class EngineLink(Widget):
+    """Unseen. A clock empties what the thread filled, so a fast model costs no more drawing than a slow one,
+    and the last round of a slow one never waits for the next."""
+
+    DEFAULT_CSS = "EngineLink { display: none; }"
+
+    @dataclass
+    class Arrived(Message):
+        """Events of the running load or answer, in order; every event arrives once."""
+
+        events: tuple[Event, ...]
+
+    def __init__(self, client: EngineClient) -> None:
+        super().__init__()
+        self._client = client
+        self._events: deque[Event] = deque()
+        self._clock: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Sets the clock up; it runs only while the engine works."""
+        self._clock = self.set_interval(1 / POSTS_A_SECOND, self._post, pause=True)
+
+    def load(self, options: ChatOptions) -> None:
+        """Loads the pair."""
+        self._read_models(self._begin(), options)
+
+    def ask(self, session: ChatSession, settings: Settings) -> None:
+        """Answers the session's conversation."""
+        self._answer(self._begin(), session, settings)
+
+    def turn(self, settings: Settings) -> None:
+        """New settings for the running answer."""
+        self._client.set(settings)
+
+    def stop(self) -> None:
+        """Stops the running load or answer."""
+        self._client.cancel()
+
+    def forget(self) -> None:
+        """Stops the running answer and drops what it still says."""
+        self._client.cancel()
+        self._events = deque()
+        if self._clock is not None:
+            self._clock.pause()
+
+    def _begin(self) -> deque[Event]:
+        self._events = deque()
+        if self._clock is not None:
+            self._clock.resume()
+        return self._events
+
+    def _post(self) -> None:
+        arrived = []
+        while self._events:
+            arrived.append(self._events.popleft())
+        if not arrived:
+            return
+        if self._clock is not None and isinstance(arrived[-1], Loaded | Ended | WorkerFailed):
+            self._clock.pause()
+        self.post_message(self.Arrived(tuple(arrived)))
+
+    @work(thread=True, group="engine")
+    def _read_models(self, events: deque[Event], options: ChatOptions) -> None:
+        _fill(events, self._client.load(options.target, options.draft, options.options))
+
+    @work(thread=True, group="engine")
+    def _answer(self, events: deque[Event], session: ChatSession, settings: Settings) -> None:
+        messages = tuple(session.messages)
+        _fill(
+            events, self._client.generate(messages, turn=session.turn, attempt=0, seed=session.seed, settings=settings)
+        )
+
+
+def _fill(events: deque[Event], source: Iterator[Event]) -> None:
+    for event in source:
+        events.append(event)

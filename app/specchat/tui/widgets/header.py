@@ -1,0 +1,80 @@
+"""The first row: the pair, whether speculation works and why not, the context, the seed."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Static
+
+from specchat.tui.session import HeaderView, Speculation
+
+_NOTE_SECONDS = 2.5
+_STYLES = {
+    Speculation.LOADING: "$quiet",
+    Speculation.ACTIVE: "$outcome-accepted",
+    Speculation.OFF: "$quiet",
+    Speculation.REFUSED: "$outcome-correction",
+    Speculation.FAILED: "bold $text-error",
+}
+
+
+class Header(Static):
+    """Draws the header's snapshot; a note takes the place of its right end for a moment."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, view: HeaderView) -> None:
+        super().__init__()
+        self._view = view
+        self._note = ""
+        self._timer: Timer | None = None
+
+    def show(self, view: HeaderView) -> None:
+        """Draws another snapshot, unless it says the same."""
+        if view != self._view:
+            self._view = view
+            self._draw(self.size.width)
+
+    def note(self, text: str) -> None:
+        """Says something for a moment."""
+        self._note = text
+        self._draw(self.size.width)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_NOTE_SECONDS, self._forget)
+
+    def on_resize(self) -> None:
+        """Fits the header to the new width."""
+        self._draw(self.size.width)
+
+    def _forget(self) -> None:
+        self._note = ""
+        self._draw(self.size.width)
+
+    def _draw(self, width: int) -> None:
+        if width:
+            self.update(header(self._view, self._note, width), layout=False)
+
+
+def header(view: HeaderView, note: str, width: int) -> Content:
+    """The header in exactly `width` cells; what matters least is left out first: the seed, the app's name, the word."""
+    context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    for name, word, right in (
+        ("specchat   ", "speculation ", f"{context}   seed {view.seed}"),
+        ("specchat   ", "speculation ", context),
+        ("", "speculation ", context),
+        ("", "", context),
+        ("", "", ""),
+    ):
+        left = Content.assemble((name, "bold"), (view.pair, "$text-secondary"))
+        chip = Content.assemble((word, "$quiet"), (f"{view.state.value} {view.status}", _STYLES[view.state]))
+        end = Content.styled(note, "bold $text-warning") if note else Content.styled(right, "$quiet")
+        free = width - left.cell_length - chip.cell_length - end.cell_length
+        if free >= 4:
+            half = max((width - chip.cell_length) // 2 - left.cell_length, 2)
+            before = min(half, free - 2)
+            return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
+    chip = chip.truncate(max(width // 2, width - left.cell_length - end.cell_length - 3), ellipsis=True)
+    left = left.truncate(max(width - chip.cell_length - end.cell_length - 3, 0), ellipsis=True)
+    gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
+    return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)

@@ -1,0 +1,170 @@
+"""The panel of what can be turned while an answer streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Blur, Click, Key
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from specchat.tui.dials import Dial
+from specchat_engine.errors import SettingError
+from specchat_engine.settings import Settings
+
+_LABEL = 13
+_VALUE = 14
+
+
+class Knob(Widget, can_focus=True):
+    """One dial: ← and → turn it, typing sets it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,minus", "turn(-1)", "Lower", show=False),
+        Binding("right,plus", "turn(1)", "Raise", show=False),
+        Binding("up", "app.focus_previous", "Previous", show=False),
+        Binding("down", "app.focus_next", "Next", show=False),
+    ]
+
+    @dataclass
+    class Turned(Message):
+        """The user turned this dial by steps."""
+
+        dial: Dial
+        steps: int
+
+    @dataclass
+    class Typed(Message):
+        """The user typed a value for this dial."""
+
+        dial: Dial
+        text: str
+
+    def __init__(self, dial: Dial, settings: Settings) -> None:
+        super().__init__()
+        self.dial = dial
+        self._settings = settings
+        self._typing = ""
+
+    def show(self, settings: Settings) -> None:
+        """Shows the value in these settings."""
+        self._settings = settings
+        self.refresh()
+
+    def render(self) -> Content:
+        """The label and the value between its arrows."""
+        value = f"{self._typing}▏" if self._typing else self.dial.text(self._settings)
+        arrows = ("‹ ", " ›") if self.has_focus else ("  ", "  ")
+        return Content.assemble(
+            (self.dial.label.ljust(_LABEL), "$quiet"),
+            arrows[0],
+            (value.ljust(_VALUE), "bold" if self.has_focus else ""),
+            arrows[1],
+        )
+
+    def action_turn(self, steps: int) -> None:
+        """Turns the dial; what was being typed is forgotten."""
+        self._typing = ""
+        self.post_message(self.Turned(self.dial, steps))
+
+    def on_key(self, event: Key) -> None:
+        """Collects what is typed until Enter."""
+        if event.key == "enter" and self._typing:
+            self.post_message(self.Typed(self.dial, self._typing))
+            self._typing = ""
+        elif event.key == "backspace":
+            self._typing = self._typing[:-1]
+        elif event.key == "escape" and self._typing:
+            self._typing = ""
+        elif event.character and (event.character.isalnum() or event.character in ".,"):
+            self._typing = (self._typing + event.character)[:_VALUE]
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self.refresh()
+
+    def on_blur(self, event: Blur) -> None:
+        """A value that is left without Enter is not taken."""
+        self._typing = ""
+        self.refresh()
+
+    def on_click(self, event: Click) -> None:
+        """A click on an arrow turns."""
+        self.focus()
+        if _LABEL - 1 <= event.x <= _LABEL + 1:
+            self.action_turn(-1)
+        elif event.x >= _LABEL + _VALUE + 2:
+            self.action_turn(1)
+
+
+class Knobs(Vertical):
+    """All knobs of the loaded pair; every change goes out as one message with the whole settings."""
+
+    @dataclass
+    class Changed(Message):
+        """The settings have changed."""
+
+        settings: Settings
+
+    @dataclass
+    class Refused(Message):
+        """A typed value cannot be."""
+
+        reason: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.border_title = "Knobs"
+        self._settings: Settings | None = None
+
+    def compose(self) -> ComposeResult:
+        """Says that there is nothing to turn yet."""
+        yield Static("when the model is loaded", classes="hint")
+
+    async def fit(self, dials: Sequence[Dial], settings: Settings) -> None:
+        """Builds the knobs of a pair that was loaded."""
+        self._settings = settings
+        await self.remove_children()
+        await self.mount(*(Knob(dial, settings) for dial in dials))
+        await self.mount(Static("←→ turn · or type, then Enter", classes="hint"))
+
+    def show(self, settings: Settings) -> None:
+        """Shows settings that were changed elsewhere."""
+        self._settings = settings
+        for knob in self.query(Knob):
+            knob.show(settings)
+
+    def enter(self) -> None:
+        """Focuses the first knob."""
+        for knob in self.query(Knob).results():
+            knob.focus()
+            return
+
+    def on_knob_turned(self, message: Knob.Turned) -> None:
+        """Takes a turn."""
+        message.stop()
+        if self._settings is not None:
+            self._change(message.dial.turned(self._settings, message.steps))
+
+    def on_knob_typed(self, message: Knob.Typed) -> None:
+        """Takes a typed value, or says why not."""
+        message.stop()
+        if self._settings is None:
+            return
+        try:
+            self._change(message.dial.typed(self._settings, message.text))
+        except SettingError as error:
+            self.post_message(self.Refused(str(error)))
+
+    def _change(self, settings: Settings) -> None:
+        if settings != self._settings:
+            self.show(settings)
+            self.post_message(self.Changed(settings))

@@ -1,0 +1,61 @@
+"""What the tests of the chat do and look at, in a user's words."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.answer import Answer
+from specchat.tui.widgets.engine_link import EngineLink
+from specchat.tui.widgets.header import Header
+from specchat.tui.widgets.message import TranscriptNotice
+from specchat.tui.widgets.prompt import Prompt
+
+Chat = Pilot[None]
+
+
+@asynccontextmanager
+async def chat(client: ScriptedClient, size: tuple[int, int] = (140, 40)) -> AsyncIterator[Chat]:
+    app = SpecchatApp(chat_options(), client)
+    async with app.run_test(size=size) as pilot:
+        await quiet(pilot)
+        yield pilot
+
+
+async def quiet(pilot: Chat) -> None:
+    """Waits until the engine has nothing to say for now and everything that it said is drawn."""
+    calm = 0
+    for _ in range(200):
+        await pilot.pause(0.05)
+        client, links = pilot.app._client, pilot.app.screen.query(EngineLink)  # type: ignore[attr-defined]
+        calm = calm + 1 if client.idle and not any(link._events for link in links) else 0
+        if calm == 3:
+            await pilot.pause()
+            return
+
+
+async def ask(pilot: Chat, text: str = "Hi") -> None:
+    await pilot.press(*text, "enter")
+    await quiet(pilot)
+
+
+def header(pilot: Chat) -> str:
+    return str(pilot.app.screen.query_one(Header).render())
+
+
+def notices(pilot: Chat) -> list[str]:
+    return [str(notice.render()) for notice in pilot.app.screen.query(TranscriptNotice)]
+
+
+def answer(pilot: Chat) -> Answer:
+    return pilot.app.screen.query(Answer).last()
+
+
+def figures(pilot: Chat) -> str:
+    return str(answer(pilot).query_one(".figures").render())
+
+
+def prompt(pilot: Chat) -> Prompt:
+    return pilot.app.screen.query_one(Prompt)

@@ -1,0 +1,131 @@
+"""An engine of the imagination: it loads at once and plays scripted rounds, as far as the test lets it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from specchat.options import ChatOptions
+from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, ModelSummary, Started, WorkerFailed
+from specchat_engine.options import LoadOptions
+from specchat_engine.params import SamplingParams
+from specchat_engine.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.settings import Settings
+from specchat_engine.stats import TurnStats
+
+LOADED = Loaded(
+    target=ModelSummary("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),
+    draft=ModelSummary("builtin-draft", "draft.gguf", n_params=2_000_000, n_ctx=1024),
+    drafters=("model", "lookup", "none"),
+    recommended=SamplingParams(temperature=0.7),
+    refusal=None,
+    n_ctx=1024,
+)
+
+
+def chat_options(**changes: object) -> ChatOptions:
+    """The options of a chat whose seed is 7."""
+    values: dict[str, object] = {
+        "target": Path("guide.gguf"),
+        "draft": Path("draft.gguf"),
+        "options": LoadOptions(),
+        "seed": 7,
+    }
+    return ChatOptions(**(values | changes))  # type: ignore[arg-type]
+
+
+def script(notation: str) -> list[Round]:
+    """Rounds from a notation: `|` stands between rounds and `>` before the target's own token.
+
+    Before the `>` come the drafted tokens: `~rejected~`, `/discarded/`, and accepted ones, which begin with a space.
+    """
+    rounds = []
+    spent = 0.0
+    for index, part in enumerate(notation.split("|")):
+        drafted_part, _, target = part.rpartition(">")
+        drafted = []
+        for rejected, discarded, accepted in re.findall(r"~([^~]*)~|/([^/]*)/|( ?[^ ~/]+|\s)", drafted_part):
+            outcome = Outcome.REJECTED if rejected else Outcome.DISCARDED if discarded else Outcome.ACCEPTED
+            drafted.append(DraftedToken(1, rejected or discarded or accepted, 0.5, 0.6, outcome))
+        kind = TokenKind.PLAIN if not drafted else TokenKind.BONUS
+        if any(token.outcome is Outcome.REJECTED for token in drafted):
+            kind = TokenKind.CORRECTION
+        times = RoundTimes(0.1 * len(drafted), 1.5, 0.05)
+        spent += times.draft + times.verify + times.other
+        source = "model" if index % 3 else "lookup"
+        token = TargetToken(2, target, 0.6, kind)
+        rounds.append(Round(index, source, 4, "fixed", tuple(drafted), token, (), times, spent))
+    return rounds
+
+
+def ended(rounds: Sequence[Round], reason: str = "end") -> Ended:
+    """The end that an engine would report after these rounds."""
+    stats = TurnStats(prompt_tokens=20, plain_ms=1.0)
+    for event in rounds:
+        stats.observe(event)
+    return Ended(reason, "".join(event.text for event in rounds), stats.to_json())
+
+
+@dataclass
+class ScriptedClient:
+    """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped."""
+
+    rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
+    load_events: tuple[Event, ...] = (Loading(0.5), LOADED)
+    hold_loading: bool = False
+    hold_after: int | None = None
+    failure: WorkerFailed | None = None
+    go: threading.Event = field(default_factory=threading.Event)
+    settings: list[Settings] = field(default_factory=list)
+    asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
+    stopped: bool = False
+    idle: bool = True
+    closed: bool = False
+
+    def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
+        self.idle = False
+        if self.hold_loading:
+            self._wait()
+        yield from self.load_events
+        self.idle = True
+
+    def generate(
+        self, messages: Sequence[ChatMessage], *, turn: int, attempt: int, seed: int, settings: Settings
+    ) -> Iterator[Event]:
+        self.asked.append(tuple(messages))
+        self.settings.append(settings)
+        self.stopped = False
+        self.idle = False
+        yield Started({"seed": seed, "turn": turn})
+        played = []
+        for event in self.rounds:
+            if self.hold_after is not None and len(played) == self.hold_after:
+                self._wait()
+            if self.stopped:
+                break
+            played.append(event)
+            yield event
+        if self.failure is not None and not self.stopped:
+            yield self.failure
+        else:
+            yield ended(played, "cancelled" if self.stopped else "end")
+        self.idle = True
+
+    def _wait(self) -> None:
+        self.idle = True
+        self.go.wait(10)
+        self.idle = False
+
+    def set(self, settings: Settings) -> None:
+        self.settings.append(settings)
+
+    def cancel(self) -> None:
+        self.stopped = True
+        self.go.set()
+
+    def close(self) -> None:
+        self.closed = True
+        self.cancel()

@@ -1,0 +1,152 @@
+from dataclasses import replace
+
+from textual.widgets import Markdown
+
+from app.tui.chatting import answer, ask, chat, figures, header, notices, prompt, quiet
+from app.tui.scripted_client import LOADED, ScriptedClient, script
+from specchat.tui.widgets.message import UserMessage
+from specchat.tui.widgets.trace import Trace
+from specchat.worker.protocol import Loading, WorkerFailed
+
+
+async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figures() -> None:
+    client = ScriptedClient(script("> The| **target**~ says~> decides."), hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        assert answer(pilot).live
+        assert answer(pilot).query_one(Trace).display
+        client.go.set()
+        await quiet(pilot)
+        assert not answer(pilot).live
+        assert answer(pilot).query_one(Markdown).display
+        assert answer(pilot).text == " The **target** decides."
+        assert "tok/s · " in figures(pilot)
+        assert "accepted 50 % · α 0.50" in figures(pilot)
+
+
+async def test_the_header_says_that_speculation_is_active_and_with_what() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
+        assert "speculation ● active · model · k 4" in header(pilot)
+        assert "seed 7" in header(pilot)
+
+
+async def test_the_header_says_that_speculation_is_off_and_why() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press(*["ctrl+down"] * 4)
+        assert "○ off · k 0" in header(pilot)
+
+
+async def test_a_refused_draft_model_is_named_with_its_reason() -> None:
+    refused = replace(LOADED, draft=None, drafters=("lookup", "none"), refusal="token 5 differs")
+    async with chat(ScriptedClient(load_events=(refused,))) as pilot:
+        assert "✕ refused (lookup, k 4): token 5 differs" in header(pilot)
+        assert "token 5 differs" in notices(pilot)[0]
+
+
+async def test_the_context_counts_the_tokens_of_the_answer() -> None:
+    async with chat(ScriptedClient(script("> one| two> three"))) as pilot:
+        await ask(pilot)
+        assert "ctx 23/1024" in header(pilot)
+
+
+async def test_the_recommended_sampling_is_the_models_own() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await ask(pilot)
+        assert client.settings[0].sampling.temperature == 0.7
+
+
+async def test_markdown_streams_too() -> None:
+    client = ScriptedClient(script("> # Title\n\n|> text|> more"), hold_after=2)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        await pilot.press("f3", "f3")
+        assert answer(pilot).query_one(Markdown).display
+        client.go.set()
+        await quiet(pilot)
+        assert "more" in answer(pilot).query_one(Markdown).source
+
+
+async def test_a_message_sent_while_the_model_loads_waits_for_it() -> None:
+    client = ScriptedClient(hold_loading=True, load_events=(Loading(0.5), LOADED))
+    async with chat(client) as pilot:
+        assert "loading" in header(pilot)
+        await ask(pilot, "early")
+        assert client.asked == []
+        client.go.set()
+        await quiet(pilot)
+        assert client.asked[0][0].content == "early"
+        assert answer(pilot).text == " Hello there world"
+
+
+async def test_a_model_that_cannot_be_loaded_is_explained_and_a_message_tries_again() -> None:
+    client = ScriptedClient(load_events=(WorkerFailed("no such file: guide.gguf"),))
+    async with chat(client) as pilot:
+        assert "no such file: guide.gguf" in notices(pilot)[0]
+        assert "Ctrl+Q" in notices(pilot)[0]
+        client.load_events = (LOADED,)
+        await ask(pilot, "again")
+        await quiet(pilot)
+        assert answer(pilot).text == " Hello there world"
+
+
+async def test_a_dead_engine_leaves_the_conversation_and_says_what_happens_next() -> None:
+    client = ScriptedClient(failure=WorkerFailed("the engine was killed (SIGKILL)", died=True))
+    async with chat(client) as pilot:
+        await ask(pilot, "one")
+        assert answer(pilot).text == " Hello there world"
+        assert figures(pilot).startswith("the answer broke off")
+        assert "SIGKILL" in notices(pilot)[0]
+        assert "next message starts the engine again" in notices(pilot)[0]
+        client.failure = None
+        await ask(pilot, "two")
+        assert [message.content for message in client.asked[-1]] == ["one", " Hello there world", "two"]
+
+
+async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None:
+    client = ScriptedClient(rounds=[], failure=WorkerFailed("the prompt has 5000 tokens, the context 1024"))
+    async with chat(client) as pilot:
+        await ask(pilot, "long")
+        assert prompt(pilot).text == "long"
+        client.failure, client.rounds = None, script("> ok")
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert [message.content for message in client.asked[-1]] == ["long"]
+
+
+async def test_only_one_message_is_answered_at_a_time() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot, "a")
+        await ask(pilot, "b")
+        assert len(client.asked) == 1
+        assert prompt(pilot).text == "b"
+        assert "Esc stops" in header(pilot)
+
+
+async def test_markup_of_a_model_or_a_user_is_only_text() -> None:
+    client = ScriptedClient(script("> [bold red]x[/]|> [@click=app.quit]y[/]|> z|> !"), hold_after=3)
+    async with chat(client) as pilot:
+        await ask(pilot, "[red]hi[/]")
+        assert str(pilot.app.screen.query_one(UserMessage).render()) == "[red]hi[/]"
+        assert answer(pilot).query_one(Trace).render_line(0).text.strip().startswith("[bold red]x[/] [@click")
+        client.go.set()
+        await quiet(pilot)
+        shown = "".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+        shown = " ".join(shown.split())
+        assert "[bold red]x[/] [@click=app.quit]y[/] z" in shown, shown[:600]
+
+
+async def test_a_short_conversation_stands_at_the_top() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot)
+        assert pilot.app.screen.query_one(UserMessage).region.y < 4
+
+
+async def test_every_round_arrives_however_fast_they_come() -> None:
+    rounds = script("|".join(f" a b c> {number}" for number in range(3000)))
+    async with chat(ScriptedClient(rounds)) as pilot:
+        await ask(pilot)
+        await quiet(pilot)
+        assert answer(pilot).text == "".join(event.text for event in rounds)

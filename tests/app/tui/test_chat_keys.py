@@ -1,0 +1,160 @@
+import pytest
+from textual.widgets import Markdown
+
+from app.tui.chatting import answer, ask, chat, figures, header, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.widgets.answer import View
+from specchat.tui.widgets.knobs import Knob
+from specchat.tui.widgets.message import UserMessage
+from specchat.tui.widgets.trace import Trace
+from specchat.tui.widgets.transcript import Transcript
+
+
+async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        await pilot.press("alt+up")
+        assert client.settings[-1].k == 5
+        assert "k 5 from the next round on" in header(pilot)
+
+
+async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await pilot.press("f2", "right", "down", "right", "down", "0", ".", "5", "enter")
+        settings = client.settings[-1]
+        assert (settings.k, settings.drafter, settings.sampling.temperature) == (5, "lookup", 0.5)
+        assert len(pilot.app.screen.query(Knob)) == 7
+        await pilot.press("f2")
+        assert prompt(pilot).has_focus
+
+
+async def test_a_knob_says_why_a_typed_value_cannot_be() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("f2", "9", "9", "enter")
+        assert "k is 99: use 0 to 32" in header(pilot)
+
+
+async def test_escape_stops_the_answer_and_keeps_what_was_said() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert figures(pilot).startswith("stopped")
+        await ask(pilot, "More")
+        assert [message.content for message in client.asked[-1]] == ["Hi", " Hello", "More"]
+
+
+async def test_the_view_cycles_and_a_chosen_view_stays_when_the_answer_ends() -> None:
+    client = ScriptedClient(script("> a|~ b~> c|> d"), hold_after=2)
+    async with chat(client) as pilot:
+        await ask(pilot)
+        await pilot.press("f3")
+        assert answer(pilot).view is View.COLOURED
+        client.go.set()
+        await quiet(pilot)
+        assert answer(pilot).view is View.COLOURED
+        await pilot.press("f3")
+        assert answer(pilot).query_one(Markdown).display
+        await pilot.press("f3")
+        assert answer(pilot).query_one(Trace).display
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
+async def test_a_new_line_is_a_key_away(key: str) -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await pilot.press("a", key, "b", "enter")
+        await quiet(pilot)
+        assert client.asked[0][0].content == "a\nb"
+
+
+async def test_the_prompt_grows_to_six_rows() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press(*["a", "ctrl+j"] * 9)
+        await pilot.pause()
+        assert prompt(pilot).size.height == 6
+
+
+async def test_up_on_the_first_line_brings_back_what_was_sent() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot, "one")
+        await ask(pilot, "two")
+        await pilot.press("n", "up", "up")
+        assert prompt(pilot).text == "one"
+        await pilot.press("down", "down")
+        assert prompt(pilot).text == "n"
+
+
+async def test_control_c_once_warns_and_twice_quits() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert "Ctrl+C again quits" in header(pilot)
+        assert pilot.app.is_running
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+    assert pilot.app.return_code == 0
+    assert client.closed
+
+
+async def test_control_c_copies_a_selection_instead() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("a", "b", "shift+left", "ctrl+c")
+        await pilot.pause()
+        assert pilot.app.clipboard == "b"
+        assert "again quits" not in header(pilot)
+
+
+async def test_a_selection_in_the_trace_is_copied_without_soft_line_breaks() -> None:
+    async with chat(ScriptedClient(script("> some| words that are> longer| than> the row\n|> end")), (40, 20)) as pilot:
+        await ask(pilot)
+        await pilot.press("f3")
+        pilot.app.screen.query_one(Trace).text_select_all()
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert pilot.app.clipboard == " some words that are longer than the row\n end"
+
+
+async def test_a_new_chat_is_empty_and_forgets_the_running_answer() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot, "old")
+        await pilot.press("ctrl+n")
+        await quiet(pilot)
+        assert not pilot.app.screen.query(UserMessage)
+        client.hold_after = None
+        await ask(pilot, "new")
+        assert [message.content for message in client.asked[-1]] == ["new"]
+        assert answer(pilot).text == " Hello there world"
+
+
+async def test_the_transcript_follows_its_end_only_while_the_user_is_there() -> None:
+    lines = "|".join(f"> line {number}\n\n" for number in range(60))
+    client = ScriptedClient(script(lines), hold_after=50)
+    async with chat(client, (80, 24)) as pilot:
+        await ask(pilot)
+        transcript = pilot.app.screen.query_one(Transcript)
+        assert transcript.scroll_y == transcript.max_scroll_y > 0
+        await pilot.press("pageup")
+        await quiet(pilot)
+        place = transcript.scroll_y
+        client.go.set()
+        await quiet(pilot)
+        assert transcript.scroll_y == place < transcript.max_scroll_y
+        await pilot.press("ctrl+end")
+        await quiet(pilot)
+        assert transcript.scroll_y == transcript.max_scroll_y
+
+
+async def test_the_help_opens_and_closes() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("f1")
+        await pilot.pause()
+        assert len(pilot.app.screen_stack) == 3
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(pilot.app.screen_stack) == 2

@@ -1,0 +1,60 @@
+import pytest
+
+from app.tui.scripted_client import script
+from specchat.tui.figures import bar, columns, dashboard, levels, percent, strip
+from specchat.tui.turn import TurnModel, TurnView
+
+
+def turn(rounds: int) -> TurnView:
+    model = TurnModel(plain_ms=1.2)
+    model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
+    return model.view()
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.999, 1, 7])
+def test_a_bar_always_has_its_width(share: float) -> None:
+    assert len(bar(share, 12)) == 12
+
+
+def test_a_percentage_always_has_five_cells() -> None:
+    assert {len(percent(share)) for share in (None, 0, 0.076, 0.76, 1)} == {5}
+
+
+def test_levels_are_as_high_as_their_share() -> None:
+    assert levels([0, 0.5, 1], 1.0) == "▁▅█"
+
+
+def test_many_values_become_the_means_of_neighbours() -> None:
+    assert columns([1, 3, 5, 7], 2) == (2, 6)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
+def test_the_dashboard_has_the_same_rows_however_much_there_is(rounds: int) -> None:
+    assert len(dashboard(turn(rounds), 44).plain.splitlines()) == len(dashboard(TurnView(), 44).plain.splitlines())
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
+def test_no_row_of_the_dashboard_is_wider_than_the_panel(rounds: int) -> None:
+    assert max(len(row.rstrip()) for row in dashboard(turn(rounds), 44).plain.splitlines()) <= 44
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 9, 60])
+def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
+    row = strip(turn(rounds), 78).plain
+    assert "\n" not in row
+    assert len(row.rstrip()) <= 78
+
+
+def test_the_figures_stand_still_while_they_change() -> None:
+    first, later = (strip(turn(rounds), 78).plain for rounds in (1, 9))
+    assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [
+        later.index(word) for word in ("tok/s", "acc", "α", "τ")
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 7, 12, 32, 64])
+def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
+    model = TurnModel()
+    model.observe(script(" a" * k + "> b"))
+    shown = dashboard(model.view(), 44).plain.splitlines()
+    assert max(len(row.rstrip()) for row in shown) <= 44

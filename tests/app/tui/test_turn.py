@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+import pytest
+
+from app.tui.scripted_client import ended, script
+from specchat.tui.turn import TurnModel, TurnView, word_of
+
+
+def seen(notation: str) -> TurnView:
+    model = TurnModel()
+    model.observe(script(notation))
+    return model.view()
+
+
+def test_a_round_is_a_word_of_four_glyphs() -> None:
+    words = [word_of(event) for event in script(" a b c> d| a~ b~/ c/> d|> e")]
+    assert words == ["●●●◆", "●○·◆", "◆"]
+
+
+def test_discarded_tokens_count_for_the_rate_and_not_for_alpha() -> None:
+    view = seen(" a~ b~/ c/> d")
+    assert view.acceptance_rate == pytest.approx(1 / 3)
+    assert view.alpha == pytest.approx(1 / 2)
+
+
+def test_block_efficiency_counts_the_targets_own_token() -> None:
+    assert seen(" a b c> d|> e").block_efficiency == pytest.approx(2.5)
+
+
+def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
+    assert seen(" a b> c|~ a~> d").by_position == (0.5, 1.0)
+
+
+def test_the_shares_of_time_add_up() -> None:
+    view = seen(" a b> c|> d")
+    assert view.draft_share + view.verify_share + view.other_share == pytest.approx(1)
+
+
+def test_a_snapshot_does_not_change_afterwards() -> None:
+    model = TurnModel()
+    rounds = script(" a> b| c> d")
+    model.observe(rounds[:1])
+    view = model.view()
+    copy = replace(view)
+    model.observe(rounds[1:])
+    assert view == copy
+    assert model.view() != view
+
+
+def test_the_final_figures_are_the_engines_own() -> None:
+    rounds = script(" a b> c|> d")
+    model = TurnModel()
+    model.observe(rounds)
+    totals = ended(rounds).stats | {"speedup": 1.58, "tokens_per_second": 612.0}
+    view = model.final_view(totals)
+    assert view.summary() == "612 tok/s · 1.58 × plain · accepted 100 % · α 1.00 · τ 2.0"
+
+
+def test_the_speed_up_shows_while_it_streams_once_a_plain_pass_was_timed() -> None:
+    model = TurnModel(plain_ms=2.0)
+    model.observe(script(" a b> c"))
+    speedup = model.view().speedup
+    assert speedup is not None
+    assert speedup == pytest.approx(3 * 2.0 / 1.75)
+
+
+def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
+    model = TurnModel()
+    model.observe(script(" a> b") * 10_000)
+    view = model.view()
+    assert len(view.history) <= 64
+    assert len(view.ribbon) <= 64
+    assert view.num_rounds == 10_000
+
+
+def test_nothing_has_a_summary_before_the_first_round() -> None:
+    assert TurnView().summary() == ""
