@@ -1,0 +1,1 @@
+"""How the built-in model pair is made: corpus, tokenizer, target, draft, evaluation."""

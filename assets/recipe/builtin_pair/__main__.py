@@ -1,0 +1,54 @@
+"""Makes the built-in pair: `python -m builtin_pair all --work DIR`, or one stage at a time."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from builtin_pair import stages
+from builtin_pair.evaluation import evaluate
+from builtin_pair.stages import Run
+
+_STAGES: Mapping[str, Callable[[Run], None]] = {
+    "tokenizer": stages.train_tokenizer,
+    "target-copying": stages.train_target_copying,
+    "target": stages.train_target,
+    "teach": stages.teach_draft,
+    "draft-copying": stages.train_draft_copying,
+    "draft": stages.train_draft,
+    "export": stages.export,
+    "evaluate": evaluate,
+}
+
+
+def main() -> None:
+    """Runs one stage, or all of them in their order; each goes on from what it finds in the work folder."""
+    parser = argparse.ArgumentParser(prog="builtin_pair", description=__doc__)
+    parser.add_argument("stage", nargs="?", default="all", choices=["all", *_STAGES])
+    parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--target-deadline", type=_moment, help="finish the target by then, like 2026-01-31T14:00 (UTC)"
+    )
+    parser.add_argument("--draft-deadline", type=_moment, help="finish the draft by then")
+    parser.add_argument("--precision", choices=("F32", "F16", "BF16", "Q8_0"), default="F16")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    run = Run(arguments.work, arguments.seed, arguments.target_deadline, arguments.draft_deadline, arguments.precision)
+    for name, stage in _STAGES.items():
+        if arguments.stage in ("all", name):
+            logging.info("stage %s", name)
+            stage(run)
+    logging.info("done")
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Chats in which a pasted text is repeated, quoted, edited, sorted or converted: fresh text each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+from builtin_pair.chats import Chat, Turn
+from builtin_pair.copying_edits import EDITS
+from builtin_pair.copying_exercises import Exercise, Task, make_exercise
+from builtin_pair.copying_lists import LISTS
+from builtin_pair.copying_prompts import WORDINGS, final_answer, question_and_answer, quote_values
+from builtin_pair.held_out import HeldOut
+from builtin_pair.material import Material
+from builtin_pair.sections import choose_words, fill_slots, read_sections
+
+TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
+
+_FENCED = re.compile(r"(```\w*\n)(.*)(\n```)", re.DOTALL)
+_WORD_LIST_TASKS = frozenset({"repeat_list", "sort_words", "reverse", "one_per_line", "bullets"})
+
+
+def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
+    """Copy tasks without end; `hardness` in [0, 1] scales lengths, identifiers and the range of tasks.
+
+    At 0 nearly every chat asks for a phrase of three words to be repeated.
+    """
+    material = Material(random, read_sections("words.txt"), hardness)
+    open_tasks = [task for task in TASKS if task.easiest <= hardness]
+    weights = [task.weight for task in open_tasks]
+    while True:
+        task = random.choices(open_tasks, weights)[0]
+        exercise = make_exercise(task, material)
+        prompt, answer = question_and_answer(task.name, exercise, random)
+        turns = [Turn(prompt, answer)]
+        if random.random() < 0.15 * hardness:
+            turns.extend(_follow_up(task, exercise, answer, random))
+        yield Chat("copy", tuple(turns))
+
+
+def held_out(random: Random) -> list[HeldOut]:
+    """One exercise for each hand-written wording, on words that the training lists don't hold."""
+    material = Material(random, read_sections("held_out_words.txt"), 0.7)
+    found: list[HeldOut] = []
+    for task in TASKS:
+        for wording in read_sections("copy_held_out.txt")[task.name]:
+            exercise = make_exercise(task, material)
+            fenced = exercise.pasted.language is not None and "```{language}" in wording
+            pasted = {"text": exercise.pasted.text, "language": exercise.pasted.language or ""}
+            values = {**quote_values(exercise, random), **pasted}
+            prompt = fill_slots(wording.replace("\\n", "\n"), values)
+            found.append(HeldOut("copy", prompt, final_answer(exercise, fenced)))
+    return found
+
+
+def _follow_up(task: Task, exercise: Exercise, answer: str, random: Random) -> list[Turn]:
+    """A second request that works on the first answer, or none where nothing fits."""
+    match = _FENCED.fullmatch(answer)
+    before, body, after = match.groups() if match else ("", answer, "")
+    lines = body.split("\n")
+    results = {"then_again": answer}
+    if not match and exercise.answer_language is None:
+        results |= {"then_upper": body.upper(), "then_lower": body.lower()}
+    if len(lines) > 1:
+        results["then_drop_last"] = f"{before}{chr(10).join(lines[:-1])}{after}"
+        results["then_first"] = f"{before}{lines[0]}{after}"
+    if task.name in _WORD_LIST_TASKS:
+        results |= _list_results(body)
+    name = random.choice(list(results))
+    wording = choose_words(random.choice(read_sections(WORDINGS)[name]), random)
+    return [Turn(wording[0].upper() + wording[1:] if random.random() < 0.7 else wording, results[name])]
+
+
+def _list_results(body: str) -> dict[str, str]:
+    between = "\n" if "\n" in body else ", "
+    items = body.split(between)
+    results = {"then_reverse": between.join(reversed(items))}
+    if len(items) <= 6 and all(
+        re.fullmatch(r"(- )?[a-z]+", item) or re.fullmatch(r"(- )?[A-Z][a-z]+", item) for item in items
+    ):
+        results["then_sort"] = between.join(sorted(items, key=str.lower))
+    if not items[0].startswith("- "):
+        results["then_bullets"] = "\n".join(f"- {item}" for item in items)
+    return results

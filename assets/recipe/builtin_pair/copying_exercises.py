@@ -1,0 +1,162 @@
+"""The shape of a copy task, and the pasted texts that such tasks work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from builtin_pair import snippets
+from builtin_pair.material import Material
+
+LONGEST_TEXT = 460
+"""Characters in the longest pasted text; about 150 tokens of prose, and more of hexadecimal digits."""
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """A text of the user, what a request calls it, and its language where it is code."""
+
+    text: str
+    noun: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """What is asked of a pasted text, and the only right answer.
+
+    `plain` and `quoted` hold the values of the wording's slots, the latter to be put in quotes. An answer with a
+    language is fenced exactly when the pasted text is.
+    """
+
+    pasted: Pasted
+    answer: str
+    plain: Mapping[str, str] = field(default_factory=dict)
+    quoted: Mapping[str, str] = field(default_factory=dict)
+    answer_language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A kind of exercise: the section of its wordings, how often it comes, and the hardness from which it comes."""
+
+    name: str
+    weight: float
+    make: Callable[[Material], Exercise]
+    easiest: float = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class ListForm:
+    """How the items of a list are written one after another."""
+
+    before: str
+    between: str
+
+    def write(self, items: list[str]) -> str:
+        """The list as text."""
+        return self.between.join(self.before + item for item in items)
+
+
+FORMS = (ListForm("", ", "), ListForm("", "\n"), ListForm("- ", "\n"))
+
+
+def any_text(material: Material) -> Pasted:
+    """A text of any kind: words, prose, code, a list, a log, a table, an address."""
+    if material.hardness < 0.2 or material.chance(0.3):
+        return Pasted(
+            material.phrase(3, 40), material.random.choice(("text", "text", "words", "phrase", "line", "string"))
+        )
+    makers: tuple[Callable[[Material], Pasted], ...] = (
+        prose, prose, prose, code, code, lines, lines, csv, address, single_identifier,
+    )  # fmt: skip
+    return material.random.choice(makers)(material)
+
+
+def prose(material: Material) -> Pasted:
+    """A paragraph or a single sentence."""
+    noun = material.random.choice(("text", "text", "paragraph", "passage", "message", "note"))
+    return Pasted(material.prose(), noun)
+
+
+def sentence(material: Material) -> Pasted:
+    """One sentence."""
+    return Pasted(material.sentence(), material.random.choice(("sentence", "text", "line")))
+
+
+def code(material: Material) -> Pasted:
+    """A snippet in one of several languages."""
+    return as_pasted(material, snippets.any_code(material))
+
+
+def as_pasted(material: Material, snippet: snippets.Snippet) -> Pasted:
+    """The snippet, called by one of the names for its language."""
+    names = {
+        "python": ("code", "code", "function", "program"),
+        "sql": ("query", "statement", "SQL"),
+        "json": ("JSON", "object", "data"),
+        "ini": ("settings", "configuration", "config"),
+        "bash": ("commands", "script"),
+    }
+    choices = names.get(snippet.language, ("code", "snippet", "function"))
+    return Pasted(snippet.text, material.random.choice(choices), snippet.language)
+
+
+def lines(material: Material, fewest: int = 1, most: int = 9) -> Pasted:
+    """Lines that differ: phrases, sentences, names, file names or a log."""
+    if fewest == 1 and material.chance(0.3):
+        return Pasted("\n".join(snippets.log_lines(material)), material.random.choice(("log", "lines", "text")))
+    makers: tuple[Callable[[], str], ...] = (
+        lambda: material.phrase(1, 6), lambda: material.phrase(1, 6), material.clause, material.sentence,
+        material.file_name, material.full_name, material.email, material.address, material.identifier,
+    )  # fmt: skip
+    found = material.distinct(material.random.choice(makers), material.count(fewest, most))
+    return Pasted("\n".join(found), material.random.choice(("text", "lines", "list", "lines")))
+
+
+def csv(material: Material) -> Pasted:
+    """A table with commas between its cells."""
+    header, rows = snippets.table(material)
+    return Pasted(
+        "\n".join(",".join(cells) for cells in [header, *rows]), material.random.choice(("table", "CSV", "data"))
+    )
+
+
+def address(material: Material) -> Pasted:
+    """Name and address of a person on three lines."""
+    street, city = material.address().split(", ")
+    return Pasted(f"{material.full_name()}\n{street}\n{city}", "address")
+
+
+def single_identifier(material: Material) -> Pasted:
+    """One or two identifiers."""
+    text = " ".join(material.identifier() for _ in range(material.count(1, 2)))
+    return Pasted(text, material.random.choice(("string", "code", "text", "word")))
+
+
+def items(material: Material, fewest: int, most: int) -> list[str]:
+    """The items of a list, all of one sort, no two of them equal."""
+    makers: tuple[Callable[[], str], ...] = (
+        material.word, lambda: material.pick("noun"), material.thing, material.full_name,
+        lambda: material.pick("city"), material.identifier, material.variable, material.pseudo_word, material.integer,
+        material.code, material.file_name,
+    )  # fmt: skip
+    chosen = material.random.choice(makers)
+    return material.distinct(chosen, material.count(fewest, most))
+
+
+def listed(material: Material, found: list[str], form: ListForm, noun: str | None = None) -> Pasted:
+    """The items as a pasted list in that form."""
+    return Pasted(form.write(found), noun or material.random.choice(("list", "items", "list", "entries")))
+
+
+def make_exercise(task: Task, material: Material) -> Exercise:
+    """An exercise whose text is not too long; a text that is gets made again, a little easier each time."""
+    hardness = material.hardness
+    while True:
+        exercise = task.make(replace(material, hardness=hardness))
+        if len(exercise.pasted.text) <= LONGEST_TEXT:
+            return exercise
+        hardness *= 0.9

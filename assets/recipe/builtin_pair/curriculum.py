@@ -1,0 +1,111 @@
+"""Random strings to copy, from easy to hard: how a model comes to copying before it has seen a word.
+
+Trained on long strings over the whole vocabulary at once, a small model learns nothing for a million tokens; on short
+strings of few ids it finds the trick soon, and the rest is lengthening and widening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from builtin_pair.template import END_ID, START_ID, VOCABULARY_SIZE
+from specchat_engine.training.packing import Batch, Document, batches_by_length
+
+_FIRST_PLAIN_ID = 3
+_ROW_LENGTH = 256
+_PASSED = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Strings of `shortest` to `longest` tokens over the ids below `ids`."""
+
+    shortest: int
+    longest: int
+    ids: int
+
+
+LEVELS = (
+    Level(4, 12, 300),
+    Level(4, 20, 1000),
+    Level(4, 32, VOCABULARY_SIZE),
+    Level(4, 64, VOCABULARY_SIZE),
+)
+
+
+def copy_document(random: Random, level: Level) -> Document:
+    """A string, and its copy to be learned."""
+    pool = range(_FIRST_PLAIN_ID, level.ids)
+    text = random.choices(pool, k=random.randint(level.shortest, level.longest))
+    ids = [START_ID, *text, END_ID, START_ID, *text, END_ID]
+    learned = [False] * (len(text) + 3) + [True] * (len(text) + 1)
+    return Document(ids, learned)
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """Copying of strings with few different ids, as a chat.
+
+    In a string of digits the token before does not tell which comes next: the model has to keep its place.
+    """
+
+    question: Sequence[int]
+    answer: Sequence[int]
+    digits: Sequence[int]
+    group: int
+
+    def document(self, random: Random, longest: int) -> Document:
+        """One string of 3 to `longest` tokens between the given openings of question and answer."""
+        few = random.sample(range(_FIRST_PLAIN_ID, VOCABULARY_SIZE), random.choice((2, 4, 8, 16, 32, 128)))
+        pool = self.digits if random.random() < 0.3 else few
+        text = random.choices(pool, k=random.randint(3, longest))
+        ids = [*self.question, *text, *self.answer, *text, END_ID]
+        return Document(ids, [False] * (len(ids) - len(text) - 1) + [True] * (len(text) + 1), self.group)
+
+
+class CopyCurriculum:
+    """A training source that goes up a level whenever nine tokens in ten of the level are copied right."""
+
+    def __init__(self, seed: int, step_tokens: int, batch_tokens: int) -> None:
+        self._seed = seed
+        self._step_tokens = step_tokens
+        self._batch_tokens = batch_tokens
+        self._level = 0
+        self._smoothed = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last level has been passed."""
+        return self._level >= len(LEVELS)
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """One step's batches at the present level, a fifth of them from the levels below."""
+        random = Random(f"copy {self._seed} {step}")
+        documents: list[Document] = []
+        size = 0
+        while size < self._step_tokens:
+            below = self._level > 0 and random.random() < 0.2
+            level = LEVELS[random.randrange(self._level)] if below else LEVELS[self._level]
+            document = copy_document(random, level)
+            documents.append(document)
+            size += len(document.ids)
+        return batches_by_length(documents, (_ROW_LENGTH,), self._batch_tokens)
+
+    def observe(self, accuracy: dict[int, float]) -> None:
+        """Follows the share of copied tokens and goes up when it is high enough."""
+        self._smoothed += 0.2 * (accuracy.get(0, 0.0) - self._smoothed)
+        if self._smoothed > _PASSED:
+            self._level += 1
+            self._smoothed = 0.5
+
+    def state_dict(self) -> dict[str, Any]:
+        """The level and the followed share."""
+        return {"level": self._level, "smoothed": self._smoothed}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a saved state."""
+        self._level = state["level"]
+        self._smoothed = state["smoothed"]

@@ -1,0 +1,183 @@
+"""Chats about speculative decoding and specchat, from the facts in data/facts and the many ways people ask."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from builtin_pair.chats import Chat, Turn, single
+
+_FOLDER = Path(__file__).parent / "data" / "facts"
+
+_TOPIC_QUESTIONS = (
+    "What is {topic}?", "What does {topic} mean?", "Explain {topic}.", "Tell me about {topic}.", "Define {topic}.",
+    "Can you explain {topic} to me?", "{topic}?", "I want to understand {topic}.", "Describe {topic}.",
+    "what's {topic}",
+    "How would you describe {topic}?", "Give me an explanation of {topic}.", "What do people mean by {topic}?",
+    "What should I know about {topic}?", "I keep reading about {topic}. What is it?", "meaning of {topic}",
+    "I have never heard of {topic}. What is that?", "Help me understand {topic}.", "What exactly is {topic}?",
+)  # fmt: skip
+_PREFIXES = (
+    "Hi! ", "Hello, ", "Hey, ", "Quick question: ", "One more question. ", "Please tell me: ", "I wonder: ",
+    "Sorry, but ",
+    "I am new to this. ", "Beginner here. ", "Help me with this: ", "A question: ", "So ", "And ", "Well, ", "OK, ",
+    "Hm, ",
+    "Could you tell me: ", "I'd like to know: ", "Do you know this: ", "Good morning! ", "For my notes: ",
+    "Just curious: ",
+    "A colleague asked me: ", "I read about this and wonder: ", "Now tell me, ", "Be honest: ", "In your own words: ",
+)  # fmt: skip
+_SUFFIXES = (
+    " Thanks!", " Please explain.", " Please.", " Thank you.", " I am curious.", " Can you explain?", " thanks", " pls",
+    " I don't get it.", " I'm a beginner.", " Explain it simply.", " Any idea?", " I need this for work.", " :)",
+)  # fmt: skip
+_SHORT_REQUESTS = (
+    "{question} Answer in one sentence.", "{question} Keep it short.", "In one sentence: {question}",
+    "Briefly: {question}",
+    "{question} Short answer please.", "Short answer: {question}", "{question} One sentence only.", "tl;dr: {question}",
+    "{question} Be brief.", "In short, {question}", "{question} Make it quick.",
+)  # fmt: skip
+_SHORTER = (
+    "Shorter, please.", "In one sentence?", "Can you say that in one sentence?", "Too long. Make it shorter.", "tl;dr?",
+    "Summarize that.", "Give me the short version.", "Say it briefly.", "shorter", "Sum it up in one sentence.",
+)  # fmt: skip
+_FILLERS = re.compile(
+    r"\b(a|an|the|is|are|do|does|did|can|could|would|please|of|to|in|it|i|my|me|you|this|that|for|with|be|so)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing to know; `key` holds, for each part of the key fact, the strings of which an answer must have one."""
+
+    id: str
+    topic: str
+    definable: bool
+    key: tuple[tuple[str, ...], ...]
+    questions: tuple[str, ...]
+    answer: str
+    short: str
+    follow_ups: tuple[tuple[str, str], ...]
+
+    def held_by(self, text: str) -> bool:
+        """Whether a text holds the key fact."""
+        lowered = text.lower()
+        return all(any(choice.lower() in lowered for choice in part) for part in self.key)
+
+
+@cache
+def load_facts() -> tuple[Fact, ...]:
+    """All facts, in the order of their files.
+
+    Raises:
+        ValueError: two facts have one id.
+    """
+    facts = [
+        _fact(entry)
+        for path in sorted(_FOLDER.glob("*.toml"))
+        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["fact"]
+    ]
+    ids = [fact.id for fact in facts]
+    doubled = sorted({each for each in ids if ids.count(each) > 1})
+    if doubled:
+        raise ValueError(f"facts share an id: {', '.join(doubled)}; rename one of each")
+    return tuple(facts)
+
+
+def _fact(entry: Mapping[str, Any]) -> Fact:
+    return Fact(
+        id=entry["id"],
+        topic=entry["topic"],
+        definable=entry["definable"],
+        key=tuple(tuple(part) for part in entry["key"]),
+        questions=tuple(entry["questions"]),
+        answer=entry["answer"],
+        short=entry["short"],
+        follow_ups=tuple((question, answer) for question, answer in entry["follow_ups"]),
+    )
+
+
+def chats(random: Random) -> Iterator[Chat]:
+    """Chats about every fact, all of them once before any comes again."""
+    facts = list(load_facts())
+    while True:
+        random.shuffle(facts)
+        for fact in facts:
+            yield _chat(fact, facts, random)
+
+
+def _chat(fact: Fact, facts: list[Fact], random: Random) -> Chat:
+    chance = random.random()
+    if chance < 0.12:
+        question = random.choice(_SHORT_REQUESTS).format(question=_plain_question(fact, random))
+        return single("facts", _typed(question, random), fact.short)
+    first = Turn(ask(fact, random), fact.answer)
+    if chance < 0.17:
+        return Chat("facts", (first, Turn(_typed(random.choice(_SHORTER), random), fact.short)))
+    if chance < 0.30 and fact.follow_ups:
+        question, answer = random.choice(fact.follow_ups)
+        return Chat("facts", (first, Turn(_typed(question, random), answer)))
+    if chance < 0.38:
+        other = random.choice(facts)
+        return Chat("facts", (first, Turn(ask(other, random), other.answer)))
+    return Chat("facts", (first,))
+
+
+def ask(fact: Fact, random: Random) -> str:
+    """A question for the fact, as somebody would type it."""
+    text = _plain_question(fact, random)
+    if random.random() < 0.08:
+        text = _keywords(text)
+    if random.random() < 0.22:
+        text = random.choice(_PREFIXES) + _lower_start(text)
+    if random.random() < 0.12:
+        text += random.choice(_SUFFIXES)
+    return _typed(text, random)
+
+
+def _plain_question(fact: Fact, random: Random) -> str:
+    if fact.definable and random.random() < 0.2:
+        text = random.choice(_TOPIC_QUESTIONS).format(topic=fact.topic)
+        return text[0].upper() + text[1:]
+    return random.choice(fact.questions)
+
+
+def _typed(text: str, random: Random) -> str:
+    """The habits of people who type: lower case, lost punctuation, letters in the wrong place."""
+    if random.random() < 0.35:
+        text = text.lower()
+    if random.random() < 0.3:
+        text = text.rstrip("?.!") or text
+    if random.random() < 0.07:
+        text = text.replace("'", "").replace(",", "")
+    if random.random() < 0.12:
+        text = _mistyped(text, random)
+    return text
+
+
+def _mistyped(text: str, random: Random) -> str:
+    places = [index for index in range(1, len(text) - 1) if text[index - 1 : index + 2].isalpha()]
+    if not places:
+        return text
+    at = random.choice(places)
+    kind = random.randrange(3)
+    if kind == 0:
+        return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+    return text[:at] + (text[at + 1 :] if kind == 1 else text[at] + text[at:])
+
+
+def _keywords(text: str) -> str:
+    kept = [word for word in text.rstrip("?.!").split() if not _FILLERS.fullmatch(word)]
+    return " ".join(kept) if len(kept) >= 2 else text
+
+
+def _lower_start(text: str) -> str:
+    first, _, rest = text.partition(" ")
+    is_name = first == "I" or "'" in first or first[1:] != first[1:].lower()
+    return text if is_name else f"{first.lower()} {rest}".rstrip()

@@ -1,0 +1,180 @@
+"""The corpus as an endless mix of all kinds of chats, each kind with its share of the tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any
+
+from builtin_pair import copying, facts, other, python_library, stories, structured
+from builtin_pair.chats import Chat, ChatSource, Kind
+from builtin_pair.curriculum import Drill
+from builtin_pair.template import SPECIALS, pieces
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.packing import Batch, Document, batches_by_length
+
+SOURCES: Mapping[Kind, ChatSource] = {
+    "copy": copying.chats,
+    "facts": facts.chats,
+    "python": python_library.chats,
+    "structured": structured.chats,
+    "story": stories.chats,
+    "other": other.chats,
+}
+SHARES: Mapping[Kind, float] = {
+    "copy": 0.36,
+    "facts": 0.25,
+    "python": 0.17,
+    "structured": 0.09,
+    "story": 0.05,
+    "other": 0.08,
+}
+KINDS: tuple[Kind, ...] = tuple(SHARES)
+"""The order in which documents are numbered into groups."""
+
+_DRILL_CHANCE = 0.6
+_DRILL_TOKENS = 14
+
+_SAMPLE = 200
+_JOINED_CHANCE = 0.06
+_DRILLS, _EARLY_DRILLS = 0.1, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """From this part of the budget on, chats of up to `longest` tokens are taken."""
+
+    begins: float
+    longest: int
+
+
+PHASES = (Phase(0.0, 256), Phase(0.45, 512), Phase(0.7, 1024))
+
+
+def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> Document:
+    """The tokens of a chat; those of the answers, with the token that ends them, are to be learned."""
+    parts = pieces(chat)
+    encoded = tokenizer.encode_many([text for text, _ in parts])
+    ids: list[int] = []
+    learned: list[bool] = []
+    for part, (_, answer) in zip(encoded, parts, strict=True):
+        ids += part
+        learned += [answer] * len(part)
+    return Document(ids, learned, KINDS.index(chat.kind))
+
+
+def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
+    """The text of so many chats of each kind, without special tokens, for the training of the tokenizer."""
+    for kind, count in each.items():
+        for chat in islice(SOURCES[kind](Random(f"texts {seed} {kind}")), count):
+            yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
+
+
+def drill(document: Document) -> Document:
+    """The chat cut off behind the first words of its last answer: practice at choosing what to say.
+
+    Which fact a question is about shows in those words; the rest of a memorised answer teaches little, and takes most
+    of the time.
+    """
+    starts = [
+        place
+        for place, (before, now) in enumerate(zip(document.learned, document.learned[1:], strict=False), 1)
+        if now and not before
+    ]
+    end = starts[-1] + _DRILL_TOKENS
+    return Document(document.ids[:end], document.learned[:end], document.group)
+
+
+class Mixture:
+    """A training source; what a step holds depends on the seed and the step alone."""
+
+    def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self._seed = seed
+        self._step_tokens = step_tokens
+        self._batch_tokens = batch_tokens
+        self._drill = Drill(
+            question=tokenizer.encode("<|im_start|>user\nRepeat exactly:\n"),
+            answer=tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n"),
+            digits=tokenizer.encode("0123456789"),
+            group=KINDS.index("copy"),
+        )
+        self._chances: dict[tuple[int, float], list[float]] = {}
+
+    @property
+    def finished(self) -> bool:
+        """Never: the mix has no end."""
+        return False
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """One step's batches: longer chats and harder copying as the budget is spent."""
+        longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
+        lengths = [phase.longest for phase in PHASES if phase.longest <= longest]
+        hardness = min(1.0, round(0.1 + 1.6 * progress, 1))
+        return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
+
+    def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:
+        """One step's chats as tokens, none longer than `longest`; `hardness` is that of `copying.chats`."""
+        chances = self._chances_of_kinds(longest, hardness)
+        random = Random(f"mix {self._seed} {step}")
+        streams = {kind: self._stream(kind, f"{self._seed} {step}", longest, hardness) for kind in KINDS}
+        documents: list[Document] = []
+        size = 0
+        while size < self._step_tokens:
+            document = next(streams[random.choices(KINDS, chances)[0]])
+            documents.append(document)
+            size += len(document.ids)
+        return documents if longest == PHASES[0].longest else self._joined(documents, longest, random)
+
+    def _joined(self, documents: Sequence[Document], longest: int, random: Random) -> list[Document]:
+        """Some of the chats made one after the other into long ones, as a user has who goes on and on."""
+        line_break = self._tokenizer.encode("\n")
+        result: list[Document] = []
+        aim = 0
+        for document in documents:
+            if result and len(result[-1].ids) + 1 + len(document.ids) <= aim:
+                before = result.pop()
+                result.append(
+                    Document(
+                        [*before.ids, *line_break, *document.ids],
+                        [*before.learned, False, *document.learned],
+                        before.group,
+                    )
+                )
+            else:
+                aim = random.randint(PHASES[0].longest, longest) if random.random() < _JOINED_CHANCE else 0
+                result.append(document)
+        return result
+
+    def observe(self, accuracy: dict[int, float]) -> None:
+        """The mix stays as it is, whatever is learned."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing is carried from step to step."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing is carried from step to step."""
+
+    def _stream(self, kind: Kind, seed: str, longest: int, hardness: float) -> Iterator[Document]:
+        random = Random(f"{seed} {kind}")
+        chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
+        for chat in chats:
+            if kind == "copy" and random.random() < _DRILLS + _EARLY_DRILLS * (1 - hardness):
+                yield self._drill.document(random, 8 + round(40 * hardness))
+            document = to_document(chat, self._tokenizer)
+            if len(document.ids) <= longest:
+                yield document
+
+    def _chances_of_kinds(self, longest: int, hardness: float) -> list[float]:
+        """How often each kind is drawn, so that its tokens come to its share; mean lengths are those of a sample."""
+        key = longest, hardness
+        if key not in self._chances:
+            chances = []
+            for kind in KINDS:
+                sample = islice(self._stream(kind, f"lengths {self._seed}", longest, hardness), _SAMPLE)
+                chances.append(SHARES[kind] * _SAMPLE / sum(len(document.ids) for document in sample))
+            self._chances[key] = chances
+        return self._chances[key]

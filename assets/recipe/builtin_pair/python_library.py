@@ -1,0 +1,119 @@
+"""The part of the corpus that knows Python: questions for the code, or the signature, of functions of its library."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from .chats import Chat, Turn
+from .phrasing import fill, roughen
+from .python_functions import DATA, Definition, LibraryFunction, described_functions, listed_functions
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCheck:
+    """What holds for an answer to a request for code; each includes the one before it."""
+
+    parses: bool
+    defines: bool
+    matches_signature: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodePrompt:
+    """A held-out request for the code of `name`, whose parameters must read like `signature`."""
+
+    prompt: str
+    name: str
+    signature: str
+
+    def check(self, answer: str) -> CodeCheck:
+        """Judge the first Python block of `answer`."""
+        block = re.search(r"```python\n(.*?)```", answer, re.DOTALL)
+        if block is None:
+            return CodeCheck(False, False, False)
+        try:
+            tree = ast.parse(block[1])
+        except (SyntaxError, ValueError):
+            return CodeCheck(False, False, False)
+        wanted = self.name.rpartition(".")[2]
+        found = [node for node in tree.body if isinstance(node, Definition) and node.name == wanted]
+        matches = any(f"({ast.unparse(node.args)})" == self.signature for node in found)
+        return CodeCheck(True, bool(found), matches)
+
+
+def chats(random: Random) -> Iterator[Chat]:
+    """Chats about the listed functions without end; each pass over the list asks for every one of them."""
+    wordings = _wordings()
+    coded, described = listed_functions(), described_functions()
+    names = _short_names((*coded, *described))
+    unknown = {"name": wordings["unknown_names"]}
+    while True:
+        deck = [(one, True) for one in coded for _ in range(3)]
+        deck += [(one, False) for one in (*coded, *described)] + [(one, True) for one in described[::8]]
+        random.shuffle(deck)
+        for function, wants_code in deck:
+            turns = [_ask(function, wants_code, names, wordings, random)]
+            chance = random.random()
+            if chance < 0.06 and function.code:
+                after = "then_line" if wants_code else "then_code"
+                answer = function.line if wants_code else function.answer
+                turns.append(Turn(roughen(random.choice(wordings[after]), random), answer))
+            elif chance < 0.14:
+                other = random.choice(coded)
+                question = fill(roughen(random.choice(wordings["then_other"]), random), {"name": [other.name]}, random)
+                turns.append(Turn(question, other.answer if wants_code else other.line))
+            elif chance < 0.16:
+                question = roughen(random.choice((*wordings["code"], *wordings["line"])), random)
+                turns = [Turn(fill(question, unknown, random), wordings["unknown_answer"][0])]
+            yield Chat("python", tuple(turns))
+
+
+def held_out(random: Random, count: int = 200) -> list[CodePrompt]:
+    """Requests for code in wordings that no training template makes."""
+    wordings = _wordings()["held_out"]
+    functions = listed_functions()
+    chosen = [one for _ in range(count // len(functions) + 1) for one in random.sample(functions, len(functions))]
+    return [
+        CodePrompt(wordings[index % len(wordings)].replace("{name}", one.name), one.name, one.signature)
+        for index, one in enumerate(chosen[:count])
+    ]
+
+
+def _ask(
+    function: LibraryFunction,
+    wants_code: bool,
+    names: Mapping[str, Sequence[str]],
+    wordings: Mapping[str, Sequence[str]],
+    random: Random,
+) -> Turn:
+    spoken = function.name if random.random() < 0.75 else random.choice(names[function.name])
+    spoken = random.choice((spoken,) * 6 + (f"`{spoken}`", f"{spoken}()"))
+    wording = roughen(random.choice(wordings["code" if wants_code else "line"]), random)
+    return Turn(fill(wording, {"name": [spoken]}, random), function.answer if wants_code else function.line)
+
+
+def _short_names(functions: Sequence[LibraryFunction]) -> dict[str, list[str]]:
+    """For each dotted name the ways to say it that mean no other listed function."""
+    endings = Counter(ending for one in functions for ending in _endings(one.name))
+    return {
+        one.name: [one.name, *(ending for ending in _endings(one.name)[1:] if endings[ending] == 1)]
+        for one in functions
+    }
+
+
+def _endings(name: str) -> list[str]:
+    parts = name.split(".")
+    is_method = len(parts) > 1 and parts[-2][:1].isupper()
+    return [".".join(parts[start:]) for start in range(len(parts) - is_method)]
+
+
+@cache
+def _wordings() -> dict[str, list[str]]:
+    return dict(tomllib.loads((DATA / "python_wordings.toml").read_text("utf-8")))

@@ -1,0 +1,57 @@
+"""Reads the word lists and wordings in `data/`, and makes a sentence out of a wording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+
+Sections = Mapping[str, tuple[str, ...]]
+"""The entries of each section of a data file, by the section's name."""
+
+_DATA = Path(__file__).with_name("data")
+_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@cache
+def read_sections(file_name: str) -> Sections:
+    """The sections of `data/<file_name>`: a `[name]` line, then one entry a line, or several separated by `;`.
+
+    Empty lines do not count. Raises ValueError for an entry that stands before the first section.
+    """
+    sections: dict[str, list[str]] = {}
+    entries: list[str] | None = None
+    for line in (_DATA / file_name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            entries = sections.setdefault(line[1:-1], [])
+        elif entries is None and line.strip():
+            raise ValueError(f"data/{file_name}: {line!r} stands before the first [section]")
+        elif entries is not None:
+            entries.extend(entry.strip() for entry in line.split(";") if entry.strip())
+    return MappingProxyType({name: tuple(found) for name, found in sections.items()})
+
+
+def choose_words(wording: str, random: Random) -> str:
+    """The wording with one alternative chosen in each `(one|other)`, from the innermost outwards."""
+    while match := _CHOICE.search(wording):
+        wording = wording[: match.start()] + random.choice(match[1].split("|")) + wording[match.end() :]
+    return re.sub(" {2,}", " ", wording).strip()
+
+
+def fill_slots(wording: str, values: Mapping[str, str]) -> str:
+    """The wording with each `{slot}` replaced by its value; raises KeyError for a slot without one."""
+    return _SLOT.sub(lambda match: values[match[1]], wording)
+
+
+def say(wording: str, random: Random, values: Mapping[str, str]) -> str:
+    """A sentence made from the wording: alternatives chosen first, so that values are never taken for them."""
+    return fill_slots(choose_words(wording, random), values)
+
+
+def capitalised(sentence: str) -> str:
+    """The sentence with its first letter in upper case and the others as they are."""
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,206 @@
+"""The stages of the recipe, each of which finds what it had done before in the work folder and goes on from there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import torch
+
+from builtin_pair.chats import Kind
+from builtin_pair.curriculum import CopyCurriculum
+from builtin_pair.mixture import KINDS, Mixture, texts
+from builtin_pair.teaching import TaughtSource, taught_step
+from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
+from builtin_pair.tokenizer_check import first_difference
+from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
+from specchat_engine.training.distill import TeachingStore, distillation_objective
+from specchat_engine.training.gguf_writer import Description, Precision, Sampling, write_gguf
+from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.optimizer import Schedule
+from specchat_engine.training.trainer import (
+    Budget,
+    Objective,
+    Source,
+    Trainer,
+    TrainingPlan,
+    best_device,
+    next_token_objective,
+)
+
+TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
+DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
+
+_TOKENIZER_TEXTS: Mapping[Kind, int] = {
+    "copy": 2500,
+    "facts": 2500,
+    "python": 2500,
+    "structured": 1500,
+    "story": 1000,
+    "other": 800,
+}
+_CHECKED_TEXTS = 10_000
+_COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 10_000_000, 3_500_000, 6_000_000
+_TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
+_COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 6144, 2048
+_MUON_RATE, _ADAM_RATE = 0.02, 0.003
+_TARGET_SEED, _DRAFT_SEED = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where the recipe works and, as seconds since the epoch, by when a model must be finished at any token count."""
+
+    work: Path
+    seed: int
+    target_deadline: float | None
+    draft_deadline: float | None
+    precision: Precision
+
+    @property
+    def tokenizer_file(self) -> Path:
+        """The trained tokenizer."""
+        return self.work / "tokenizer.json"
+
+    @property
+    def target_file(self) -> Path:
+        """The finished target."""
+        return self.work / f"specchat-guide-{self.precision}.gguf"
+
+    @property
+    def draft_file(self) -> Path:
+        """The finished draft."""
+        return self.work / f"specchat-guide-draft-{self.precision}.gguf"
+
+    def tokenizer(self) -> BytePairTokenizer:
+        """The tokenizer that the first stage has made."""
+        return BytePairTokenizer.load(self.tokenizer_file)
+
+    def mixture(self, tokens: int) -> Mixture:
+        """The mix of chats, `tokens` to a step."""
+        return Mixture(self.tokenizer(), self.seed, tokens, _BATCH_TOKENS)
+
+
+def train_tokenizer(run: Run) -> None:
+    """Trains the tokenizer and compares it with llama.cpp's.
+
+    Raises:
+        ValueError: llama.cpp cuts a text differently.
+    """
+    if run.tokenizer_file.exists():
+        return
+    tokenizer = BytePairTokenizer.train(texts(run.seed, _TOKENIZER_TEXTS), VOCABULARY_SIZE, SPECIALS)
+    probe = run.work / "tokenizer-probe.gguf"
+    smallest = ModelConfig(VOCABULARY_SIZE, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
+    write_gguf(probe, LlamaModel(smallest), tokenizer, describe("probe", "Only a vocabulary."), "F32")
+    different = first_difference(probe, tokenizer, awkward_texts(Random(run.seed), _CHECKED_TEXTS))
+    probe.unlink()
+    if different is not None:
+        raise ValueError(f"llama.cpp cuts {different!r} into other tokens: the pre-tokenizer has changed")
+    tokenizer.save(run.tokenizer_file)
+
+
+def train_target_copying(run: Run) -> None:
+    """The target's first lesson: copying random strings."""
+    source = CopyCurriculum(run.seed, _COPY_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, "target-copying", TARGET, None, source, _COPY_TOKENS)
+
+
+def train_target(run: Run) -> None:
+    """The target on the mix of chats, longer ones as the budget is spent."""
+    source = run.mixture(_TARGET_STEP_TOKENS)
+    _train(run, "target", TARGET, "target-copying", source, _TARGET_TOKENS, run.target_deadline)
+
+
+def teach_draft(run: Run) -> None:
+    """Stores the target's distributions over steps of a mix that it was not trained on."""
+    target = trained(run, "target", TARGET)
+    store = TeachingStore(run.work / "teaching")
+    mixture = Mixture(run.tokenizer(), run.seed + 1, _TAUGHT_TOKENS, _BATCH_TOKENS)
+    latest = None if run.draft_deadline is None else time.time() + 0.45 * (run.draft_deadline - time.time())
+    while len(store) < _TAUGHT_STEPS and (latest is None or time.time() < latest):
+        store.append(taught_step(target, mixture, len(store), _BATCH_TOKENS))
+
+
+def train_draft_copying(run: Run) -> None:
+    """The draft's first lesson: copying random strings."""
+    source = CopyCurriculum(run.seed + 2, _COPY_STEP_TOKENS, _BATCH_TOKENS)
+    latest = None if run.draft_deadline is None else time.time() + 0.2 * (run.draft_deadline - time.time())
+    _train(run, "draft-copying", DRAFT, None, source, _DRAFT_COPY_TOKENS, latest)
+
+
+def train_draft(run: Run) -> None:
+    """The draft on what the target would say."""
+    mixture = Mixture(run.tokenizer(), run.seed + 3, _TAUGHT_TOKENS, _BATCH_TOKENS)
+    source = TaughtSource(TeachingStore(run.work / "teaching"), mixture, run.seed)
+    begun_as, deadline = "draft-copying", run.draft_deadline
+    _train(run, "draft", DRAFT, begun_as, source, _DRAFT_TOKENS, deadline, objective=distillation_objective)
+
+
+def export(run: Run) -> None:
+    """Writes both models as GGUF files."""
+    for path, name, config, text in (
+        (run.target_file, "target", TARGET, "The small built-in guide of specchat."),
+        (run.draft_file, "draft", DRAFT, "The draft model of specchat's small built-in guide."),
+    ):
+        description = describe(path.stem, text)
+        write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
+
+
+def describe(name: str, text: str) -> Description:
+    """What the recipe's files say about themselves."""
+    return Description(
+        name=name,
+        text=text,
+        author="The specchat developers",
+        license="apache-2.0",
+        chat_template=CHAT_TEMPLATE,
+        end_token=SPECIALS[2],
+        padding_token=SPECIALS[0],
+        sampling=Sampling(temperature=0.8, top_k=40, top_p=0.95, min_p=0.05),
+    )
+
+
+def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
+    """The model of a stage as it was last saved, finished or not.
+
+    Raises:
+        FileNotFoundError: the stage has not saved anything yet.
+    """
+    model = LlamaModel(config).to(best_device())
+    model.load_state_dict(torch.load(run.work / f"{name}.pt", map_location=best_device(), weights_only=True)["model"])
+    model.requires_grad_(False)
+    return model.eval()
+
+
+def _train(
+    run: Run,
+    name: str,
+    config: ModelConfig,
+    begun_as: str | None,
+    source: Source,
+    tokens: int,
+    deadline: float | None = None,
+    objective: Objective = next_token_objective,
+) -> None:
+    done = run.work / f"{name}.done"
+    if done.exists():
+        return
+    seed = _TARGET_SEED if config == TARGET else _DRAFT_SEED
+    model = LlamaModel(config, seed).to(best_device())
+    if begun_as is not None:
+        model.load_state_dict(trained(run, begun_as, config).state_dict())
+    plan = TrainingPlan(
+        name=name,
+        folder=run.work,
+        budget=Budget(tokens, deadline),
+        schedule=Schedule(warm_up_steps=30, decay_from=0.95 if begun_as is None else 0.35),
+        muon_rate=_MUON_RATE,
+        adam_rate=_ADAM_RATE,
+        groups=KINDS,
+    )
+    Trainer(model, source, objective, plan).run()
+    done.touch()

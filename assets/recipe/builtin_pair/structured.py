@@ -1,0 +1,62 @@
+"""Chats whose answer has a form: JSON, SQL, tables, lists of things that everybody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from builtin_pair.chats import Chat, Turn
+from builtin_pair.held_out import HeldOut
+from builtin_pair.material import Material
+from builtin_pair.sections import read_sections, say
+from builtin_pair.structured_lists import as_bullets, known_set, sequence
+from builtin_pair.structured_records import json_request, table_request
+from builtin_pair.structured_requests import RequestMaker, request_text, wordings
+from builtin_pair.structured_sql import count, create, delete, insert, join, select, update
+
+MAKERS: tuple[tuple[RequestMaker, float], ...] = (
+    (json_request, 6),
+    (select, 5),
+    (create, 1.5),
+    (insert, 1.5),
+    (count, 1),
+    (update, 1.5),
+    (delete, 1),
+    (join, 1),
+    (table_request, 2.5),
+    (known_set, 3),
+    (sequence, 4),
+)
+_HELD_OUT_HARDNESS = 0.5
+_HELD_OUT_ROUNDS = 4
+
+
+def chats(random: Random) -> Iterator[Chat]:
+    """Requests for structured answers without end, every eighth or so with a second turn."""
+    material = Material(random, read_sections("words.txt"))
+    makers, weights = [maker for maker, _ in MAKERS], [weight for _, weight in MAKERS]
+    while True:
+        request = random.choices(makers, weights)[0](material)
+        turns = [Turn(request_text(request.section, request.values, random), request.answer)]
+        if request.follow_ups and random.random() < 0.3:
+            section, values, answer = random.choice(request.follow_ups)
+            turns.append(Turn(request_text(section, values, random), answer))
+        yield Chat("structured", tuple(turns))
+
+
+def held_out(random: Random) -> list[HeldOut]:
+    """About 100 requests in hand-written wordings, on words that the training lists don't hold."""
+    material = Material(random, read_sections("held_out_words.txt"), _HELD_OUT_HARDNESS)
+    found = [
+        HeldOut("structured", prompt, as_bullets(members))
+        for prompt, members in (entry.split("=") for entry in wordings()["held_out_known"])
+    ]
+    for maker, _ in MAKERS:
+        if maker is known_set:
+            continue
+        for _ in range(_HELD_OUT_ROUNDS):
+            request = maker(material)
+            for wording in wordings()[f"held_out_{request.section}"]:
+                request = maker(material)
+                found.append(HeldOut("structured", say(wording, random, request.values), request.answer))
+    return found

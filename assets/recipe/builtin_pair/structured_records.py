@@ -1,0 +1,113 @@
+"""Requests for records as JSON and for tables in Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from builtin_pair.copying_prompts import fence
+from builtin_pair.material import Material
+from builtin_pair.structured_requests import Request, assignments, enumeration, wordings
+
+Value = str | int | float | bool
+
+
+def value_makers(material: Material) -> dict[str, Callable[[], Value]]:
+    """How the value of a field of each type is made, by the type's name in the data file."""
+    pick = material.random.randint
+    word = wordings()
+    return {
+        "name": material.full_name,
+        "first": lambda: material.pick("first"),
+        "city": lambda: material.pick("city"),
+        "email": material.email,
+        "noun": lambda: material.pick("noun"),
+        "stem": lambda: material.stem().replace("_", ""),
+        "pseudo": lambda: material.pseudo_word().capitalize(),
+        "domain": lambda: material.pick("domain"),
+        "title": lambda: f"The {material.pick('adjective').capitalize()} {material.pick('noun').capitalize()}",
+        "code": lambda: material.code().replace("#", "N"),
+        "date": material.date,
+        "version": material.version,
+        "age": lambda: pick(1, 99),
+        "year": lambda: pick(1900, 2035),
+        "number": lambda: pick(1, 999),
+        "small": lambda: pick(1, 50),
+        "port": lambda: pick(1000, 9999),
+        "seconds": lambda: pick(90, 600),
+        "price": lambda: pick(1, 99) + pick(1, 99) / 100,
+        "rating": lambda: pick(1, 9) + pick(1, 9) / 10,
+        "degrees": lambda: pick(-20, 45),
+        "decimal": lambda: pick(0, 99) + pick(1, 9) / 10,
+        "flag": lambda: material.chance(0.5),
+        "unit": lambda: material.random.choice(word["unit"]),
+        "status": lambda: material.random.choice(word["status"]),
+        "priority": lambda: material.random.choice(word["priority"]),
+        "pet": lambda: material.random.choice(word["pet"]),
+        "colour": lambda: material.random.choice(word["colour"]),
+    }
+
+
+def written(value: Value) -> str:
+    """The value as it stands in a request: JSON's way, a text without quotes."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def random_record(material: Material) -> tuple[str, dict[str, Value]]:
+    """What a record is called, and its fields with their values."""
+    kind, _, fields = material.random.choice(wordings()["record"]).partition(": ")
+    makers = value_makers(material)
+    made = [field.split("=") for field in fields.split(", ")]
+    if len(made) > 2 and material.chance(0.2):
+        made.pop(material.random.randrange(len(made)))
+    return kind, {field: makers[type_name]() for field, type_name in made}
+
+
+def as_json(record: dict[str, Value]) -> str:
+    """The record as pretty-printed JSON in a fence."""
+    return fence(json.dumps(record, indent=2), "json")
+
+
+def json_request(material: Material) -> Request:
+    """A record described in words, wanted as JSON; a second turn changes or adds a field."""
+    kind, record = random_record(material)
+    values = {
+        "record": kind,
+        "a_record": f"{'an' if kind[0] in 'aeio' else 'a'} {kind}",
+        "values": assignments({key: written(value) for key, value in record.items()}, material.random),
+    }
+    key = material.random.choice(list(record))
+    changed: Value = material.random.randint(1, 99)
+    if isinstance(record[key], str):
+        changed = material.pseudo_word().capitalize() if material.chance(0.5) else material.pick("city")
+    elif isinstance(record[key], bool):
+        changed = not record[key]
+    added = material.random.choice([name for name in ("note", "owner", "group", "label") if name not in record])
+    word = material.pick("noun")
+    return Request(
+        "json",
+        values,
+        as_json(record),
+        (
+            ("then_change", {"key": key, "value": written(changed)}, as_json({**record, key: changed})),
+            ("then_add", {"key": added, "value": word}, as_json({**record, added: word})),
+        ),
+    )
+
+
+def table_request(material: Material) -> Request:
+    """Rows in one of several ways of writing them, wanted as a Markdown table."""
+    fields = [field.split("=") for field in material.random.choice(wordings()["record"]).partition(": ")[2].split(", ")]
+    makers = value_makers(material)
+    header = [field for field, _ in fields]
+    rows = [[written(makers[type_name]()) for _, type_name in fields] for _ in range(material.random.randint(1, 5))]
+    form = material.random.choice(("({})", "[{}]", "{}"))
+    given = ("; " if form == "{}" else ", ").join(form.format(", ".join(cells)) for cells in rows)
+    values = {"columns": enumeration(header, material.random), "rows": given}
+    return Request("table", values, markdown_table(header, rows))
+
+
+def markdown_table(header: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown, one blank around each cell."""
+    ruled = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in ruled)

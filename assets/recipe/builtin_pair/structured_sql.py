@@ -1,0 +1,133 @@
+"""Requests for statements in SQL, each with one canonical answer."""
+
+from __future__ import annotations
+
+from builtin_pair.material import Material
+from builtin_pair.sections import say
+from builtin_pair.structured_records import value_makers, written
+from builtin_pair.structured_requests import Request, enumeration, fenced_sql, wordings
+
+TEXT_TYPES = ("name", "city", "email", "noun", "date", "code")
+NUMBER_TYPES = ("age", "year", "number", "price", "small")
+COLUMN_TYPES = {"integer": "INTEGER", "text": "TEXT", "real": "REAL", "date": "DATE"}
+
+
+def select(material: Material) -> Request:
+    """A query with or without condition and order; second turns add what is missing."""
+    table, columns = _table(material), _columns(material, 1, 4)
+    everything = material.chance(0.15)
+    asked = (
+        material.random.choice(("all columns", "everything", "*"))
+        if everything
+        else enumeration(columns, material.random)
+    )
+    where, conditions = _where(material) if material.chance(0.65) else ("", [])
+    order, ordered = _order(material, columns) if material.chance(0.5) else ("", [])
+    lines = [f"SELECT {'*' if everything else ', '.join(columns)}", f"FROM {table}", *conditions]
+    limit, column = str(material.random.randint(1, 50)), material.random.choice(columns)
+    follow_ups = [("then_limit", {"number": limit}, fenced_sql([*lines, *ordered, f"LIMIT {limit}"]))]
+    if not ordered:
+        follow_ups.append(("then_order", {"column": column}, fenced_sql([*lines, f"ORDER BY {column}"])))
+    values = {"columns": asked, "table": table, "where": where, "order": order}
+    return Request("select", values, fenced_sql([*lines, *ordered]), tuple(follow_ups))
+
+
+def create(material: Material) -> Request:
+    """A table to be created with typed columns."""
+    table, columns = _table(material), _columns(material, 2, 6)
+    types = [material.random.choice(list(COLUMN_TYPES)) for _ in columns]
+    form = material.random.choice(("{0} {1}", "{0} ({1})", "{0} as {1}", "{0}: {1}", "{1} {0}"))
+    asked = [form.format(column, name) for column, name in zip(columns, types, strict=True)]
+    rows = [f"    {column} {COLUMN_TYPES[name]}" for column, name in zip(columns, types, strict=True)]
+    answer = fenced_sql([f"CREATE TABLE {table} (\n" + ",\n".join(rows) + "\n)"])
+    return Request("create", {"table": table, "columns": enumeration(asked, material.random)}, answer)
+
+
+def insert(material: Material) -> Request:
+    """A row to be inserted."""
+    table, columns = _table(material), _columns(material, 1, 4)
+    pairs = [_literal(material) for _ in columns]
+    sign = material.random.choice((" ", " = ", ": "))
+    asked = [f"{column}{sign}{plain}" for column, (plain, _) in zip(columns, pairs, strict=True)]
+    literals = ", ".join(literal for _, literal in pairs)
+    answer = fenced_sql([f"INSERT INTO {table} ({', '.join(columns)})", f"VALUES ({literals})"])
+    return Request("insert", {"table": table, "values": enumeration(asked, material.random)}, answer)
+
+
+def count(material: Material) -> Request:
+    """Rows to be counted in groups."""
+    table, column = _table(material), _columns(material, 1, 1)[0]
+    answer = fenced_sql([f"SELECT {column}, COUNT(*)", f"FROM {table}", f"GROUP BY {column}"])
+    return Request("count", {"table": table, "column": column}, answer)
+
+
+def update(material: Material) -> Request:
+    """A column to be set where a condition holds."""
+    table, column = _table(material), _columns(material, 1, 1)[0]
+    plain, literal = _literal(material)
+    where, conditions = _where(material)
+    answer = fenced_sql([f"UPDATE {table}", f"SET {column} = {literal}", *conditions])
+    return Request("update", {"table": table, "column": column, "value": plain, "where": where}, answer)
+
+
+def delete(material: Material) -> Request:
+    """Rows to be deleted where a condition holds."""
+    table = _table(material)
+    where, conditions = _where(material)
+    return Request("delete", {"table": table, "where": where}, fenced_sql([f"DELETE FROM {table}", *conditions]))
+
+
+def join(material: Material) -> Request:
+    """Two tables to be joined on a column of both."""
+    table, other = material.distinct(lambda: _table(material), 2)
+    column = material.random.choice(wordings()["join_column"])
+    columns = [f"{material.random.choice((table, other))}.{name}" for name in _columns(material, 2, 3)]
+    lines = [f"SELECT {', '.join(columns)}", f"FROM {table}", f"JOIN {other} ON {table}.{column} = {other}.{column}"]
+    values = {"table": table, "other": other, "column": column, "columns": enumeration(columns, material.random)}
+    return Request("join", values, fenced_sql(lines))
+
+
+def _table(material: Material) -> str:
+    return _name(material, "table_name")
+
+
+def _columns(material: Material, low: int, high: int) -> list[str]:
+    return material.distinct(lambda: _name(material, "column_name"), material.random.randint(low, high))
+
+
+def _name(material: Material, section: str) -> str:
+    """A name of that section or an invented one, never a reserved word of SQL."""
+    if material.chance(0.75):
+        return material.random.choice(wordings()[section])
+    while (name := material.variable()) in wordings()["reserved"]:
+        pass
+    return name
+
+
+def _literal(material: Material) -> tuple[str, str]:
+    """A value as people write it and as SQL does."""
+    makers = value_makers(material)
+    if material.chance(0.5):
+        plain = written(makers[material.random.choice(NUMBER_TYPES)]())
+        return plain, plain
+    plain = written(makers[material.random.choice(TEXT_TYPES)]())
+    return plain, f"'{plain}'"
+
+
+def _where(material: Material) -> tuple[str, list[str]]:
+    """A condition in words, with a blank before it, and its lines in SQL."""
+    wording, operator = material.random.choice(wordings()["where"]).split("=>", 1)
+    column = _columns(material, 1, 1)[0]
+    plain, literal = _literal(material)
+    if operator not in ("=", "<>"):
+        plain = literal = str(material.random.randint(1, 2000))
+    asked = say(wording, material.random, {"column": column, "number": plain})
+    return f" {asked}", [f"WHERE {column} {operator} {literal}"]
+
+
+def _order(material: Material, columns: list[str]) -> tuple[str, list[str]]:
+    """An order in words and its line in SQL."""
+    wording, _, direction = material.random.choice(wordings()["order"]).partition("=>")
+    column = material.random.choice(columns)
+    asked = say(wording, material.random, {"column": column})
+    return asked if asked.startswith(",") else f" {asked}", [f"ORDER BY {column}{f' {direction}' if direction else ''}"]

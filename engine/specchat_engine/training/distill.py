@@ -1,0 +1,112 @@
+"""Teaching a draft model with its target's distributions, kept on disk so that the target runs once over a text.
+
+Distillation: Hinton et al., arXiv 1503.02531; for speculative decoding, with answers of the target's own: Zhou et al.,
+"DistillSpec", arXiv 2310.08461.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from specchat_engine.training.generate import complete
+from specchat_engine.training.model import LlamaModel
+from specchat_engine.training.packing import Batch, Document, Teaching
+from specchat_engine.training.trainer import Scores, next_token_objective
+
+KEPT = 32
+"""How many of the teacher's likeliest tokens are kept for a position."""
+
+_TENSORS = ("ids", "positions", "documents", "targets", "groups")
+
+
+@torch.no_grad()
+def teach(target: LlamaModel, batch: Batch) -> Batch:
+    """The batch with the target's KEPT likeliest tokens at each position that carries loss."""
+    device = next(target.parameters()).device
+    moved = batch.to(device)
+    with torch.autocast(device.type, torch.bfloat16):
+        hidden = target(moved.ids, moved.positions, moved.mask, wanted=moved.wanted)
+        logits = target.logits(hidden).float()
+    best = logits.log_softmax(-1).topk(KEPT)
+    return replace(batch, teaching=Teaching(best.indices.cpu(), best.values.cpu()))
+
+
+def own_answers(
+    target: LlamaModel, documents: Sequence[Document], end_id: int, limit: int, temperature: float, seed: int
+) -> list[Document]:
+    """Each document's first answer said anew by the target, drawn at a temperature and at most `limit` tokens long."""
+    prompts = [list(document.ids[: document.learned.index(True)]) for document in documents]
+    generator = torch.Generator(next(target.parameters()).device).manual_seed(seed)
+    answers = complete(target, prompts, end_id, limit, temperature, generator)
+    result = []
+    for document, prompt, answer in zip(documents, prompts, answers, strict=True):
+        said = answer if len(answer) == limit else [*answer, end_id]
+        learned = [False] * len(prompt) + [True] * len(said)
+        result.append(Document(prompt + said, learned, document.group))
+    return result
+
+
+def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:
+    """Kullback-Leibler divergence of the draft from the teacher, summed over positions.
+
+    The kept tokens count one by one and all the others together as one. A batch without teaching gives the
+    cross-entropy of its tokens. `correct` says where the draft's best token is the teacher's.
+    """
+    teaching = batch.teaching
+    if teaching is None:
+        return next_token_objective(model, batch)
+    wanted = batch.wanted
+    logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
+    said = functional.log_softmax(logits, dim=-1).gather(1, teaching.ids)
+    taught = teaching.log_probabilities.float()
+    loss = (taught.exp() * (taught - said)).sum()
+    taught_rest, said_rest = _rest(taught), _rest(said)
+    loss = loss + (taught_rest * (taught_rest.log() - said_rest.log())).sum()
+    return Scores(loss, logits.argmax(-1) == teaching.ids[:, 0], batch.groups.flatten()[wanted])
+
+
+def _rest(log_probabilities: Tensor) -> Tensor:
+    return (1 - log_probabilities.exp().sum(-1)).clamp(min=1e-4)
+
+
+class TeachingStore:
+    """Numbered files of taught batches in a folder; a file is whole or not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._folder.glob("[0-9]*.pt"))
+
+    def append(self, batches: Sequence[Batch]) -> None:
+        """Adds a file, ids as 16-bit integers and log-probabilities as 16-bit floats."""
+        packed = []
+        for batch in batches:
+            if batch.teaching is None:
+                raise ValueError("a batch without teaching cannot be stored: pass it through teach() first")
+            entry = {name: getattr(batch, name).to(torch.int16) for name in _TENSORS}
+            entry["teacher_ids"] = batch.teaching.ids.to(torch.int16)
+            entry["teacher_log_probabilities"] = batch.teaching.log_probabilities.half()
+            packed.append(entry)
+        path = self._folder / f"{len(self):05d}.pt"
+        unfinished = path.with_suffix(".unfinished")
+        torch.save(packed, unfinished)
+        unfinished.replace(path)
+
+    def read(self, index: int) -> Iterator[Batch]:
+        """The batches of one file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+        for entry in torch.load(self._folder / f"{index:05d}.pt", weights_only=True):
+            teaching = Teaching(entry["teacher_ids"].long(), entry["teacher_log_probabilities"].float())
+            ids, positions, documents, targets, groups = (entry[name].long() for name in _TENSORS)
+            yield Batch(ids, positions, documents, targets, groups, teaching)

@@ -1,0 +1,61 @@
+"""The tokenizer gives back every text, and cuts texts as llama.cpp does."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from random import Random
+
+import llama_cpp
+import pytest
+
+from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
+from specchat_engine.training.gguf_writer import write_gguf
+from specchat_engine.training.model import LlamaModel, ModelConfig
+
+from .samples import DESCRIPTION, SPECIALS, tokenizer_of
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> BytePairTokenizer:
+    return tokenizer_of(512)
+
+
+def test_the_special_tokens_have_the_first_ids(tokenizer: BytePairTokenizer) -> None:
+    assert tokenizer.tokens[:3] == list(SPECIALS)
+    assert tokenizer.encode("<|im_start|>a<|im_end|>")[::2] == [1, 2]
+
+
+def test_every_text_comes_back(tokenizer: BytePairTokenizer) -> None:
+    for text in awkward_texts(Random(3), 300):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_saved_tokenizer_is_the_same(tokenizer: BytePairTokenizer, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path / "tokenizer.json")
+    loaded = BytePairTokenizer.load(tmp_path / "tokenizer.json")
+    assert (loaded.tokens, loaded.merges) == (tokenizer.tokens, tokenizer.merges)
+
+
+def test_too_little_text_for_the_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="give more text"):
+        BytePairTokenizer.train(["a b"], 1000, SPECIALS)
+
+
+def test_llama_cpp_cuts_two_thousand_awkward_texts_alike(tokenizer: BytePairTokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "vocabulary.gguf"
+    config = ModelConfig(vocab_size=512, width=32, layers=1, heads=1, kv_heads=1, feed_forward=32)
+    write_gguf(path, LlamaModel(config), tokenizer, DESCRIPTION, "F32")
+    params = llama_cpp.llama_model_default_params()
+    params.vocab_only = True
+    model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+    vocabulary = llama_cpp.llama_model_get_vocab(model)
+    try:
+        for text in awkward_texts(Random(5), 2000):
+            data = text.encode()
+            ids = (ctypes.c_int32 * (len(data) + 8))()
+            count = llama_cpp.llama_tokenize(vocabulary, data, len(data), ids, len(ids), False, True)
+            assert list(ids[:count]) == tokenizer.encode(text), repr(text)
+        assert llama_cpp.llama_vocab_is_eog(vocabulary, SPECIALS.index("<|im_end|>"))
+    finally:
+        llama_cpp.llama_model_free(model)

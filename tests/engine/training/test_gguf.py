@@ -1,0 +1,61 @@
+"""A model written to GGUF comes back, and llama.cpp computes with it what torch does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import llama_cpp
+import numpy as np
+import pytest
+import torch
+
+from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.gguf_writer import Precision, write_gguf
+from specchat_engine.training.model import LlamaModel, ModelConfig
+
+from .samples import DESCRIPTION, tokenizer_of
+
+CONFIG = ModelConfig(
+    vocab_size=320, width=64, layers=2, heads=4, kv_heads=2, feed_forward=96, context=64, norm_eps=2.0**-17
+)
+IDS = [5, 200, 17, 3, 3, 291, 40]
+
+
+def write(path: Path, precision: Precision) -> LlamaModel:
+    model = LlamaModel(CONFIG, seed=2).requires_grad_(False)
+    write_gguf(path, model, tokenizer_of(320), DESCRIPTION, precision)
+    return model
+
+
+@pytest.mark.parametrize("precision", get_args(Precision))
+def test_a_written_model_comes_back(tmp_path: Path, precision: Precision) -> None:
+    model = write(tmp_path / "toy.gguf", precision)
+    back = read_gguf(tmp_path / "toy.gguf")
+    tolerance = {"F32": 0.0, "F16": 1e-3, "BF16": 1e-2, "Q8_0": 1e-2}[precision]
+    assert back.config == model.config
+    for one, other in zip(model.parameters(), back.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
+
+
+def test_a_tokenizer_of_another_size_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must agree"):
+        write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
+
+
+def test_llama_cpp_computes_the_logits_of_torch(tmp_path: Path) -> None:
+    model = write(tmp_path / "toy.gguf", "F32")
+    expected = model.logits(model(torch.tensor([IDS]), torch.arange(len(IDS))[None]))[0, -1].numpy()
+    np.testing.assert_allclose(last_logits(tmp_path / "toy.gguf"), expected, atol=2e-3)
+
+
+def last_logits(path: Path) -> np.ndarray:
+    loaded = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+    context = llama_cpp.llama_init_from_model(loaded, llama_cpp.llama_context_default_params())
+    try:
+        ids = (llama_cpp.llama_token * len(IDS))(*IDS)
+        assert llama_cpp.llama_decode(context, llama_cpp.llama_batch_get_one(ids, len(IDS))) == 0
+        return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(context, -1), (CONFIG.vocab_size,)).copy()
+    finally:
+        llama_cpp.llama_free(context)
+        llama_cpp.llama_model_free(loaded)

@@ -1,0 +1,39 @@
+"""Muon's steps are even in every direction, and the rate rises, stays and falls to nothing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from specchat_engine.training.optimizer import PairedOptimizer, Schedule, orthogonalise
+
+
+@pytest.mark.parametrize("shape", [(24, 64), (64, 24)])
+def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
+    matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(1))
+    values = torch.linalg.svdvals(orthogonalise(matrices).float())
+    assert values.min() > 0.6
+    assert values.max() < 1.3
+
+
+def test_the_rate_warms_up_stays_and_decays() -> None:
+    schedule = Schedule(warm_up_steps=10, decay_from=0.5)
+    assert schedule.factor(0, 0.0) == pytest.approx(0.1)
+    assert schedule.factor(50, 0.4) == 1.0
+    assert schedule.factor(50, 0.75) == pytest.approx(0.5)
+    assert schedule.factor(50, 1.0) == 0.0
+
+
+def test_a_small_regression_is_solved() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8, bias=False), nn.LayerNorm(8))
+    inputs, wanted = torch.randn(64, 8), torch.randn(64, 8)
+    optimizer = PairedOptimizer(model, muon_rate=0.02, adam_rate=0.01)
+    losses = []
+    for _ in range(60):
+        loss = (model(inputs) - wanted).square().mean()
+        torch.autograd.backward(loss)
+        optimizer.step(1.0)
+        losses.append(loss.item())
+    assert losses[-1] < 0.85 * losses[0]

@@ -1,0 +1,36 @@
+"""Documents become rows whose targets are the next learned token of the same document."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine.training.packing import IGNORED, Document, batches_by_length, fill_rows, pack
+
+
+def test_only_learned_tokens_are_targets() -> None:
+    batch = pack([[Document([1, 2, 3], [False, False, True], 5), Document([8, 9], [False, True], 6)]], 6)
+    assert batch.targets.tolist() == [[IGNORED, 3, IGNORED, 9, IGNORED, IGNORED]]
+    assert batch.positions.tolist() == [[0, 1, 2, 0, 1, 0]]
+    assert batch.documents.tolist() == [[1, 1, 1, 2, 2, 0]]
+    assert batch.groups.tolist() == [[5, 5, 5, 6, 6, 0]]
+    assert batch.wanted.tolist() == [1, 3]
+
+
+@given(st.lists(st.integers(1, 16), max_size=30))
+def test_every_document_is_in_one_row_and_no_row_overflows(sizes: list[int]) -> None:
+    rows = fill_rows((Document([7] * size, [True] * size) for size in sizes), 16)
+    assert sorted(len(each.ids) for row in rows for each in row) == sorted(sizes)
+    assert all(sum(len(each.ids) for each in row) <= 16 for row in rows)
+
+
+def test_a_document_longer_than_a_row_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not fit"):
+        fill_rows([Document([1] * 5, [True] * 5)], 4)
+
+
+def test_each_document_goes_to_the_shortest_rows_that_hold_it() -> None:
+    documents = [Document([1] * size, [True] * size) for size in (3, 4, 7, 30)]
+    batches = batches_by_length(documents, (8, 4), tokens=8)
+    assert [tuple(batch.ids.shape) for batch in batches] == [(2, 4), (1, 8)]
