@@ -63,17 +63,21 @@ class Engine:
             check_pair(target.vocabulary, draft.vocabulary)
         self.options = options
         self._models = [model for model in (target, draft) if model]
-        threads = options.threads or physical_cores()
-        n_ctx = options.n_ctx or target.n_ctx_train
-        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads)
-        reach = min(n_ctx, draft.n_ctx_train) if draft else 0
-        self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=threads) if draft else None
-        self._plain_cost = PlainCost()
         self._template = ChatTemplate(
             target.chat_template or FALLBACK,
             bos=_text(target, "bos"),
             eos=_text(target, "eos"),
         )
+        threads = options.threads or physical_cores()
+        n_ctx = options.n_ctx or target.n_ctx_train
+        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads)
+        reach = min(n_ctx, draft.n_ctx_train) if draft else 0
+        try:
+            self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=threads) if draft else None
+        except BaseException:
+            self._target.close()
+            raise
+        self._plain_cost = PlainCost()
         self.target = _info(self._target)
         self.draft = _info(self._draft) if self._draft else None
         self.recommended = _recommended(target)
@@ -91,7 +95,7 @@ class Engine:
         """Loads a target and a draft model from GGUF files.
 
         `progress` gets the share that is loaded, 0…1, of each file in turn; returning False stops the load. Raises
-        ModelFileError, PairError, TemplateError or SettingError; nothing stays loaded then.
+        ModelFileError, PairError, TemplateError, SettingError or Cancelled; nothing stays loaded then.
         """
         options = options or LoadOptions()
         loaded: list[LlamaModel] = []
@@ -127,7 +131,9 @@ class Engine:
 
         Without `seed` one is chosen at random. Raises SettingError where `settings` ask for more than was loaded.
         """
-        settings = settings or Settings(drafter=self.drafters[0], sampling=self.recommended)
+        if settings is None:
+            usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
+            settings = replace(usual, k=min(usual.k, self.options.k_max))
         if settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in self.drafters:

@@ -18,6 +18,10 @@ from __future__ import annotations
 class EngineError(Exception):
     """The base of everything that the engine raises on purpose."""
 
+    def __init__(self, message: str) -> None:
+        """Keeps the message to one line, whatever a path or a template put into it."""
+        super().__init__(" ".join(message.splitlines()))
+
 
 class ModelFileError(EngineError):
     """A file that is missing, unreadable, truncated, or not a model."""

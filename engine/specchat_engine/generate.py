@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.candidates import Candidates
 from specchat_engine.drafts import NOTHING, Context, Draft, Drafter
+from specchat_engine.models import CausalModel
 from specchat_engine.rounds import TokenKind
 from specchat_engine.sampling import Sampler
 from specchat_engine.verify import Draw, Rows, Verdict, Verifier, coupled
-
-
-class CausalModel(Protocol):
-    """A model with a memory of the tokens that it has read."""
-
-    @property
-    def length(self) -> int:
-        """How many tokens the memory holds."""
-
-    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        """Reads tokens behind the memory; logits [rows, V] of the last `rows` of them, valid until the next call."""
-
-    def rewind(self, length: int) -> None:
-        """Forgets all but the first `length` tokens."""
 
 
 @dataclass(frozen=True, slots=True)

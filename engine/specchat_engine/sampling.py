@@ -47,10 +47,14 @@ class Sampler:
         peak = float(logits[token])
         if not math.isfinite(peak):
             raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
-        if params.temperature == 0:
+        if params.temperature == 0 and params.typical_p == 1:
             return Candidates.certain(token)
         if params.typical_p < 1:
             ids, values = _with_typical(logits, peak, params)
+            best = int(values.argmax())
+            if params.temperature == 0:
+                return Candidates.certain(int(ids[best]))
+            peak = float(values[best])
         else:
             kept = logits >= np.float32(peak - self._min_p_depth)
             if np.count_nonzero(kept) == 1:
@@ -150,7 +154,8 @@ def _with_typical(
     log_p = values[order] - peak
     log_p -= math.log(np.exp(log_p).sum())
     p = np.exp(log_p)
-    surprise = np.abs(-log_p + np.where(p > 0, p * log_p, 0.0).sum())
+    possible = p > 0
+    surprise = np.abs(-log_p + (p[possible] * log_p[possible]).sum())
     by_surprise = np.argsort(surprise, kind="stable")
     count = _first_at_least(p[by_surprise].cumsum(), params.typical_p)
     order = order[np.sort(by_surprise[:count])]

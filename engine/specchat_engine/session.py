@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from threading import Event
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
 from specchat_engine.costs import PlainCost
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
 from specchat_engine.drafts import Context, Drafter
-from specchat_engine.errors import Cancelled, DecodeError
-from specchat_engine.generate import CausalModel, Plan, generate
+from specchat_engine.errors import Cancelled, DecodeError, EngineError
+from specchat_engine.generate import Plan, generate
+from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
 from specchat_engine.overflow import fit
-from specchat_engine.prompt import Tokenizer, encode
+from specchat_engine.prompt import encode
 from specchat_engine.recorder import Recorder
 from specchat_engine.rounds import Round
 from specchat_engine.sampling import Sampler
@@ -29,40 +31,6 @@ SCHEMA = 1
 
 PLAIN_BUDGET_MS = 250.0
 """After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
-
-
-class SessionModel(CausalModel, Protocol):
-    """What a session needs of a model beyond the loop."""
-
-    busy_ns: int
-
-    @property
-    def capacity(self) -> int:
-        """How many tokens the memory can hold."""
-
-    @property
-    def max_rows(self) -> int:
-        """How many rows of logits one pass may give."""
-
-    def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with."""
-
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens."""
-
-    def clear(self) -> None:
-        """Forgets everything."""
-
-
-class SessionVocabulary(Tokenizer, Protocol):
-    """What a session needs of a vocabulary."""
-
-    @property
-    def ends(self) -> frozenset[int]:
-        """The ids that end an answer."""
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token."""
 
 
 class Session:
@@ -106,6 +74,7 @@ class Session:
         self._model = ModelDrafter(draft) if draft else None
         self._lookup = PromptLookupDrafter(self.settings.ngram_min, self.settings.ngram_max)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
+        self._begun: Drafter | None = None
         self._asked: tuple[Message, ...] = ()
         self._cancel = Event()
 
@@ -140,11 +109,10 @@ class Session:
             yield from self._decode(context, began)
             self._measure_plain(context)
         except Cancelled:
-            self._transcript.flush()
             self.end_reason = "cancelled"
         except GeneratorExit:
-            self._transcript.flush()
-            self.end_reason = "cancelled"
+            if self.end_reason == "error":
+                self.end_reason = "cancelled"
             raise
         except DecodeError:
             self._target.clear()
@@ -200,12 +168,13 @@ class Session:
         self._target.read(tokens[:-1], self._cancel.is_set)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
         start = perf_counter_ns()
-        if self._draft:
-            self._draft.keep(tokens[:-1])
-        if drafter := self._drafter(settings):
-            drafter.begin(tokens, self._cancel.is_set)
+        self._begun = self._drafter(settings)
+        if self._begun:
+            self._begun.begin(tokens, self._cancel.is_set)
         stats.draft_prompt_ms = (perf_counter_ns() - start) / 1e6
-        return Context(tokens, len(tokens), Sampler(settings.sampling, self.turn_seed), self._vocabulary.ends)
+        context = Context(tokens, len(tokens), Sampler(settings.sampling, self.turn_seed), self._vocabulary.ends)
+        self._target.user = context
+        return context
 
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
@@ -224,20 +193,34 @@ class Session:
         """The next round's drafter and k, as the settings are now. Raises Cancelled where the turn is to stop."""
         if self._cancel.is_set():
             raise Cancelled("stopped")
+        if self._target.user is not context:
+            raise EngineError("another answer began on these models before this one ended: finish or close one first")
         settings, sampler = self.settings, context.sampler
         if sampler.params is not settings.sampling:
             sampler = Sampler(settings.sampling, self.turn_seed)
         drafter = self._drafter(settings)
         if drafter is None:
             return Plan(None, 0, sampler, self._plain_because or ("k is 0" if settings.k == 0 else "no drafter"))
-        k = min(settings.k, self._target.max_rows - 1, self._transcript.remaining - 1)
-        return Plan(drafter, k, sampler, "fixed" if k == settings.k else "all that are still wanted")
+        if drafter is not self._begun:
+            drafter.begin(context.tokens, self._cancel.is_set)
+            self._begun = drafter
+        k, reason = min(
+            (settings.k, "fixed"),
+            (self._target.max_rows - 1, "all that were reserved at load"),
+            (self._transcript.remaining - 1, "all that are still wanted"),
+            key=itemgetter(0),
+        )
+        return Plan(drafter, k, sampler, reason)
 
     def _drafter(self, settings: Settings) -> Drafter | None:
         """Who drafts under these settings; None for plain decoding."""
         if settings.k == 0 or settings.drafter == "none" or self._plain_because:
             return None
-        return self._model if settings.drafter == "model" and self._model else self._lookup
+        if settings.drafter == "model" and self._model:
+            return self._model
+        if (self._lookup.ngram_min, self._lookup.ngram_max) != (settings.ngram_min, settings.ngram_max):
+            self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
+        return self._lookup
 
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""

@@ -31,6 +31,18 @@ FALLBACK: Final = (
 )
 """ChatML, for files without a template of their own, as llama.cpp does."""
 
+_FAILURES: Final = (
+    JinjaError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    MemoryError,
+    RuntimeError,
+)
+"""What a template can raise, an endless recursion included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -61,8 +73,9 @@ class ChatTemplate:
         environment.globals["strftime_now"] = lambda form: datetime.now().astimezone().strftime(form)
         try:
             self._template = environment.from_string(source)
-        except (JinjaError, RecursionError) as error:
-            raise TemplateError(f"the model's chat template does not parse: {error}; try another file") from None
+        except (JinjaError, SyntaxError, RuntimeError, ValueError, MemoryError) as error:
+            reason = _reason(error)
+            raise TemplateError(f"the model's chat template does not parse: {reason}; try another file") from None
         self._tokens = {"bos_token": bos, "eos_token": eos}
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -80,8 +93,8 @@ class ChatTemplate:
                         raise TemplateError(f"the model's chat template made more than {CHARACTERS} characters")
         except TemplateError:
             raise
-        except (JinjaError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, MemoryError) as error:
-            raise TemplateError(f"the model's chat template failed: {error}; try another file") from None
+        except _FAILURES as error:
+            raise TemplateError(f"the model's chat template failed: {_reason(error)}; try another file") from None
         return "".join(parts)
 
 
@@ -103,6 +116,10 @@ class _Deadline:
         if monotonic() > self._end:
             raise TemplateError("the model's chat template took too long and was stopped; try another file")
         return self._trace
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:

@@ -10,7 +10,8 @@ class Transcript:
     """Decodes tokens as they are emitted and looks for what ends the answer.
 
     `texts` has one entry for each token received, so that their concatenation is the text: bytes of a character that
-    several tokens share come with the token that completes it. `text` ends before the stop string, if one was found.
+    several tokens share come with the token that completes it, and stay out where the caller stops before that. `text`
+    ends before the stop string, if one was found.
     """
 
     def __init__(
@@ -52,11 +53,11 @@ class Transcript:
                 self.text = self.text[:cut]
                 return count, "stop"
             if ended or len(self.texts) == self._max_tokens:
-                self.flush()
+                self._flush()
                 return count, "end" if ended else self._limit_reason
         return len(tokens), None
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Shows bytes that no further token will complete as a replacement character, with the last token."""
         rest = self._decoder.decode(b"", final=True)
         if rest and self.texts:

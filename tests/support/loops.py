@@ -66,7 +66,7 @@ class Loop:
     params: SamplingParams = field(default_factory=SamplingParams)
     seed: int = 1
     drafter: Drafter | None = None
-    ks: Callable[[int], int] = lambda place: 4
+    ks: Callable[[int], int] = lambda _: 4
     ends: frozenset[int] = frozenset()
     verifier: Verifier = coupled
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def _typical(kept: list[int], values: list[float], bound: float) -> tuple[list[i
     surprise = [abs(-math.log(share) - entropy) if share > 0 else math.inf for share in p]
     order = sorted(range(len(kept)), key=lambda place: (surprise[place], place))
     ranked = sorted(set(surprise))
-    near = min((after - before for before, after in zip(ranked, ranked[1:], strict=False)), default=math.inf)
+    near = min((after - before for before, after in pairwise(ranked)), default=math.inf)
     chosen, slack = _until(order, [p[place] for place in order], bound)
     return [kept[place] for place in sorted(chosen)], min(near, slack)
 
@@ -83,6 +84,7 @@ def _until(items: list[int], p: list[float], bound: float) -> tuple[list[int], f
 
 
 def _softmax(values: list[float]) -> list[float]:
-    weights = [math.exp(value - max(values)) for value in values]
+    best = max(values)
+    weights = [math.exp(value - best) for value in values]
     total = math.fsum(weights)
     return [weight / total for weight in weights]

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from specchat_engine.drafts import Context, Draft
-from specchat_engine.generate import CausalModel
+from specchat_engine.models import SessionModel
 from specchat_engine.verify import Verdict
-
-
-class DraftModel(CausalModel, Protocol):
-    """A causal model that can also read a whole prompt and knows how long it may grow."""
-
-    @property
-    def capacity(self) -> int:
-        """How many tokens the memory can hold."""
-
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens, keeping the common prefix."""
 
 
 class ModelDrafter:
@@ -26,7 +14,7 @@ class ModelDrafter:
 
     name = "model"
 
-    def __init__(self, model: DraftModel) -> None:
+    def __init__(self, model: SessionModel) -> None:
         self.model = model
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:

@@ -36,6 +36,7 @@ class LlamaContext:
         self.model = model
         self.tokens: list[int] = []
         self.busy_ns = 0
+        self.user: object = None
         self.max_rows = max_rows
         params = api.llama_context_default_params()
         params.n_ctx = -(-n_ctx // _CELLS) * _CELLS
@@ -121,7 +122,8 @@ class LlamaContext:
 
     def clear(self) -> None:
         """Forgets everything."""
-        api.llama_memory_clear(self._memory, True)
+        if self.handle:
+            api.llama_memory_clear(self._memory, True)
         self.tokens.clear()
 
     def close(self) -> None:
@@ -130,10 +132,13 @@ class LlamaContext:
             api.llama_batch_free(self._batch)
             api.llama_free(self.handle)
             self.handle = None
+            self.tokens.clear()
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         count = len(tokens)
         start = len(self.tokens)
+        if not self.handle:
+            raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
         self._ids[:count] = tokens

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from specchat_engine.errors import ModelFileError
+from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.llama.devices import device_array
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
@@ -33,7 +34,7 @@ class LlamaModel:
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
-        Raises ModelFileError where the file cannot be used, SettingError for a device that is not there.
+        Raises ModelFileError where the file cannot be used, SettingError for a device that is not there, Cancelled.
         """
         check_file(path)
         self.path = path
@@ -47,11 +48,19 @@ class LlamaModel:
             shares = (ctypes.c_float * max(api.llama_max_devices(), len(tensor_split)))(*tensor_split)
             params.tensor_split = shares
             keep.append(shares)
-        if progress is not None:
-            params.progress_callback = api.llama_progress_callback(lambda share, _: progress(share))
+        stopped = False
+
+        def report(share: float, _: Any) -> bool:
+            nonlocal stopped
+            stopped = progress is not None and not progress(share)
+            return not stopped
+
+        params.progress_callback = api.llama_progress_callback(report)
         native_log.clear()
-        self.handle: Any = api.llama_model_load_from_file(str(path).encode(), params)
+        self.handle: Any = api.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
+            if stopped:
+                raise Cancelled(f"loading {path} was stopped")
             reason = native_log.last_error() or "llama.cpp gives no reason"
             raise ModelFileError(f"{path} could not be loaded: {reason}; try the file with another download or build")
         self.vocabulary = Vocabulary(api.llama_model_get_vocab(self.handle))
@@ -76,6 +85,7 @@ class LlamaModel:
     def close(self) -> None:
         """Frees the weights; calling it again does nothing."""
         if self.handle:
+            self.vocabulary.close()
             api.llama_model_free(self.handle)
             self.handle = None
 
@@ -88,14 +98,16 @@ class LlamaModel:
 def check_file(path: Path) -> None:
     """Looks at a file before native code does. Raises ModelFileError for anything that is clearly no GGUF file."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ModelFileError(f"{path} is not a regular file: name the .gguf file itself")
         with path.open("rb") as file:
             start = file.read(_HEADER_BYTES)
     except FileNotFoundError:
         raise ModelFileError(f"{path} does not exist: check the path") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder: name the .gguf file inside it") from None
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if start[:4] != _MAGIC:
         raise ModelFileError(f"{path} is not a GGUF file: it starts with {start[:4]!r}; convert it to GGUF first")
     if len(start) < _HEADER_BYTES:

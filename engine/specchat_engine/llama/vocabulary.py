@@ -9,8 +9,11 @@ from typing import Any
 from specchat_engine.errors import DecodeError
 from specchat_engine.llama.library import api
 
-_CONTROL_ATTRIBUTES = 1 << 3 | 1 << 4
-"""LLAMA_TOKEN_ATTR_CONTROL and LLAMA_TOKEN_ATTR_USER_DEFINED: the texts that a parser takes for special tokens."""
+_CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
+"""LLAMA_TOKEN_ATTR_UNKNOWN and LLAMA_TOKEN_ATTR_CONTROL: their texts are tokens only where parsing is asked for.
+
+User-defined tokens (runs of newlines, `<think>`) are left out: llama.cpp reads their texts as tokens in any case.
+"""
 
 _TYPES = {0: "none", 1: "SentencePiece", 2: "byte-level BPE", 3: "WordPiece", 4: "unigram", 5: "RWKV", 6: "PLaMo-2"}
 
@@ -19,7 +22,7 @@ class Vocabulary:
     """One model's vocabulary; lives as long as the model. Ids run from 0 to `size` - 1."""
 
     def __init__(self, handle: Any) -> None:
-        self._handle = handle
+        self._native = handle
         self.size: int = api.llama_vocab_n_tokens(handle)
         self.type: str = _TYPES.get(api.llama_vocab_type(handle), "unknown")
         self.special: dict[str, int] = {
@@ -28,6 +31,16 @@ class Vocabulary:
         self.adds_bos: bool = bool(api.llama_vocab_get_add_bos(handle))
         self._pieces: dict[int, bytes] = {}
         self._buffer = ctypes.create_string_buffer(256)
+
+    @property
+    def _handle(self) -> Any:
+        if self._native is None:
+            raise DecodeError("the model was closed: load it again")
+        return self._native
+
+    def close(self) -> None:
+        """Makes every later look-up an error, since the model is about to be freed."""
+        self._native = None
 
     @cached_property
     def ends(self) -> frozenset[int]:

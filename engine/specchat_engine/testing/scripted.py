@@ -22,10 +22,11 @@ class ScriptedModel:
     def __init__(self, law: Law, *, capacity: int = 4096, max_rows: int = 33, chunk: int = 64) -> None:
         self.tokens: list[int] = []
         self.busy_ns = 0
+        self.user: object = None
         self.passes: list[int] = []
         self.capacity = capacity
         self.max_rows = max_rows
-        self._law = law
+        self.law = law
         self._chunk = chunk
         self._rows: NDArray[np.float32] | None = None
 
@@ -49,7 +50,7 @@ class ScriptedModel:
         self.passes.append(len(tokens))
         self.busy_ns += 1000
         ends = range(len(self.tokens) - rows + 1, len(self.tokens) + 1)
-        self._rows = np.array([self._law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
+        self._rows = np.array([self.law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
         return self._rows
 
     def rewind(self, length: int) -> None:

@@ -1,0 +1,61 @@
+"""What the engine asks of a model and of its vocabulary; llama.cpp's and the scripted ones both answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.prompt import Tokenizer
+
+
+class CausalModel(Protocol):
+    """A model with a memory of the tokens that it has read."""
+
+    @property
+    def length(self) -> int:
+        """How many tokens the memory holds."""
+
+    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
+        """Reads tokens behind the memory; logits [rows, V] of the last `rows` of them, valid until the next call."""
+
+    def rewind(self, length: int) -> None:
+        """Forgets all but the first `length` tokens."""
+
+
+class SessionModel(CausalModel, Protocol):
+    """What a session needs of a model beyond the loop."""
+
+    busy_ns: int
+    user: object
+    """The answer that uses the memory now."""
+
+    @property
+    def capacity(self) -> int:
+        """How many tokens the memory can hold."""
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows of logits one pass may give."""
+
+    def keep(self, tokens: Sequence[int]) -> None:
+        """Forgets what these tokens do not begin with."""
+
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Makes the memory hold exactly these tokens."""
+
+    def clear(self) -> None:
+        """Forgets everything."""
+
+
+class SessionVocabulary(Tokenizer, Protocol):
+    """What a session needs of a vocabulary."""
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The ids that end an answer."""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token."""

@@ -1,0 +1,117 @@
+"""Prompt lookup proposes what a search of the whole context would find, without searching it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError
+from specchat_engine.drafts import Context
+from specchat_engine.sampling import Sampler
+
+SAMPLER = Sampler(SamplingParams(), 0)
+texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
+
+
+def context(tokens: Sequence[int], ends: frozenset[int] = frozenset()) -> Context:
+    return Context(list(tokens), len(tokens), SAMPLER, ends)
+
+
+def proposal(drafter: PromptLookupDrafter, tokens: Sequence[int], k: int = 4) -> tuple[int, ...]:
+    return drafter.propose(context(tokens), k).tokens
+
+
+def searched(tokens: Sequence[int], k: int, shortest: int, longest: int) -> tuple[int, ...]:
+    """The same by searching: longest n-gram first, most recent match, repeating where it runs into the end."""
+    tokens = list(tokens)
+    for length in range(min(longest, len(tokens) - 1), shortest - 1, -1):
+        tail = tokens[-length:]
+        for end in range(len(tokens) - 1, length - 1, -1):
+            if tokens[end - length : end] == tail:
+                said = list(tokens)
+                for place in range(k):
+                    said.append(said[end + place])
+                return tuple(said[len(tokens) :])
+    return ()
+
+
+@given(texts, st.integers(1, 6), st.integers(1, 4), st.integers(0, 3))
+def test_the_index_finds_what_a_search_finds(tokens: list[int], k: int, shortest: int, more: int) -> None:
+    drafter = PromptLookupDrafter(shortest, shortest + more)
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, k) == searched(tokens, k, shortest, shortest + more)
+
+
+@given(st.lists(texts, min_size=1, max_size=5), st.integers(0, 20), st.integers(1, 3))
+def test_the_index_follows_the_conversation_wherever_it_turns(turns: list[list[int]], keep: int, shortest: int) -> None:
+    drafter = PromptLookupDrafter(shortest, shortest + 1)
+    tokens: list[int] = []
+    for turn in turns:
+        tokens = tokens[:keep] + turn
+        drafter.begin(tokens, lambda: False)
+        for token in (1, 2, 1):
+            tokens.append(token)
+            assert proposal(drafter, tokens) == searched(tokens, 4, shortest, shortest + 1)
+
+
+def test_a_copied_passage_is_proposed_word_for_word() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [10, 11, 12, 13, 14, 15, 99, 10, 11]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens) == (12, 13, 14, 15)
+
+
+def test_the_longest_match_wins_over_the_latest() -> None:
+    drafter = PromptLookupDrafter(1, 3)
+    tokens = [1, 2, 3, 7, 9, 3, 8, 1, 2, 3]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, 1) == (7,)
+
+
+def test_of_equal_matches_the_latest_wins() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [1, 2, 3, 1, 2, 4, 1, 2]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, 1) == (4,)
+
+
+def test_a_repetition_goes_on_as_long_as_wanted() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([5, 6, 5, 6], lambda: False)
+    assert proposal(drafter, [5, 6, 5, 6], 7) == (5, 6, 5, 6, 5, 6, 5)
+
+
+def test_a_draft_stops_behind_a_token_that_ends_the_answer() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [1, 2, 3, 0, 4, 1, 2]
+    drafter.begin(tokens, lambda: False)
+    assert drafter.propose(context(tokens, frozenset({0})), 4).tokens == (3, 0)
+
+
+def test_nothing_new_is_proposed_and_it_says_why() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3], lambda: False)
+    draft = drafter.propose(context([1, 2, 3]), 4)
+    assert (draft.tokens, draft.source, draft.note) == ((), "lookup", "no earlier match")
+
+
+@pytest.mark.parametrize("tokens", [[], [1]])
+def test_a_very_short_context_is_no_problem(tokens: list[int]) -> None:
+    drafter = PromptLookupDrafter(1, 4)
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens) == ()
+
+
+def test_lookup_has_no_probabilities() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([5, 6, 5, 6], lambda: False)
+    assert drafter.propose(context([5, 6, 5, 6]), 2).q == ()
+
+
+@pytest.mark.parametrize(("shortest", "longest"), [(0, 4), (3, 2), (2, 17), (-1, -1)])
+def test_n_gram_lengths_out_of_range_are_refused(shortest: int, longest: int) -> None:
+    with pytest.raises(SettingError, match=f"{shortest} to {longest}"):
+        PromptLookupDrafter(shortest, longest)

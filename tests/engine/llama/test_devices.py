@@ -1,0 +1,63 @@
+"""What this build can compute on is told as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from specchat_engine import SettingError
+from specchat_engine.llama import devices
+from specchat_engine.llama.devices import device_array, llama_version, physical_cores, supports_gpu_offload, system_info
+
+
+def test_every_build_has_a_processor() -> None:
+    found = devices.devices()
+    kinds = [device.kind for device in found]
+    assert "cpu" in kinds
+    assert all(0 <= device.memory_free <= device.memory_total for device in found)
+    assert all(device.name and device.description for device in found)
+
+
+def test_offload_is_promised_only_where_there_is_a_gpu_build() -> None:
+    gpus = [device for device in devices.devices() if device.kind in ("gpu", "integrated gpu")]
+    assert supports_gpu_offload() or not gpus
+
+
+def test_no_names_mean_all_devices() -> None:
+    assert device_array(()) is None
+
+
+def test_devices_are_found_by_name_whatever_the_case_and_end_with_null() -> None:
+    name = devices.devices()[0].name
+    array = device_array((name.upper(), name.lower()))
+    assert len(array) == 3
+    assert array[0] == array[1]
+    assert array[2] is None
+
+
+def test_an_unknown_device_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SettingError, match=r"no device 'CUDA77': this build has .*cpu"):
+        device_array(("CUDA77",))
+
+
+def test_the_build_describes_itself() -> None:
+    assert re.match(r"[\w.-]+", llama_version())
+    assert "=" in system_info()
+
+
+def test_two_threads_of_a_core_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    siblings = {"cpu0": "0,2", "cpu1": "1,3", "cpu2": "0,2", "cpu3": "1,3"}
+    monkeypatch.setattr(Path, "read_text", lambda path, *_: siblings[path.parts[-3]])
+    assert physical_cores() == 2
+
+
+def test_an_unknown_topology_counts_what_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(path: Path, *_: object) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: {0, 5, 6}, raising=False)
+    monkeypatch.setattr(Path, "read_text", unknown)
+    assert physical_cores() == 3

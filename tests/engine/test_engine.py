@@ -1,0 +1,223 @@
+"""The engine on real files: speculation never changes the text, and nothing crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import specchat_engine
+from specchat_engine import (
+    Cancelled,
+    ContextOverflowError,
+    DecodeError,
+    Engine,
+    LoadOptions,
+    SamplingParams,
+    Session,
+    SettingError,
+    Settings,
+)
+from support.engine_files import EngineFiles
+
+ONE_THREAD = LoadOptions(threads=1)
+PROMPTS = ("Hello there", "And again: hello there, hello there")
+
+
+def answers(session: Session) -> list[str]:
+    texts = []
+    for prompt in PROMPTS:
+        for _ in session.generate(prompt):
+            pass
+        texts.append(session.text)
+    return texts
+
+
+@pytest.fixture(scope="module")
+def engine(files: EngineFiles) -> Iterator[Engine]:
+    with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize(("drafter", "k"), [("model", 1), ("model", 4), ("model", 11), ("lookup", 3), ("lookup", 32)])
+def test_the_text_does_not_depend_on_the_drafter_or_k(engine: Engine, temperature: float, drafter: str, k: int) -> None:
+    settings = Settings(max_tokens=60, sampling=SamplingParams(temperature=temperature), ngram_min=1)
+    plain = answers(engine.session(settings=replace(settings, drafter="none"), seed=5))
+    session = engine.session(settings=replace(settings, drafter=drafter, k=k), seed=5)
+    assert answers(session) == plain
+    assert session.stats.num_draft_tokens > 0
+    assert len(set(plain)) == 2
+
+
+def test_real_models_accept_some_tokens_and_reject_some(engine: Engine) -> None:
+    session = engine.session(settings=Settings(max_tokens=200, sampling=SamplingParams(temperature=0.8)), seed=2)
+    answers(session)
+    assert session.stats.alpha is not None
+    assert 0 < session.stats.alpha < 1
+    assert session.stats.draft_ms > 0
+
+
+def test_the_knobs_turned_in_mid_answer_change_nothing_but_the_speed(engine: Engine) -> None:
+    settings = Settings(max_tokens=80)
+    plain = answers(engine.session(settings=replace(settings, k=0), seed=3))
+    session = engine.session(settings=settings, seed=3)
+    texts = []
+    changes: list[dict[str, Any]] = [
+        {"k": 7},
+        {"drafter": "lookup"},
+        {"k": 0},
+        {"drafter": "model", "k": 2},
+        {"drafter": "none"},
+    ]
+    for prompt in PROMPTS:
+        for event in session.generate(prompt):
+            session.settings = replace(session.settings, **changes[event.index % 5])
+        texts.append(session.text)
+    assert texts == plain
+
+
+def test_the_second_turn_equals_that_of_a_fresh_session(engine: Engine) -> None:
+    session = engine.session(seed=8, settings=Settings(max_tokens=30))
+    first, second = answers(session)
+    fresh = engine.session(seed=8, settings=Settings(max_tokens=30, drafter="none"))
+    fresh.messages = list(session.messages[:2])
+    for _ in fresh.generate(PROMPTS[1]):
+        pass
+    assert (fresh.text, fresh.messages[1].content) == (second, first)
+
+
+def test_sessions_take_turns_in_one_memory(engine: Engine) -> None:
+    settings = Settings(max_tokens=30)
+    alone = answers(engine.session(seed=8, settings=settings))
+    first, other = engine.session(seed=8, settings=settings), engine.session(system="Else.", seed=1, settings=settings)
+    texts = []
+    for prompt in PROMPTS:
+        for _ in first.generate(prompt):
+            pass
+        texts.append(first.text)
+        answers(other)
+    assert texts == alone
+
+
+def test_a_cancel_leaves_the_session_as_a_fresh_one(engine: Engine) -> None:
+    settings = Settings(max_tokens=30)
+    session = engine.session(seed=4, settings=settings)
+    for event in session.generate("stop me"):
+        if event.index == 2:
+            session.cancel()
+    assert session.end_reason == "cancelled"
+    session.messages = []
+    assert answers(session) == answers(engine.session(seed=4, settings=settings))
+
+
+def test_a_full_context_ends_the_answer(files: EngineFiles) -> None:
+    settings = Settings(k=8, sampling=SamplingParams(temperature=0))
+    with Engine.load(files.target, files.draft, LoadOptions(n_ctx=256, threads=1)) as engine:
+        session = engine.session(settings=settings, seed=1)
+        for _ in session.generate("x" * 200):
+            pass
+        assert session.end_reason in ("context", "end")
+        assert session.stats.prompt_tokens + session.stats.num_tokens <= 256
+        with pytest.raises(ContextOverflowError, match="the context holds 256"):
+            next(iter(session.generate("y" * 400)))
+        for _ in session.generate("z" * 200):
+            pass
+        assert session.notices == ["dropped the oldest turn to fit the context of 256 tokens"]
+
+
+def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: EngineFiles) -> None:
+    settings = Settings(max_tokens=120)
+    prompt = "long " * 40
+    with Engine.load(files.target, files.short, ONE_THREAD) as engine:
+        assert engine.draft is not None
+        assert (engine.target.n_ctx, engine.draft.n_ctx) == (1024, 256)
+        plain = engine.session(settings=replace(settings, k=0), seed=1)
+        session = engine.session(settings=settings, seed=1)
+        for _ in plain.generate(prompt):
+            pass
+        rounds = list(session.generate(prompt))
+        assert session.text == plain.text
+        assert rounds[0].drafted
+        assert any(event.reason == "the draft's context of 256 tokens is full" for event in rounds)
+
+
+def test_without_a_draft_lookup_is_the_best_at_hand(files: EngineFiles) -> None:
+    with Engine.load(files.target, options=ONE_THREAD) as engine:
+        assert (engine.drafters, engine.draft) == (("lookup", "none"), None)
+        assert engine.session().settings.drafter == "lookup"
+        with pytest.raises(SettingError, match=r"'model' needs a draft model: name one with -d"):
+            engine.session(settings=Settings(drafter="model"))
+
+
+def test_the_models_own_recommendation_comes_before_the_defaults(engine: Engine) -> None:
+    assert engine.recommended == SamplingParams(temperature=0.7)
+    assert engine.session().settings.sampling is engine.recommended
+
+
+def test_what_is_known_of_a_model(engine: Engine, files: EngineFiles) -> None:
+    info = engine.target.to_json()
+    assert info["name"] == "target"
+    assert info["path"] == str(files.target)
+    assert (info["n_vocab"], info["n_ctx"], info["n_ctx_train"]) == (261, 1024, 1024)
+    assert info["n_params"] > 50_000
+
+
+def test_the_start_line_names_models_versions_and_the_machine(engine: Engine) -> None:
+    line = engine.session(seed=1).start_line()
+    assert (line["target"]["name"], line["draft"]["name"]) == ("target", "draft")
+    assert set(line["versions"]) == {"specchat", "llama-cpp-python", "llama.cpp", "python"}
+    assert line["machine"]["threads"] == 1
+
+
+def test_more_than_k_max_is_refused_and_the_default_k_obeys_it(files: EngineFiles) -> None:
+    with Engine.load(files.target, files.draft, LoadOptions(k_max=2, threads=1)) as engine:
+        with pytest.raises(SettingError, match="k is 3: the models were loaded for at most 2"):
+            engine.session(settings=Settings(k=3))
+        session = engine.session(seed=1)
+        assert session.settings.k == 2
+        assert next(iter(session.generate("hello"))).k == 2
+
+
+def test_loading_can_be_watched_and_stopped(files: EngineFiles) -> None:
+    seen: list[float] = []
+
+    def watch(share: float) -> bool:
+        seen.append(share)
+        return True
+
+    Engine.load(files.target, files.draft, progress=watch).close()
+    assert seen.count(1.0) >= 2
+    assert all(0 <= share <= 1 for share in seen)
+    with pytest.raises(Cancelled, match="was stopped"):
+        Engine.load(files.target, progress=lambda _: False)
+
+
+def test_closing_twice_is_closing_once(files: EngineFiles) -> None:
+    engine = Engine.load(files.target, files.draft, ONE_THREAD)
+    engine.close()
+    engine.close()
+
+
+def test_a_session_of_a_closed_engine_fails_with_an_error_and_not_with_a_crash(files: EngineFiles) -> None:
+    engine = Engine.load(files.target, files.draft, ONE_THREAD)
+    session = engine.session(seed=1)
+    rounds = session.generate("hello")
+    next(rounds)
+    engine.close()
+    with pytest.raises(DecodeError, match="was closed: load it again"):
+        next(rounds)
+    with pytest.raises(DecodeError, match="was closed: load it again"):
+        next(iter(session.generate("hello")))
+    with pytest.raises(DecodeError, match="was closed: load it again"):
+        next(iter(engine.session(seed=1).generate("hello")))
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in specchat_engine.__all__:
+        assert getattr(specchat_engine, name).__name__ == name or name == "Verifier"
+    assert set(specchat_engine._HOMES) == set(specchat_engine.__all__)
+    with pytest.raises(AttributeError, match="Unknown"):
+        _ = specchat_engine.Unknown

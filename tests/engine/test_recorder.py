@@ -1,0 +1,74 @@
+"""Rounds as a reader sees them: texts, outcomes, probabilities and times."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from specchat_engine import Outcome, TokenKind
+from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+
+COUSIN = letters(3, order=1)
+
+
+def test_rounds_count_and_time_themselves() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    began = time.perf_counter()
+    rounds = list(session.generate("hello"))
+    wall = (time.perf_counter() - began) * 1000
+    assert [event.index for event in rounds] == list(range(len(rounds)))
+    assert all(before.t_ms < after.t_ms for before, after in pairwise(rounds))
+    assert session.stats.wall_ms == rounds[-1].t_ms <= wall
+    assert all(event.ms.other >= 0 for event in rounds)
+    assert session.stats.decode_ms <= rounds[-1].t_ms
+
+
+def test_a_slow_reader_shows_in_the_time_that_is_neither_draft_nor_verify() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=5)
+    for _ in session.generate("hello"):
+        time.sleep(0.05)
+    assert session.stats.other_ms > 4 * 50
+    assert session.stats.decode_ms <= session.stats.wall_ms
+
+
+def test_the_texts_of_the_rounds_are_the_answer() -> None:
+    session = conversation(saying("Grüße, 😀 und Küsse"), saying("Grüße, 😀 und Bisse"))
+    rounds = list(session.generate("hello"))
+    assert "".join(event.text for event in rounds) == session.text == "Grüße, 😀 und Küsse"
+
+
+def test_an_event_shows_the_draft_and_the_targets_best_candidates() -> None:
+    session = conversation(saying("abcdefgh"), saying("abcxefgh"), k=4)
+    first = next(iter(session.generate("hello")))
+    shown = [(token.text, token.outcome) for token in first.drafted]
+    assert shown == [
+        ("a", Outcome.ACCEPTED),
+        ("b", Outcome.ACCEPTED),
+        ("c", Outcome.ACCEPTED),
+        ("x", Outcome.REJECTED),
+    ]
+    assert (first.token.text, first.token.kind, first.text) == ("d", TokenKind.CORRECTION, "abcd")
+    assert [token.q for token in first.drafted] == [1.0] * 4
+    assert [token.p for token in first.drafted] == [1.0, 1.0, 1.0, 0.0]
+    assert first.top[0].text == "d"
+
+
+def test_lookup_has_no_probabilities_of_its_own() -> None:
+    session = conversation(saying("abcabcabcabc"), drafter="lookup", k=4, ngram_min=1)
+    drafted = [token for event in session.generate("hello") for token in event.drafted]
+    assert drafted
+    assert all(token.q is None for token in drafted)
+
+
+def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    ask(session)
+    assert session.stats.plain_ms is not None
+    assert session.stats.speedup is not None
+
+
+def test_measuring_plain_passes_leaves_the_memory_alone() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    ask(session)
+    held = list(model_of(session).tokens)
+    assert held == read_by_a_fresh_session(session)

@@ -1,0 +1,116 @@
+"""Whatever interrupts an answer, the conversation goes on as if it had ended there."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine import DecodeError, EngineError, Message, TemplateError
+from specchat_engine.template import ChatTemplate
+from specchat_engine.testing import ScriptedModel
+from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+
+COUSIN = letters(3, order=1)
+
+
+@pytest.mark.parametrize("drafter", ["model", "lookup", "none"])
+def test_a_cancel_between_rounds_keeps_what_was_said(drafter: str) -> None:
+    law = letters(3, end=-50)
+    session = conversation(law, COUSIN, drafter=drafter)
+    rounds = session.generate("hello")
+    first = [next(rounds), next(rounds)]
+    session.cancel()
+    assert list(rounds) == []
+    assert (session.end_reason, session.text) == ("cancelled", "".join(event.text for event in first))
+    assert session.messages[-1] == Message("assistant", session.text)
+    ask(session, "go on")
+    assert model_of(session).tokens == read_by_a_fresh_session(session)
+
+
+@pytest.mark.parametrize("who", ["_target", "_draft"])
+def test_a_cancel_inside_a_long_prompt_stops_at_once_and_is_not_read_again(who: str) -> None:
+    session = conversation(saying("Yes."), saying("Yes."))
+    model = model_of(session, who)
+    read = model.advance
+
+    def cancel_at_the_third_chunk(tokens: list[int], rows: int) -> object:
+        if len(model.passes) == 2:
+            session.cancel()
+        return read(tokens, rows)
+
+    model.advance = cancel_at_the_third_chunk  # type: ignore[method-assign, assignment]
+    assert ask(session, "x" * 500) == ""
+    assert (session.end_reason, session.messages) == ("cancelled", [])
+    assert len(model.passes) == 3
+    assert ask(session, "x" * 500) == "Yes."
+    assert model.passes.count(64) == 8
+
+
+def test_a_reader_who_stops_early_leaves_the_session_usable() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    for event in session.generate("hello"):
+        if event.index == 1:
+            break
+    assert session.end_reason == "cancelled"
+    ask(session, "go on")
+    assert model_of(session).tokens == read_by_a_fresh_session(session)
+
+
+def test_a_reader_who_stops_at_the_last_round_sees_how_the_answer_ended() -> None:
+    session = conversation(saying("Hi"))
+    rounds = session.generate("hello")
+    while next(rounds).text:
+        pass
+    rounds.close()  # type: ignore[attr-defined]
+    assert (session.text, session.end_reason) == ("Hi", "end")
+
+
+def test_a_cancel_inside_a_character_leaves_no_debris() -> None:
+    session = conversation(saying("ä" * 5))
+    rounds = session.generate("hello")
+    seen = [next(rounds).text for _ in range(3)]
+    session.cancel()
+    assert list(rounds) == []
+    assert session.text == "".join(seen) == "ä"
+
+
+def test_a_failing_model_is_an_error_and_the_next_turn_works() -> None:
+    session = conversation(saying("Yes, of course."), saying("Yes, of course."), k=2)
+    target = model_of(session)
+    read = target.advance
+
+    def fail(tokens: list[int], rows: int) -> object:
+        if len(target.passes) > 3:
+            raise DecodeError("llama.cpp could not read 3 tokens")
+        return read(tokens, rows)
+
+    target.advance = fail  # type: ignore[method-assign, assignment]
+    with pytest.raises(DecodeError):
+        ask(session)
+    assert session.end_reason == "error"
+    assert target.tokens == model_of(session, "_draft").tokens == [], "who knows what a failed pass left behind"
+    del target.advance
+    assert ask(session) == "Yes, of course."
+
+
+def test_a_template_that_refuses_leaves_the_session_usable() -> None:
+    session = conversation(saying("Yes."))
+    good = session._template
+    session._template = ChatTemplate("{{ raise_exception('no') }}")
+    with pytest.raises(TemplateError):
+        ask(session)
+    session._template = good
+    assert ask(session) == "Yes."
+
+
+def test_two_answers_at_once_on_one_memory_are_an_error_and_never_a_wrong_text() -> None:
+    target = ScriptedModel(letters(3, end=-50))
+    first, second = conversation(target, seed=1), conversation(target, seed=2)
+    alone = ask(second)
+    one, two = first.generate("hello"), second.answer([Message("user", "hello")], 0)
+    next(one)
+    next(two)
+    with pytest.raises(EngineError, match="finish or close one first"):
+        next(one)
+    assert first.end_reason == "error"
+    list(two)
+    assert second.text == alone

@@ -1,0 +1,107 @@
+"""A setting that makes no sense is refused in one line that says what to use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from specchat_engine import EngineError, LoadOptions, SamplingParams, SettingError, Settings
+
+
+def refusal(kind: type, **values: Any) -> str:
+    with pytest.raises(SettingError) as caught:
+        kind(**values)
+    message = str(caught.value)
+    assert message.splitlines() == [message]
+    return message
+
+
+@pytest.mark.parametrize("k", [-1, 257, 10**9])
+def test_a_k_out_of_range_is_refused(k: int) -> None:
+    assert f"k is {k}: use 0 (plain decoding) to 256" in refusal(Settings, k=k)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"drafter": "magic"}, "'magic'"),
+        ({"max_tokens": -1}, "max tokens is -1"),
+        ({"ngram_min": 0}, "0 to 4"),
+        ({"ngram_min": 5}, "5 to 4"),
+        ({"ngram_max": 17}, "2 to 17"),
+        ({"stop": ("a", "")}, "stop string is empty"),
+    ],
+)
+def test_other_settings_out_of_range_are_refused(values: dict[str, Any], named: str) -> None:
+    assert named in refusal(Settings, **values)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", -0.1),
+        ("temperature", math.nan),
+        ("temperature", math.inf),
+        ("temperature", "hot"),
+        ("top_k", -1),
+        ("top_p", 1.1),
+        ("min_p", -0.5),
+        ("typical_p", 2),
+        ("repeat_penalty", 0),
+        ("frequency_penalty", -11),
+        ("presence_penalty", math.nan),
+        ("penalty_last_n", -2),
+    ],
+)
+def test_sampling_out_of_range_is_refused_by_name(name: str, value: Any) -> None:
+    assert refusal(SamplingParams, **{name: value}).startswith(f"{name} is {value}: use ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_ctx", -1),
+        ("gpu_layers", -2),
+        ("main_gpu", -1),
+        ("threads", -1),
+        ("threads", 10**6),
+        ("k_max", 0),
+        ("k_max", 257),
+    ],
+)
+def test_load_options_out_of_range_are_refused_by_name(name: str, value: int) -> None:
+    assert refusal(LoadOptions, **{name: value}).startswith(f"{name} is {value}: use ")
+
+
+@pytest.mark.parametrize("share", [-1.0, math.nan, math.inf])
+def test_a_tensor_split_needs_shares(share: float) -> None:
+    assert "tensor_split" in refusal(LoadOptions, tensor_split=(0.5, share))
+
+
+def test_the_defaults_are_llama_cpps() -> None:
+    sampling = Settings().sampling
+    assert (sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p) == (0.8, 40, 0.95, 0.05)
+    assert not sampling.penalises
+
+
+@pytest.mark.parametrize("values", [{"repeat_penalty": 1.1}, {"presence_penalty": 0.1}, {"frequency_penalty": -0.1}])
+def test_penalties_need_a_window(values: dict[str, Any]) -> None:
+    assert SamplingParams(**values).penalises
+    assert not SamplingParams(**values, penalty_last_n=0).penalises
+
+
+def test_a_setting_error_is_a_value_error_and_an_engine_error() -> None:
+    assert issubclass(SettingError, ValueError)
+    assert issubclass(SettingError, EngineError)
+
+
+def test_settings_cannot_be_changed_in_place() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Settings().k = 3  # type: ignore[misc]
+
+
+def test_a_message_with_line_breaks_becomes_one_line() -> None:
+    assert str(EngineError("no\nsuch\r\nfile\u2028here")) == "no such file here"

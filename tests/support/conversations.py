@@ -1,0 +1,91 @@
+"""Sessions on scripted models that speak plain letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine import SamplingParams, Session, Settings
+from specchat_engine.template import FALLBACK, ChatTemplate
+from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
+from specchat_engine.testing.byte_tokenizer import END
+from specchat_engine.testing.scripted import Law
+
+N_VOCAB = ByteTokenizer.size
+LETTERS = np.array([*range(97, 105), 32, 10, END])
+GREEDY = SamplingParams(temperature=0)
+
+
+def letters(seed: int = 0, *, end: float = -1.0, order: int = 2) -> Law:
+    """A law over a few letters, space and newline; `end` is added to the logit of the end token."""
+    law = random_law(len(LETTERS), seed=seed, order=order)
+
+    def spoken(tokens: tuple[int, ...]) -> NDArray[np.float32]:
+        row = np.full(N_VOCAB, -30.0, dtype=np.float32)
+        row[LETTERS] = law(tokens)
+        row[END] += end
+        return row
+
+    return spoken
+
+
+def saying(text: str, *, again: str = "") -> Law:
+    """A law that says a text, whatever it was asked, and in the second turn perhaps another one; then it ends."""
+    scripts = [[*text.encode(), END], [*(again or text).encode(), END]]
+
+    def spoken(tokens: tuple[int, ...]) -> NDArray[np.float32]:
+        head = [257, *b"assistant\n"]
+        starts = [place for place in range(len(tokens)) if list(tokens[place : place + len(head)]) == head]
+        said = len(tokens) - starts[-1] - len(head) if starts else 0
+        script = scripts[min(max(len(starts), 1), 2) - 1]
+        row = np.zeros(N_VOCAB, dtype=np.float32)
+        row[script[min(said, len(script) - 1)]] = 30.0
+        return row
+
+    return spoken
+
+
+def as_model(law: Law | ScriptedModel) -> ScriptedModel:
+    """A model that follows the law."""
+    return law if isinstance(law, ScriptedModel) else ScriptedModel(law)
+
+
+def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, **given: Any) -> Session:
+    """A session; laws become models, and what is not an argument of Session changes its settings."""
+    settings = Settings(drafter="model" if draft else "none", max_tokens=60)
+    own = {name: given.pop(name) for name in ("system", "plain_cost", "plain_because", "about") if name in given}
+    seed = given.pop("seed", 1)
+    return Session(
+        as_model(target),
+        as_model(draft) if draft else None,
+        ByteTokenizer(),
+        ChatTemplate(FALLBACK),
+        settings=replace(settings, **given),
+        seed=seed,
+        **own,
+    )
+
+
+def ask(session: Session, prompt: str = "hello") -> str:
+    """The whole answer to one message."""
+    for _ in session.generate(prompt):
+        pass
+    return session.text
+
+
+def model_of(session: Session, name: str = "_target") -> ScriptedModel:
+    """The scripted model behind a session."""
+    model = getattr(session, name)
+    assert isinstance(model, ScriptedModel)
+    return model
+
+
+def read_by_a_fresh_session(session: Session) -> list[int]:
+    """What the target remembers where a new session without a draft had this last turn; its text has to be the same."""
+    fresh = conversation(model_of(session).law, seed=session.seed, sampling=session.settings.sampling)
+    fresh.messages = list(session.messages[:-2])
+    assert ask(fresh, session.messages[-2].content) == session.text
+    return model_of(fresh).tokens
