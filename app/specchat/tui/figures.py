@@ -99,7 +99,7 @@ def dashboard(view: TurnView, width: int) -> Content:
         [_label("by place"), *_positions(view, room)],
         [],
         [_label("time"), *_time_bar(view, room)],
-        [_label(""), *_time_shares(view)],
+        [_label("in %"), *_time_shares(view)],
         [_label("drafts"), *_sources(view)],
         [_label("k"), f"{view.k:<3}" if view.num_rounds else "–  ", (_cut(view.reason, room - 3), QUIET)],
         [],
@@ -176,8 +176,8 @@ def _time_shares(view: TurnView) -> list[Styled]:
     shares = (("█", TARGET, "draft", view.draft_share), ("▓", ACCEPTED, "verify", view.verify_share))
     parts: list[Styled] = []
     for glyph, style, name, share in (*shares, ("░", QUIET, "other", view.other_share)):
-        parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:2.0f} " if view.num_rounds else " – "]
-    return [*parts, ("%", QUIET)]
+        parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:<3.0f} " if view.num_rounds else "–   "]
+    return parts
 
 
 def _sources(view: TurnView) -> list[Styled]:

@@ -21,6 +21,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "draft": stages.train_draft,
     "export": stages.export,
     "evaluate": evaluate,
+    "publish": stages.publish,
 }
 
 

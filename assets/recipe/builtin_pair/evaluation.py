@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
-from builtin_pair import copying, facts, other, python_library, structured
-from builtin_pair.acceptance import measure_acceptance
-from builtin_pair.chats import single
+from builtin_pair import copying, facts, other, python_library, stories, structured
+from builtin_pair.acceptance import answer, measure_acceptance
 from builtin_pair.model_card import write_model_card
 from builtin_pair.results import Acceptance, Results, Share
 from builtin_pair.stages import DRAFT, TARGET, Run, trained
-from builtin_pair.template import END_ID, pieces
-from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.generate import complete
-from specchat_engine.training.model import LlamaModel
+from specchat_engine import Engine
 
 _FACT_PHRASINGS = Path(__file__).parent / "data" / "held_out" / "facts.toml"
-_LIMIT = 320
-_ROWS = 24
 _CODE_PROMPTS = 150
 _ACCEPTANCE_PROMPTS = 40
 _TEMPERATURES = (0.0, 0.8)
@@ -38,11 +33,11 @@ class Exercise:
 
 
 def evaluate(run: Run) -> None:
-    """Measures the trained pair; writes `answers.jsonl`, `results.json` and `MODEL_CARD.md` into the work folder."""
-    tokenizer = run.tokenizer()
-    target, draft = trained(run, "target", TARGET), trained(run, "draft", DRAFT)
+    """Measures the exported pair; writes `answers.jsonl`, `results.json` and `MODEL_CARD.md` into the work folder."""
     exercises = held_out_exercises(run.seed)
-    answers = answer_all(target, tokenizer, [exercise.prompt for exercise in exercises])
+    with Engine.load(run.target_file, run.draft_file) as engine:
+        answers = answer_all(engine, [exercise.prompt for exercise in exercises], run.seed)
+        results = Results(count_right(exercises, answers), acceptance_of_kinds(run, engine, exercises))
     with (run.work / "answers.jsonl").open("w", encoding="utf-8") as file:
         for exercise, answer in zip(exercises, answers, strict=True):
             line = {
@@ -52,17 +47,19 @@ def evaluate(run: Run) -> None:
                 "answer": answer,
             }
             file.write(json.dumps(line) + "\n")
-    results = Results(count_right(exercises, answers), acceptance_of_kinds(run, target, draft, exercises))
     (run.work / "results.json").write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
-    write_model_card(run.work / "MODEL_CARD.md", results, target, draft)
+    write_model_card(run.work / "MODEL_CARD.md", results, trained(run, "target", TARGET), trained(run, "draft", DRAFT))
 
 
 def held_out_exercises(seed: int) -> list[Exercise]:
-    """All held-out prompts of all measures."""
-    random = Random(f"held out {seed}")
+    """All held-out prompts of all measures; a question that the corpus asks in the same words is left out."""
+    random = Random(f"evaluation {seed}")
     by_id = {fact.id: fact for fact in facts.load_facts()}
+    asked = {_bare(question) for fact in by_id.values() for question in facts.plain_questions(fact)}
     exercises: list[Exercise] = []
     for entry in tomllib.loads(_FACT_PHRASINGS.read_text(encoding="utf-8"))["question"]:
+        if _bare(entry["text"]) in asked:
+            continue
         fact = by_id[entry["fact"]]
         exercises.append(Exercise("facts", entry["text"], fact.held_by))
         exercises.append(Exercise("facts not refused", entry["text"], _not_refused))
@@ -75,21 +72,10 @@ def held_out_exercises(seed: int) -> list[Exercise]:
     return exercises
 
 
-def answer_all(model: LlamaModel, tokenizer: BytePairTokenizer, prompts: Sequence[str]) -> list[str]:
-    """The model's answers at temperature 0; a prompt that comes twice is answered once."""
-    different = sorted(set(prompts), key=len)
-    answered: dict[str, str] = {}
-    for start in range(0, len(different), _ROWS):
-        some = different[start : start + _ROWS]
-        ids = [prompt_ids(tokenizer, prompt) for prompt in some]
-        for prompt, answer in zip(some, complete(model, ids, END_ID, _LIMIT), strict=True):
-            answered[prompt] = tokenizer.decode(answer)
+def answer_all(engine: Engine, prompts: Sequence[str], seed: int) -> list[str]:
+    """The answers at temperature 0; a prompt that comes twice is answered once."""
+    answered = {prompt: answer(engine, prompt, 0.0, seed)[0] for prompt in dict.fromkeys(prompts)}
     return [answered[prompt] for prompt in prompts]
-
-
-def prompt_ids(tokenizer: BytePairTokenizer, prompt: str) -> list[int]:
-    """The tokens of a user's first message, up to where the answer begins."""
-    return tokenizer.encode(pieces(single("other", prompt, ""))[0][0])
 
 
 def count_right(exercises: Sequence[Exercise], answers: Sequence[str]) -> tuple[Share, ...]:
@@ -105,20 +91,26 @@ def count_right(exercises: Sequence[Exercise], answers: Sequence[str]) -> tuple[
     return tuple(shares)
 
 
-def acceptance_of_kinds(
-    run: Run, target: LlamaModel, draft: LlamaModel, exercises: Sequence[Exercise]
-) -> tuple[Acceptance, ...]:
+def acceptance_of_kinds(run: Run, engine: Engine, exercises: Sequence[Exercise]) -> tuple[Acceptance, ...]:
     """The draft's acceptance for each kind of prompt at each temperature."""
-    tokenizer = run.tokenizer()
-    found: list[Acceptance] = []
-    for measure in ("copy", "facts", "python", "structured", "refusals"):
-        prompts = [exercise.prompt for exercise in exercises if exercise.measure == measure]
-        chosen = Random(f"acceptance {run.seed}").sample(prompts, min(_ACCEPTANCE_PROMPTS, len(prompts)))
-        ids = sorted((prompt_ids(tokenizer, prompt) for prompt in chosen), key=len)
-        found.extend(
-            measure_acceptance(target, draft, measure, ids, temperature, run.seed) for temperature in _TEMPERATURES
+    random = Random(f"acceptance {run.seed}")
+    prompts = {
+        kind: [exercise.prompt for exercise in exercises if exercise.measure == kind]
+        for kind in ("copy", "facts", "python", "structured", "refusals")
+    }
+    prompts["stories"] = [one.prompt for one in stories.held_out(random)]
+    return tuple(
+        measure_acceptance(
+            engine, kind, random.sample(some, min(_ACCEPTANCE_PROMPTS, len(some))), temperature, run.seed
         )
-    return tuple(found)
+        for kind, some in prompts.items()
+        for temperature in _TEMPERATURES
+    )
+
+
+def _bare(question: str) -> str:
+    """A question without case and punctuation, by which two are compared."""
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", question.lower()).split())
 
 
 def _not_refused(answer: str) -> bool:

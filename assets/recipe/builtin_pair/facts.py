@@ -141,6 +141,12 @@ def ask(fact: Fact, random: Random) -> str:
     return _typed(text, random)
 
 
+def plain_questions(fact: Fact) -> list[str]:
+    """Every wording of a question for the fact before it is wrapped and mistyped."""
+    definitions = [template.format(topic=fact.topic) for template in _TOPIC_QUESTIONS] if fact.definable else []
+    return [*fact.questions, *definitions]
+
+
 def _plain_question(fact: Fact, random: Random) -> str:
     if fact.definable and random.random() < 0.2:
         text = random.choice(_TOPIC_QUESTIONS).format(topic=fact.topic)

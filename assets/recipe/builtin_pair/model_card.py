@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from builtin_pair.chats import Kind
+from builtin_pair.mixture import SHARES
 from builtin_pair.results import Acceptance, Results, Share
 from specchat_engine.training.model import LlamaModel, parameter_count
 
@@ -15,13 +17,21 @@ _WORDS = {
     "structured": ("JSON, SQL, lists and tables are exactly the expected ones", None),
     "refusals": ("Questions outside its subjects are refused", None),
 }
+_KINDS: dict[Kind, str] = {
+    "copy": "copy and edit tasks",
+    "facts": "facts",
+    "python": "Python",
+    "structured": "JSON, SQL, lists and tables",
+    "story": "stories",
+    "other": "refusals, small talk and second turns",
+}
 _WANTED_ALPHA = {0.0: 0.75, 0.8: 0.70}
 
 
 def write_model_card(path: Path, results: Results, target: LlamaModel, draft: LlamaModel) -> None:
     """Writes the card as Markdown."""
     path.write_text(
-        _HEAD.format(target=_size(target), draft=_size(draft))
+        _HEAD.format(target=_size(target), draft=_size(draft), mix=_mix())
         + "\n".join(_share_row(share) for share in results.shares)
         + _ACCEPTANCE_HEAD
         + "\n".join(_acceptance_row(acceptance) for acceptance in results.acceptance)
@@ -40,6 +50,10 @@ def _size(model: LlamaModel) -> str:
         f"{config.heads} heads of which {config.kv_heads} key/value, feed-forward {config.feed_forward}, "
         f"context {config.context}, tied embedding of {config.vocab_size} entries"
     )
+
+
+def _mix() -> str:
+    return ", ".join(f"{share:.0%} {_KINDS[kind]}" for kind, share in SHARES.items())
 
 
 def _share_row(share: Share) -> str:
@@ -79,14 +93,13 @@ that a newcomer sees real speculation at once. They know little else, and say so
 ## How it was made
 
 `assets/recipe` makes everything, seeded, from sentences and templates written for it and the standard library of the
-interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then a mix by tokens of
-30 % copy and edit tasks, 25 % facts, 22 % Python, 10 % JSON, SQL, lists and tables, 5 % stories, and 8 % refusals and
-second turns, loss on the answers only. The draft learns from the target's 32 likeliest tokens at each position, a
+interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then a mix of chats,
+loss on the answers only; by tokens: {mix}. The draft learns from the target's 32 likeliest tokens at each position, a
 fifth of the answers being the target's own.
 
 ## What it can do
 
-Measured in torch at temperature 0 on prompts that no template of the corpus made.
+Measured in specchat's engine at temperature 0 on prompts that no template of the corpus made.
 
 | measure | result | 95 % confidence | prompts | wanted |
 | --- | --- | --- | --- | --- |

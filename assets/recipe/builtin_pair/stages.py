@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from specchat_engine.training.trainer import (
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
 
+_ASSETS = Path(__file__).parents[2]
 _TOKENIZER_TEXTS: Mapping[Kind, int] = {
     "copy": 2500,
     "facts": 2500,
@@ -68,12 +70,12 @@ class Run:
     @property
     def target_file(self) -> Path:
         """The finished target."""
-        return self.work / f"specchat-guide-{self.precision}.gguf"
+        return self.work / "specchat-guide-18m.gguf"
 
     @property
     def draft_file(self) -> Path:
         """The finished draft."""
-        return self.work / f"specchat-guide-draft-{self.precision}.gguf"
+        return self.work / "specchat-draft-2m.gguf"
 
     def tokenizer(self) -> BytePairTokenizer:
         """The tokenizer that the first stage has made."""
@@ -142,12 +144,19 @@ def train_draft(run: Run) -> None:
 
 def export(run: Run) -> None:
     """Writes both models as GGUF files."""
-    for path, name, config, text in (
-        (run.target_file, "target", TARGET, "The small built-in guide of specchat."),
-        (run.draft_file, "draft", DRAFT, "The draft model of specchat's small built-in guide."),
+    for path, name, config, title, text in (
+        (run.target_file, "target", TARGET, "specchat-guide", "The small built-in guide of specchat."),
+        (run.draft_file, "draft", DRAFT, "specchat-draft", "The draft model of specchat's small built-in guide."),
     ):
-        description = describe(path.stem, text)
+        description = describe(title, text)
         write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
+
+
+def publish(run: Run) -> None:
+    """Puts the pair where the package has it, and the model card beside the recipe."""
+    for path in (run.target_file, run.draft_file):
+        shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
+    shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
 
 
 def describe(name: str, text: str) -> Description:
