@@ -1,0 +1,58 @@
+"""The mix of chats that a step of training holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from builtin_pair import mixture
+from builtin_pair.mixture import KINDS, SHARES, Mixture, drill
+from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.packing import Document
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> BytePairTokenizer:
+    few = {kind: 60 for kind in KINDS}
+    return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE // 4, SPECIALS)
+
+
+def test_the_shares_add_up_to_all_of_it() -> None:
+    assert sum(SHARES.values()) == pytest.approx(1.0)
+    assert tuple(SHARES) == KINDS
+
+
+def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
+    one, other = (Mixture(tokenizer, 3, 2048, 1024) for _ in range(2))
+    assert one.documents(7, 256) == other.documents(7, 256)
+    assert one.documents(7, 256) != one.documents(8, 256)
+
+
+def test_every_kind_gets_about_its_share_of_the_tokens(tokenizer: BytePairTokenizer) -> None:
+    mix = Mixture(tokenizer, 3, 60_000, 1024)
+    tokens: Counter[int] = Counter()
+    for document in mix.documents(1, 512):
+        tokens[document.group] += len(document.ids)
+    total = sum(tokens.values())
+    for number, kind in enumerate(KINDS):
+        assert tokens[number] / total == pytest.approx(SHARES[kind], abs=0.08), kind
+
+
+def test_a_drill_keeps_the_question_and_the_first_words_of_the_last_answer() -> None:
+    long_answer = Document([1] * 10 + [2] * 30, [False] * 10 + [True] * 30, 1)
+    drilled = drill(long_answer)
+    assert drilled.ids == [1] * 10 + [2] * 14
+    assert sum(drilled.learned) == 14
+
+
+def test_a_drill_of_a_short_answer_is_the_whole_chat() -> None:
+    short = Document([1] * 10 + [2] * 5, [False] * 10 + [True] * 5, 1)
+    assert drill(short) == short
+
+
+def test_a_drill_of_two_turns_cuts_the_second() -> None:
+    learned = [False] * 4 + [True] * 6 + [False] * 4 + [True] * 20
+    drilled = drill(Document(list(range(34)), learned, 1))
+    assert drilled.ids == list(range(28))
