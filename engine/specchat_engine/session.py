@@ -138,6 +138,7 @@ class Session:
             "params": {"k": self.settings.k} | {name: getattr(params, name) for name in params.__slots__},
             "seed": self.seed,
             "turn": self.turn,
+            "prompt_tokens": self.stats.prompt_tokens,
             "messages": [{"role": message.role, "content": message.content} for message in self._asked],
             "versions": self._about.get("versions", {}),
             "machine": self._about.get("machine", {}),

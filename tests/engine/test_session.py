@@ -141,12 +141,12 @@ def test_the_trace_lines_are_json_and_complete() -> None:
     session = conversation(saying("Hi"), saying("Hi"), system="S", stop=("zzz",), about={"target": {"name": "t"}})
     rounds = list(session.generate("hello"))
     start = json.loads(json.dumps(session.start_line()))
-    names = "type schema target draft drafter verifier lossless params seed turn messages versions machine"
+    names = "type schema target draft drafter verifier lossless params seed turn prompt_tokens messages versions machine"
     assert " ".join(start) == names
     assert start["messages"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "hello"}]
     assert start["params"]["k"] == 4
     assert start["params"]["temperature"] == 0.8
-    assert start["turn"] == 0
+    assert (start["turn"], start["prompt_tokens"]) == (0, session.stats.prompt_tokens)
     end = json.loads(json.dumps(session.end_line()))
     assert (end["type"], end["reason"], end["text"], end["stats"]["num_rounds"]) == ("end", "end", "Hi", len(rounds))
 

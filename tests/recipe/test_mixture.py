@@ -15,7 +15,7 @@ from specchat_engine.training.packing import Document
 
 @pytest.fixture(scope="module")
 def tokenizer() -> BytePairTokenizer:
-    few = {kind: 60 for kind in KINDS}
+    few = dict.fromkeys(KINDS, 60)
     return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE // 4, SPECIALS)
 
 

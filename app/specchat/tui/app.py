@@ -27,7 +27,7 @@ class SpecchatApp(App[None]):
 
     def __init__(self, options: ChatOptions, client: EngineClient) -> None:
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]
         self._options = options
         self._client = client
         self.register_theme(DARK)

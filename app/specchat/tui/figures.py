@@ -108,7 +108,7 @@ def dashboard(view: TurnView, width: int) -> Content:
         [_label("tok/s"), (levels(columns(view.history, room), max(view.history, default=0.0)), ACCEPTED)],
         [_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"],
     ]
-    return Content("\n").join(Content.assemble(*row) for row in rows)
+    return Content("\n").join(Content.assemble(*row).truncate(width) for row in rows)
 
 
 def strip(view: TurnView, width: int) -> Content:
@@ -129,7 +129,7 @@ def strip(view: TurnView, width: int) -> Content:
     used = sum(len(part if isinstance(part, str) else part[0]) for part in parts)
     if width - used >= 6:
         parts += words(view.ribbon, width - used, 1)[0]
-    return Content.assemble(*parts)
+    return Content.assemble(*parts).truncate(width)
 
 
 def _label(text: str) -> Styled:
@@ -176,7 +176,7 @@ def _time_shares(view: TurnView) -> list[Styled]:
     shares = (("█", TARGET, "draft", view.draft_share), ("▓", ACCEPTED, "verify", view.verify_share))
     parts: list[Styled] = []
     for glyph, style, name, share in (*shares, ("░", QUIET, "other", view.other_share)):
-        parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:<3.0f} " if view.num_rounds else "–   "]
+        parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:.0f}".ljust(4) if view.num_rounds else "–   "]
     return parts
 
 

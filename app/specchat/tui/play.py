@@ -14,8 +14,8 @@ from specchat_engine.rounds import Round
 
 _MARKS = {
     "cancelled": "stopped",
-    "length": "max tokens reached",
-    "context": "the context is full",
+    "length": "max tokens",
+    "context": "context full",
     "error": "the answer broke off",
 }
 _AGAIN = "The conversation is kept; the next message starts the engine again."
@@ -62,7 +62,9 @@ class Play:
         await self.answer.finish(
             " · ".join(part for part in (mark, figures.summary()) if part), ended.text if ended else None
         )
-        unanswered = self._session.answered(ended.text if ended else "".join(self._text), ended)
+        unanswered = self._session.answered(
+            ended.text if ended else "".join(self._text), self.num_tokens, ended
+        )
         if isinstance(last, WorkerFailed):
             self._session.died = last.died
             failure = clean(last.message) + (f"\n{_AGAIN}" if last.died else "")

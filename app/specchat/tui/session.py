@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ from specchat.worker.protocol import ChatMessage, Ended, Loaded, ModelSummary
 
 if TYPE_CHECKING:
     from specchat_engine.settings import Settings
+
+
+_SIZE = re.compile(r"(?<![\w.])\d+(\.\d+)?[MB]\b", re.IGNORECASE)
+"""A number of parameters in a model's name."""
 
 
 class Phase(Enum):
@@ -60,6 +65,7 @@ class ChatSession:
         self.turn = 0
         self.plain_ms: float | None = None
         self.used = 0
+        self.prompt_tokens: int | None = None
         self.seed = options.seed if options.seed is not None else secrets.randbits(31)
         self.messages: list[ChatMessage] = [ChatMessage("system", options.system)] if options.system else []
 
@@ -89,29 +95,35 @@ class ChatSession:
         self.progress = 0.0 if self.died else 1.0
         self.died = False
 
-    def answered(self, text: str, ended: Ended | None) -> str | None:
+    def started(self, line: Mapping[str, Any]) -> None:
+        """The prompt was read; the trace's first line says how long it is."""
+        self.prompt_tokens = line.get("prompt_tokens")
+
+    def answered(self, text: str, num_tokens: int, ended: Ended | None) -> str | None:
         """A turn is over; an answer that was cut short is kept as far as it went.
 
         Returns the user's message where nothing was answered to it: it leaves the conversation and can be sent again.
         """
         self.phase = Phase.READY
         self.turn += 1
+        prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
         if ended is not None:
-            self.used = int(ended.stats["prompt_tokens"]) + int(ended.stats["num_tokens"])
             self.plain_ms = _plain_ms(ended.stats) or self.plain_ms
         if text or (ended is not None and ended.reason != "cancelled"):
             self.messages.append(ChatMessage("assistant", text))
+            self.used = (self.used if prompt_tokens is None else prompt_tokens) + num_tokens
             return None
         return self.messages.pop().content
 
     def header(self, tokens_now: int = 0) -> HeaderView:
-        """The header, with the tokens of the running turn counted in."""
+        """The header, with the prompt and the tokens of the running turn counted in."""
         state, status = self._status()
+        used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
             pair=pair_name(self.loaded) if self.loaded else clean_line(self.options.target.name),
             state=state,
             status=status,
-            ctx_used=self.used + tokens_now,
+            ctx_used=used + tokens_now,
             ctx_size=self.loaded.n_ctx if self.loaded else 0,
             seed=self.seed,
         )
@@ -143,8 +155,10 @@ def pair_name(loaded: Loaded) -> str:
 
 
 def model_name(model: ModelSummary) -> str:
-    """A model's name and size: `guide 18M`."""
+    """A model's name and size: `guide 18M`; the size only once where the name tells it already."""
     name = clean_line(model.name)
+    if _SIZE.search(name):
+        return name
     for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if model.n_params >= scale:
             size = model.n_params / scale

@@ -99,7 +99,7 @@ class ScriptedClient:
         self.settings.append(settings)
         self.stopped = False
         self.idle = False
-        yield Started({"seed": seed, "turn": turn})
+        yield Started({"seed": seed, "turn": turn, "prompt_tokens": 20})
         played = []
         for event in self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:

@@ -1,4 +1,5 @@
 import pytest
+from rich.cells import cell_len
 
 from app.tui.scripted_client import script
 from specchat.tui.figures import bar, columns, dashboard, levels, percent, strip
@@ -33,16 +34,18 @@ def test_the_dashboard_has_the_same_rows_however_much_there_is(rounds: int) -> N
     assert len(dashboard(turn(rounds), 44).plain.splitlines()) == len(dashboard(TurnView(), 44).plain.splitlines())
 
 
+@pytest.mark.parametrize("width", [30, 44, 60, 80])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
-def test_no_row_of_the_dashboard_is_wider_than_the_panel(rounds: int) -> None:
-    assert max(len(row.rstrip()) for row in dashboard(turn(rounds), 44).plain.splitlines()) <= 44
+def test_no_row_of_the_dashboard_is_wider_than_the_panel(rounds: int, width: int) -> None:
+    assert max(cell_len(row) for row in dashboard(turn(rounds), width).plain.splitlines()) <= width
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 9, 60])
 def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
-    row = strip(turn(rounds), 78).plain
-    assert "\n" not in row
-    assert len(row.rstrip()) <= 78
+    for width in (20, 60, 78, 108):
+        row = strip(turn(rounds), width).plain
+        assert "\n" not in row
+        assert cell_len(row) <= width
 
 
 def test_the_figures_stand_still_while_they_change() -> None:
@@ -57,4 +60,4 @@ def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
     model = TurnModel()
     model.observe(script(" a" * k + "> b"))
     shown = dashboard(model.view(), 44).plain.splitlines()
-    assert max(len(row.rstrip()) for row in shown) <= 44
+    assert max(cell_len(row) for row in shown) <= 44

@@ -31,21 +31,21 @@ def test_a_restarted_engine_keeps_the_settings_that_were_turned() -> None:
 def test_an_answer_that_broke_off_stays_in_the_conversation() -> None:
     session = ready()
     session.ask("Hi")
-    assert session.answered("Hel", None) is None
+    assert session.answered("Hel", 1, None) is None
     assert [message.content for message in session.messages] == ["Hi", "Hel"]
 
 
 def test_a_message_without_an_answer_leaves_the_conversation() -> None:
     session = ready()
     session.ask("Hi")
-    assert session.answered("", None) == "Hi"
+    assert session.answered("", 0, None) == "Hi"
     assert session.messages == []
 
 
 def test_the_time_of_a_plain_pass_comes_from_the_turn_before() -> None:
     session = ready()
     session.ask("Hi")
-    session.answered("x", ended(script(" a b> c")))
+    session.answered("x", 3, ended(script(" a b> c")))
     assert session.plain_ms == pytest.approx(1.0)
 
 
@@ -63,6 +63,32 @@ def test_every_session_has_another_seed_unless_it_is_fixed() -> None:
 )
 def test_a_model_is_named_with_its_size(size: float, name: str) -> None:
     assert model_name(ModelSummary("m", "m.gguf", n_params=int(size))) == name
+
+
+@pytest.mark.parametrize("name", ["specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"])
+def test_a_size_in_the_name_is_not_said_twice(name: str) -> None:
+    assert model_name(ModelSummary(name, "m.gguf", n_params=18_000_000)) == name
+
+
+def test_a_number_in_the_name_that_is_no_size_does_not_hide_the_size() -> None:
+    assert model_name(ModelSummary("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
+
+
+def test_the_context_counts_the_prompt_as_soon_as_it_is_read() -> None:
+    session = ready()
+    session.ask("Hi")
+    session.started({"prompt_tokens": 30})
+    assert session.header(5).ctx_used == 35
+    session.answered("Hel", 5, None)
+    assert session.header().ctx_used == 35
+
+
+def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
+    session = ready()
+    session.ask("Hi")
+    session.started({"prompt_tokens": 30})
+    session.answered("", 0, None)
+    assert session.header().ctx_used == 0
 
 
 def test_a_hostile_model_name_cannot_move_the_cursor() -> None:

@@ -23,7 +23,7 @@ from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
-from specchat.worker.protocol import Ended, Loaded, Loading, Notice, WorkerFailed
+from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, WorkerFailed
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
@@ -75,6 +75,8 @@ class ConversationScreen(Screen[None]):
                 self._session.progress = event.progress
             elif isinstance(event, Loaded):
                 await self._loaded(event)
+            elif isinstance(event, Started):
+                self._session.started(event.line)
             elif isinstance(event, Notice):
                 await self._notice(event.text)
         if self._play is None:
