@@ -13,7 +13,7 @@ RECIPE := assets/recipe/builtin_pair
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
-.PHONY: chat test check format builtin-pair bench gpu-check clean help
+.PHONY: chat test check format builtin-pair bench same-text pictures gpu-check clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -39,6 +39,12 @@ builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, 
 
 bench: $(VENV)/.chat ## plain and speculative decoding on the built-in pair, kind by kind
 	@$(BIN)/python tests/benchmarks/builtin_pair.py $(ARGS)
+
+same-text: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
+	@$(BIN)/python tests/benchmarks/same_text.py $(ARGS)
+
+pictures: $(VENV)/.chat ## take the README's pictures of the app again
+	@$(BIN)/python assets/media/record.py
 
 gpu-check: ## build for a GPU (CUDA unless CMAKE_ARGS says otherwise), test the engine on it, time it
 	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test

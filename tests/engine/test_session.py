@@ -141,8 +141,8 @@ def test_the_trace_lines_are_json_and_complete() -> None:
     session = conversation(saying("Hi"), saying("Hi"), system="S", stop=("zzz",), about={"target": {"name": "t"}})
     rounds = list(session.generate("hello"))
     start = json.loads(json.dumps(session.start_line()))
-    names = "type schema target draft drafter verifier lossless params seed turn prompt_tokens messages versions machine"
-    assert " ".join(start) == names
+    about = "type schema target draft drafter verifier lossless params"
+    assert " ".join(start) == f"{about} seed turn prompt_tokens messages versions machine"
     assert start["messages"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "hello"}]
     assert start["params"]["k"] == 4
     assert start["params"]["temperature"] == 0.8

@@ -10,9 +10,9 @@ from specchat.tui.pieces import Ink
 _MEANINGS = {
     Ink.ACCEPTED: "drafted, and just what the target says: nearly free",
     Ink.REJECTED: "drafted, and refused by the target",
-    Ink.DISCARDED: "drafted behind a refused one, never looked at; ⋯ for many",
+    Ink.DISCARDED: "behind a refused one, never looked at; ⋯ for many",
     Ink.CORRECTION: "the target's own token, where it refused one",
-    Ink.BONUS: "the target's own token after a draft that was right to its end",
+    Ink.BONUS: "the target's own token after a wholly right draft",
     Ink.PLAIN: "the target's own token where nothing was drafted",
 }
 

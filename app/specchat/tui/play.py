@@ -62,9 +62,7 @@ class Play:
         await self.answer.finish(
             " · ".join(part for part in (mark, figures.summary()) if part), ended.text if ended else None
         )
-        unanswered = self._session.answered(
-            ended.text if ended else "".join(self._text), self.num_tokens, ended
-        )
+        unanswered = self._session.answered(ended.text if ended else "".join(self._text), self.num_tokens, ended)
         if isinstance(last, WorkerFailed):
             self._session.died = last.died
             failure = clean(last.message) + (f"\n{_AGAIN}" if last.died else "")

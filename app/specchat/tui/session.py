@@ -136,6 +136,8 @@ class ChatSession:
         settings, loaded = self.settings, self.loaded
         if settings is None or loaded is None or (self.progress < 1 and self.phase is not Phase.READY):
             return Speculation.LOADING, f"loading {self.progress * 100:3.0f} %"
+        if loaded.plain_because:
+            return Speculation.REFUSED, f"refused: {clean_line(loaded.plain_because)}"
         if settings.k == 0:
             return Speculation.OFF, "off · k 0"
         if settings.drafter == "none":

@@ -167,14 +167,23 @@ class WorkerClient:
             return self._process, self._process.stdout
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._log_path.parent.mkdir(parents=True, exist_ok=True)
-        if self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT:
-            os.truncate(self._log_path, 0)
-        with self._log_path.open("ab") as log:
-            self._log_offset = log.tell()
+        with self._open_log() as log:
             return subprocess.Popen(
                 _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=_ENVIRONMENT | os.environ
             )
+
+    def _open_log(self) -> IO[bytes]:
+        """The log; where it cannot be written, on a full disk say, the engine works without one."""
+        try:
+            self._log_path.parent.mkdir(parents=True, exist_ok=True)
+            if self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT:
+                os.truncate(self._log_path, 0)
+            log = self._log_path.open("ab")
+        except OSError:
+            self._log_offset = sys.maxsize
+            return Path(os.devnull).open("ab")
+        self._log_offset = log.tell()
+        return log
 
     def _send(self, command: Command) -> None:
         """Writes a command. A process that is gone cannot be told anything; whoever reads its events learns why."""

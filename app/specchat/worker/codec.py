@@ -123,6 +123,7 @@ def _loaded(line: Mapping[str, Any]) -> Loaded:
         recommended=build(SamplingParams, line["recommended"]),
         refusal=line.get("refusal"),
         n_ctx=int(line["n_ctx"]),
+        plain_because=str(line.get("plain_because", "")),
     )
 
 

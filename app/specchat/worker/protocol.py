@@ -83,7 +83,10 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The models are ready. `refusal` says why the draft model was left out, where it was."""
+    """The models are ready. `refusal` says why the draft model was left out, where it was.
+
+    `plain_because` says why this target cannot speculate at all, empty where it can.
+    """
 
     target: ModelSummary
     draft: ModelSummary | None
@@ -91,6 +94,7 @@ class Loaded:
     recommended: SamplingParams
     refusal: str | None
     n_ctx: int
+    plain_because: str = ""
 
 
 @dataclass(frozen=True, slots=True)

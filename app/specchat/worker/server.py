@@ -129,6 +129,7 @@ class Server:
             recommended=engine.recommended,
             refusal=refusal,
             n_ctx=engine.target.n_ctx,
+            plain_because=engine.plain_because,
         )
 
     def _open(self, command: Load, draft: str | None) -> Engine:

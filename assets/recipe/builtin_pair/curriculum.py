@@ -47,9 +47,9 @@ def copy_document(random: Random, level: Level) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """Copying of strings with few different ids, as a chat.
+    """Copying of random strings, as a chat.
 
-    In a string of digits the token before does not tell which comes next: the model has to keep its place.
+    In a string of few different ids the token before does not tell which comes next: the model has to keep its place.
     """
 
     question: Sequence[int]
@@ -59,8 +59,8 @@ class Drill:
 
     def document(self, random: Random, longest: int) -> Document:
         """One string of 3 to `longest` tokens between the given openings of question and answer."""
-        few = random.sample(range(_FIRST_PLAIN_ID, VOCABULARY_SIZE), random.choice((2, 4, 8, 16, 32, 128)))
-        pool = self.digits if random.random() < 0.3 else few
+        few = random.sample(range(_FIRST_PLAIN_ID, VOCABULARY_SIZE), random.choice((8, 32, 128, 512, 2048, 4000)))
+        pool = self.digits if random.random() < 0.1 else few
         text = random.choices(pool, k=random.randint(3, longest))
         ids = [*self.question, *text, *self.answer, *text, END_ID]
         return Document(ids, [False] * (len(ids) - len(text) - 1) + [True] * (len(text) + 1), self.group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from builtin_pair.chats import Chat, Turn, single
 
-_FOLDER = Path(__file__).parent / "data" / "facts"
+_DATA = Path(__file__).parent / "data"
 
 _TOPIC_QUESTIONS = (
     "What is {topic}?", "What does {topic} mean?", "Explain {topic}.", "Tell me about {topic}.", "Define {topic}.",
@@ -78,9 +78,12 @@ def load_facts() -> tuple[Fact, ...]:
     Raises:
         ValueError: two facts have one id.
     """
+    more: dict[str, list[str]] = {}
+    for path in sorted((_DATA / "more_questions").glob("*.toml")):
+        more |= tomllib.loads(path.read_text(encoding="utf-8"))
     facts = [
-        _fact(entry)
-        for path in sorted(_FOLDER.glob("*.toml"))
+        _fact(entry, more.get(entry["id"], ()))
+        for path in sorted((_DATA / "facts").glob("*.toml"))
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["fact"]
     ]
     ids = [fact.id for fact in facts]
@@ -90,13 +93,13 @@ def load_facts() -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _fact(entry: Mapping[str, Any]) -> Fact:
+def _fact(entry: Mapping[str, Any], more_questions: Sequence[str]) -> Fact:
     return Fact(
         id=entry["id"],
         topic=entry["topic"],
         definable=entry["definable"],
         key=tuple(tuple(part) for part in entry["key"]),
-        questions=tuple(entry["questions"]),
+        questions=(*entry["questions"], *more_questions),
         answer=entry["answer"],
         short=entry["short"],
         follow_ups=tuple((question, answer) for question, answer in entry["follow_ups"]),

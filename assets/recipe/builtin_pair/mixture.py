@@ -24,22 +24,22 @@ SOURCES: Mapping[Kind, ChatSource] = {
     "other": other.chats,
 }
 SHARES: Mapping[Kind, float] = {
-    "copy": 0.36,
-    "facts": 0.25,
-    "python": 0.17,
+    "copy": 0.40,
+    "facts": 0.28,
+    "python": 0.11,
     "structured": 0.09,
-    "story": 0.05,
+    "story": 0.04,
     "other": 0.08,
 }
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
 
-_DRILL_CHANCE = 0.6
+_CHOICE_CHANCE = 0.6
 _DRILL_TOKENS = 14
 
 _SAMPLE = 200
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.1, 0.3
+_DRILLS, _EARLY_DRILLS = 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Mixture:
         """One step's batches: longer chats and harder copying as the budget is spent."""
         longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
         lengths = [phase.longest for phase in PHASES if phase.longest <= longest]
-        hardness = min(1.0, round(0.1 + 1.6 * progress, 1))
+        hardness = min(1.0, round(0.2 + 0.8 * progress, 1))
         return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
 
     def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:
@@ -163,8 +163,10 @@ class Mixture:
         chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
         for chat in chats:
             if kind == "copy" and random.random() < _DRILLS + _EARLY_DRILLS * (1 - hardness):
-                yield self._drill.document(random, 8 + round(40 * hardness))
+                yield self._drill.document(random, 16 + round(64 * hardness))
             document = to_document(chat, self._tokenizer)
+            if kind == "facts" and random.random() < _CHOICE_CHANCE:
+                document = drill(document)
             if len(document.ids) <= longest:
                 yield document
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,10 @@ def ended(rounds: Sequence[Round], reason: str = "end") -> Ended:
 
 @dataclass
 class ScriptedClient:
-    """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped."""
+    """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped.
+
+    After a failure that it died of it loads again before the next answer, and takes longer than the screen's clock.
+    """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
     load_events: tuple[Event, ...] = (Loading(0.5), LOADED)
@@ -82,6 +86,7 @@ class ScriptedClient:
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     stopped: bool = False
+    died: bool = False
     idle: bool = True
     closed: bool = False
 
@@ -99,6 +104,10 @@ class ScriptedClient:
         self.settings.append(settings)
         self.stopped = False
         self.idle = False
+        if self.died:
+            yield from self.load_events
+            self.died = False
+            time.sleep(0.3)
         yield Started({"seed": seed, "turn": turn, "prompt_tokens": 20})
         played = []
         for event in self.rounds:
@@ -109,6 +118,7 @@ class ScriptedClient:
             played.append(event)
             yield event
         if self.failure is not None and not self.stopped:
+            self.died = self.failure.died
             yield self.failure
         else:
             yield ended(played, "cancelled" if self.stopped else "end")

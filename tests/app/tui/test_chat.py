@@ -4,6 +4,7 @@ from textual.widgets import Markdown
 
 from app.tui.chatting import answer, ask, chat, figures, header, notices, prompt, quiet
 from app.tui.scripted_client import LOADED, ScriptedClient, script
+from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.trace import Trace
 from specchat.worker.protocol import Loading, WorkerFailed
@@ -42,6 +43,12 @@ async def test_a_refused_draft_model_is_named_with_its_reason() -> None:
     async with chat(ScriptedClient(load_events=(refused,))) as pilot:
         assert "✕ refused (lookup, k 4): token 5 differs" in header(pilot)
         assert "token 5 differs" in notices(pilot)[0]
+
+
+async def test_a_target_that_cannot_speculate_is_refused_with_its_reason() -> None:
+    async with chat(ScriptedClient(load_events=(replace(LOADED, plain_because="it cannot forget"),))) as pilot:
+        assert "✕ refused: it cannot forget" in header(pilot)
+        assert "it cannot forget" in notices(pilot)[0]
 
 
 async def test_the_context_counts_the_tokens_of_the_answer() -> None:
@@ -102,6 +109,8 @@ async def test_a_dead_engine_leaves_the_conversation_and_says_what_happens_next(
         client.failure = None
         await ask(pilot, "two")
         assert [message.content for message in client.asked[-1]] == ["one", " Hello there world", "two"]
+        assert answer(pilot).text == " Hello there world"
+        assert not answer(pilot).live
 
 
 async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None:
@@ -109,6 +118,8 @@ async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None
     async with chat(client) as pilot:
         await ask(pilot, "long")
         assert prompt(pilot).text == "long"
+        assert "5000 tokens" in notices(pilot)[0]
+        assert not pilot.app.screen.query(Answer)
         client.failure, client.rounds = None, script("> ok")
         await pilot.press("enter")
         await quiet(pilot)

@@ -4,7 +4,7 @@ from textual.widgets import Markdown
 from app.tui.chatting import answer, ask, chat, figures, header, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.widgets.answer import View
-from specchat.tui.widgets.knobs import Knob
+from specchat.tui.widgets.knobs import Knob, Knobs
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.trace import Trace
 from specchat.tui.widgets.transcript import Transcript
@@ -28,6 +28,32 @@ async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
         assert len(pilot.app.screen.query(Knob)) == 7
         await pilot.press("f2")
         assert prompt(pilot).has_focus
+
+
+async def test_escape_stops_an_answer_first_and_then_leaves_the_knobs() -> None:
+    client = ScriptedClient(hold_after=1)
+    async with chat(client) as pilot:
+        await pilot.press("escape")
+        assert not pilot.app.screen.query_one(Knobs).display
+        await ask(pilot)
+        await pilot.press("f2", "escape")
+        await quiet(pilot)
+        assert figures(pilot).startswith("stopped")
+        assert pilot.app.screen.query_one(Knobs).display
+        assert pilot.app.screen.active_bindings["escape"].binding.description == "Back"
+        await pilot.press("escape")
+        assert not pilot.app.screen.query_one(Knobs).display
+        assert prompt(pilot).has_focus
+
+
+async def test_the_arrows_go_round_and_round_the_knobs() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("f2", "up")
+        assert isinstance(pilot.app.focused, Knob)
+        assert pilot.app.focused.dial.label == "max tokens"
+        await pilot.press("down", "down")
+        assert isinstance(pilot.app.focused, Knob)
+        assert pilot.app.focused.dial.label == "drafter"
 
 
 async def test_a_knob_says_why_a_typed_value_cannot_be() -> None:

@@ -256,9 +256,13 @@ def test_the_client_keeps_the_engine_out_of_its_own_process(tmp_path: Path, tiny
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["Loaded"]
 
 
-def test_a_log_that_cannot_be_written_is_told(tmp_path: Path, tiny_models: TinyModels) -> None:
+def test_without_a_place_for_its_log_the_engine_works_all_the_same(tmp_path: Path, tiny_models: TinyModels) -> None:
     (tmp_path / "file").touch()
-    client = WorkerClient(tmp_path / "file" / "worker.log")
-    last = list(client.load(tiny_models.target, None, OPTIONS))[-1]
-    assert isinstance(last, WorkerFailed)
-    assert "cannot be started" in last.message
+    with closing(WorkerClient(tmp_path / "file" / "worker.log")) as client:
+        assert isinstance(list(client.load(tiny_models.target, tiny_models.draft, OPTIONS))[-1], Loaded)
+        rounds = answer(client, ENDLESS)
+        assert isinstance(next(rounds), Started)
+        process_of(client).kill()
+        last = list(rounds)[-1]
+        assert isinstance(last, WorkerFailed)
+        assert "SIGKILL" in last.message

@@ -40,7 +40,15 @@ COMMANDS: list[Command] = [
 ]
 EVENTS: list[Event] = [
     Loading(0.5),
-    Loaded(ModelSummary("t", "t.gguf", 1, 2), None, ("lookup", "none"), SamplingParams(top_k=1), "differs", 512),
+    Loaded(
+        ModelSummary("t", "t.gguf", 1, 2),
+        None,
+        ("lookup", "none"),
+        SamplingParams(top_k=1),
+        "differs",
+        512,
+        "recurrent",
+    ),
     Started({"type": "start", "seed": 7}),
     Notice("dropped the oldest turn"),
     sample_round([("a", "x"), ("r", "\x1b")], (TokenKind.CORRECTION, "\n")),

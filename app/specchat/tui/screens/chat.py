@@ -26,6 +26,7 @@ class ChatScreen(ConversationScreen):
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop"),
+        Binding("escape", "leave_knobs", "Back"),
         Binding("f2", "knobs", "Knobs"),
         Binding("f3", "view", "View"),
         Binding("ctrl+n", "new_chat", "New"),
@@ -40,8 +41,10 @@ class ChatScreen(ConversationScreen):
         self._quit_pressed = float("-inf")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc is offered while there is something to stop or a panel to leave."""
-        return action != "stop" or self._play is not None or (self.is_mounted and self.has_class("-knobs"))
+        """Esc is offered while there is something to stop, else while there is a panel to leave."""
+        if action == "stop":
+            return self._play is not None
+        return action != "leave_knobs" or (self._play is None and self.is_mounted and self.has_class("-knobs"))
 
     def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
         """Scrolls the transcript."""
@@ -56,12 +59,13 @@ class ChatScreen(ConversationScreen):
         self._note(message.reason)
 
     def action_stop(self) -> None:
-        """Stops the answer; where none runs, leaves the knobs."""
-        if self._play is not None:
-            self._link.stop()
-            self._note("stopping")
-        else:
-            self.action_knobs()
+        """Stops the answer."""
+        self._link.stop()
+        self._note("stopping")
+
+    def action_leave_knobs(self) -> None:
+        """Goes back from the knobs to the prompt."""
+        self.action_knobs()
 
     def action_knobs(self) -> None:
         """Shows or hides the knobs."""

@@ -100,6 +100,8 @@ class ConversationScreen(Screen[None]):
             await self._notice(outcome.failure, failure=True)
         if outcome.unanswered is not None:
             self.query_one(Prompt).give_back(outcome.unanswered)
+            if outcome.failure is not None:
+                await play.answer.remove()
         self.refresh_bindings()
 
     async def _loaded(self, event: Loaded) -> None:
@@ -108,6 +110,8 @@ class ConversationScreen(Screen[None]):
         await self.query_one(Knobs).fit(dials(event.drafters, self._session.k_max), settings)
         if event.refusal is not None and first_time:
             await self._notice(f"The draft model was refused: {event.refusal}", failure=True)
+        if event.plain_because and first_time:
+            await self._notice(f"Speculation is refused: {event.plain_because}", failure=True)
         if self._waiting is not None and self._play is None:
             text, self._waiting = self._waiting, None
             await self._begin(text, settings)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Grid, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -18,9 +19,9 @@ _KEYS = (
     ("Ctrl+J, Alt+Enter", "new line in the message"),
     ("↑ ↓", "earlier messages, on the first and the last line"),
     ("PgUp PgDn, Ctrl+Home End", "scroll the conversation"),
-    ("Esc", "stop the answer; what was said stays"),
+    ("Esc", "stop the answer, what was said stays; leave the knobs"),
     ("F2", "knobs: k, drafter, temperature … in force at the next round"),
-    ("Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k"),
+    ("Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k, also while an answer streams"),
     ("F3", "the answer as trace, coloured, or Markdown"),
     ("Ctrl+N", "new chat"),
     ("Ctrl+P", "commands, themes"),
@@ -47,17 +48,17 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Three short tables."""
-        rows = [
-            Content.styled("Keys", "bold"),
-            *(Content.assemble((key.ljust(26), "$text-secondary"), meaning) for key, meaning in _KEYS),
-            Content(""),
-            Content.styled("Colours", "bold"),
-            *legend_rows(),
-            Content(""),
-            Content.styled("Figures", "bold"),
-            *(Content.assemble((name.ljust(11), "$text-secondary"), meaning) for name, meaning in _FIGURES),
-        ]
         with VerticalScroll() as page:
             page.border_title = "specchat help"
             page.border_subtitle = "Esc closes"
-            yield Static(Content("\n").join(rows))
+            yield Static("Keys", classes="title")
+            yield _table(_KEYS, "keys")
+            yield Static("Colours", classes="title")
+            yield Static(Content("\n").join(legend_rows()))
+            yield Static("Figures", classes="title")
+            yield _table(_FIGURES, "figures")
+
+
+def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:
+    cells = (Static(Content(text), classes=kind) for row in rows for text, kind in zip(row, ("name", ""), strict=True))
+    return Grid(*cells, classes=name)

@@ -36,6 +36,7 @@ class EngineLink(Widget):
         super().__init__()
         self._client = client
         self._events: deque[Event] = deque()
+        self._last: type[Loaded | Ended] = Loaded
         self._clock: Timer | None = None
 
     def on_mount(self) -> None:
@@ -44,11 +45,11 @@ class EngineLink(Widget):
 
     def load(self, options: ChatOptions) -> None:
         """Loads the pair."""
-        self._read_models(self._begin(), options)
+        self._read_models(self._begin(Loaded), options)
 
     def ask(self, session: ChatSession, settings: Settings) -> None:
-        """Answers the session's conversation."""
-        self._answer(self._begin(), session, settings)
+        """Answers the session's conversation; an engine that died is loaded again first."""
+        self._answer(self._begin(Ended), session, settings)
 
     def turn(self, settings: Settings) -> None:
         """New settings for the running answer."""
@@ -65,7 +66,9 @@ class EngineLink(Widget):
         if self._clock is not None:
             self._clock.pause()
 
-    def _begin(self) -> deque[Event]:
+    def _begin(self, last: type[Loaded | Ended]) -> deque[Event]:
+        """A new queue for a call that ends with this event, or with WorkerFailed."""
+        self._last = last
         self._events = deque()
         if self._clock is not None:
             self._clock.resume()
@@ -77,7 +80,7 @@ class EngineLink(Widget):
             arrived.append(self._events.popleft())
         if not arrived:
             return
-        if self._clock is not None and isinstance(arrived[-1], Loaded | Ended | WorkerFailed):
+        if self._clock is not None and isinstance(arrived[-1], (self._last, WorkerFailed)):
             self._clock.pause()
         self.post_message(self.Arrived(tuple(arrived)))
 

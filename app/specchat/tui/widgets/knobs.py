@@ -29,8 +29,8 @@ class Knob(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,minus", "turn(-1)", "Lower", show=False),
         Binding("right,plus", "turn(1)", "Raise", show=False),
-        Binding("up", "app.focus_previous", "Previous", show=False),
-        Binding("down", "app.focus_next", "Next", show=False),
+        Binding("up", "move(-1)", "Previous", show=False),
+        Binding("down", "move(1)", "Next", show=False),
     ]
 
     @dataclass
@@ -73,6 +73,13 @@ class Knob(Widget, can_focus=True):
         """Turns the dial; what was being typed is forgotten."""
         self._typing = ""
         self.post_message(self.Turned(self.dial, steps))
+
+    def action_move(self, steps: int) -> None:
+        """Goes to the next knob, or to the one before, round and round."""
+        if steps > 0:
+            self.screen.focus_next(Knob)
+        else:
+            self.screen.focus_previous(Knob)
 
     def on_key(self, event: Key) -> None:
         """Collects what is typed until Enter."""

@@ -14,7 +14,7 @@ class Welcome(Static):
     def __init__(self) -> None:
         rows = [
             Content.styled("Ask something.", "bold"),
-            Content("A small model or a look-up drafts tokens ahead, the target checks them in one pass."),
+            Content("A small model or a look-up drafts ahead, the target checks it in one pass."),
             Content("The answer is always the target's own. What you will see:"),
             Content(""),
             *legend_rows(),

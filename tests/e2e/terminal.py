@@ -1,0 +1,135 @@
+"""A real terminal for the real program: a tmux server of its own, keys in, the screen out."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+SPECCHAT = (sys.executable, "-m", "specchat")
+PATIENCE = 30.0
+_PAUSE = 0.03
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """The variables of a user who has configured nothing; all folders lie in `home`."""
+    home.mkdir(exist_ok=True)
+    return {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "COLORTERM": "truecolor",
+    }
+
+
+class Terminal:
+    """One command in one window. After the command come its exit code and the terminal's settings, both on the screen.
+
+    Close it: the program, its engine and the tmux server end then.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], width: int = 140, height: int = 40):
+        # The path of a socket has about 100 characters at most, and a test's own folder is deeper than that.
+        self._folder = tempfile.TemporaryDirectory(prefix="specchat-")
+        self._socket = f"{self._folder.name}/tmux"
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        run = f'env -i TERM="$TERM" {shlex.join([*variables, *command])}'
+        script = f"stty -a; echo before; {run}; echo exit code $?; stty -a; exec sleep 600"
+        size = ("-x", str(width), "-y", str(height))
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, f"exec sh -c {shlex.quote(script)}")
+
+    def close(self) -> None:
+        """Ends everything that was started here."""
+        processes = [pid for pid, _ in self._descendants()]
+        self._tmux("kill-server", check=False)
+        for pid in processes:
+            _kill(pid)
+        self._folder.cleanup()
+
+    def keys(self, *keys: str) -> None:
+        """Presses keys, in tmux's names."""
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        """Types a text and presses Enter."""
+        self._tmux("send-keys", "-l", text)
+        self.keys("Enter")
+
+    def screen(self, *, colours: bool = False) -> str:
+        """What the screen shows, without the blanks at the end of rows."""
+        shown = self._tmux("capture-pane", "-p", *(["-e"] if colours else []))
+        return "\n".join(row.rstrip() for row in shown.splitlines())
+
+    def wait_for(self, pattern: str, *, absent: str | None = None) -> str:
+        """The screen, as soon as the regular expression is found on it and `absent` is not."""
+        return self.wait_until(
+            lambda shown: bool(re.search(pattern, shown)) and not (absent and re.search(absent, shown)),
+            f"{pattern!r}" + (f" without {absent!r}" if absent else ""),
+        )
+
+    def wait_until(self, condition: Callable[[str], bool], what: str) -> str:
+        """The screen, as soon as the condition holds for it. Fails with the screen where it never does."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition(shown := self.screen()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what} did not come; the screen:\n{shown}")
+            time.sleep(_PAUSE)
+        return shown
+
+    def state(self, name: str) -> str:
+        """One of tmux's variables of the window, such as `alternate_on`."""
+        return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
+
+    def engine(self) -> int:
+        """The id of the engine's process."""
+        return next(pid for pid, command in self._descendants() if "specchat.worker" in command)
+
+    def _descendants(self) -> list[tuple[int, str]]:
+        """The processes in the window, each with its command."""
+        root = self._tmux("display-message", "-p", "#{pane_pid}", check=False).strip()
+        if not root:
+            return []
+        listed = subprocess.run(
+            ["ps", "-axo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        rows = [row.split(None, 2) for row in listed]
+        family, found = {root}, []
+        grown = True
+        while grown:
+            grown = False
+            for pid, parent, *command in rows:
+                if parent in family and pid not in family:
+                    family.add(pid)
+                    found.append((int(pid), " ".join(command)))
+                    grown = True
+        return found
+
+    def _tmux(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(
+            ["tmux", "-u", "-S", self._socket, *arguments],
+            env={name: value for name, value in os.environ.items() if name not in ("TMUX", "NO_COLOR")},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"tmux {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,148 @@
+"""The terminal app in a real terminal, with the real engine and the built-in pair."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from e2e.terminal import Terminal
+
+Specchat = Callable[..., Terminal]
+
+QUESTION = "What is speculative decoding?"
+ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
+"""No token comes twice, and the one that ends an answer stands in the prompt: an answer goes on for thousands."""
+
+STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d"
+
+
+def ready(terminal: Terminal) -> str:
+    """The chat, as soon as the pair is loaded."""
+    return terminal.wait_for("● active")
+
+
+def tokens(shown: str) -> int:
+    """How many tokens the dashboard has counted in this turn."""
+    found = re.search(r"so far +(\d+) tokens", shown)
+    return int(found[1]) if found else 0
+
+
+def context(shown: str) -> int:
+    """How many tokens the header counts in the context."""
+    found = re.search(r"ctx (\d+)/", shown)
+    return int(found[1]) if found else 0
+
+
+def streaming(terminal: Terminal, message: str = "Tell me a story") -> str:
+    """The screen in the middle of the answer to this message, which has begun to show."""
+    return terminal.wait_for(rf"▌ {message}.*\n.*\n.*F3 view.*\n +\w\S* \S+ \S+(.|\n)*esc Stop")
+
+
+def first_row_of_the_answer(terminal: Terminal) -> str:
+    """The row below the answer's head, at the top of the conversation, when the next one has begun."""
+    terminal.keys("C-Home")
+    rows = terminal.wait_for(r"F3 view.*\n +\w.*\n +\w").splitlines()
+    head = next(index for index, row in enumerate(rows) if "F3 view" in row)
+    return rows[head + 1][:80].strip()
+
+
+def test_a_question_is_answered_and_its_statistics_appear(specchat: Specchat) -> None:
+    terminal = specchat("chat")
+    shown = ready(terminal)
+    assert re.search(r"specchat-guide 18M ⇠ specchat-draft 2M", shown.splitlines()[0])
+    assert "ctx 0/" in shown
+    terminal.type(QUESTION)
+    shown = terminal.wait_for(STATISTICS)
+    assert f"▌ {QUESTION}" in shown
+    assert re.search(r"\d\.\d\d × plain · accepted", shown)
+    terminal.wait_until(lambda shown: context(shown) > tokens(shown) > 10, "the context with prompt and answer")
+    terminal.type("And why does it help?")
+    terminal.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
+
+
+def test_an_answer_streams_and_k_turns_meanwhile(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    before = tokens(streaming(terminal))
+    terminal.wait_until(lambda shown: tokens(shown) > before, "more tokens")
+    terminal.keys("M-Up", "M-Up")
+    terminal.wait_for(r"active · model · k 6")
+    assert "esc Stop" in terminal.wait_for(r"\n.*│ k +6 ")
+
+
+def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    terminal.keys("Escape")
+    terminal.wait_for(r"stopped · \d+ tok/s")
+    terminal.keys("F2")
+    terminal.wait_for("k +‹ 4")
+    terminal.keys("Up")
+    terminal.wait_for("max tokens +‹ 0 no limit")
+    terminal.type("60")
+    terminal.wait_for("max tokens +‹ 60")
+    terminal.keys("Escape")
+    terminal.wait_for("f2 Knobs", absent="esc")
+    terminal.type(QUESTION)
+    terminal.wait_for(rf"max tokens · {STATISTICS}")
+
+
+def test_a_killed_engine_costs_the_rest_of_one_answer(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    terminal.keys("F3")
+    said = first_row_of_the_answer(terminal)
+    os.kill(terminal.engine(), signal.SIGKILL)
+    terminal.keys("C-End")
+    shown = terminal.wait_for("SIGKILL")
+    assert "the answer broke off" in shown
+    assert "next message starts the engine again" in shown
+    terminal.wait_for("! the engine stopped")
+    assert first_row_of_the_answer(terminal) == said
+    terminal.type("Go on")
+    streaming(terminal, "Go on")
+    ready(terminal)
+
+
+def test_control_c_twice_quits_in_mid_answer_and_leaves_the_terminal_as_it_was(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    assert terminal.state("alternate_on") == "1"
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    engine = terminal.engine()
+    terminal.keys("C-c")
+    terminal.wait_for("Ctrl\\+C again quits")
+    terminal.keys("C-c")
+    shown = terminal.wait_for(r"exit code 0(.|\n)*echo")
+    assert "specchat   " not in shown
+    before, _, after = shown.partition("before\nexit code 0\n")
+    assert before.strip() == after.strip(), "stty -a"
+    states = ("alternate_on", "mouse_any_flag", "cursor_flag", "keypad_cursor_flag")
+    assert [terminal.state(name) for name in states] == ["0", "0", "1", "0"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(engine, 0)
+
+
+def test_a_small_terminal_shows_everything_that_matters(specchat: Specchat) -> None:
+    terminal = specchat("chat", width=80, height=24)
+    header = ready(terminal).splitlines()[0]
+    assert "specchat-guide 18M" in header
+    terminal.type(QUESTION)
+    shown = terminal.wait_for(STATISTICS)
+    rows = shown.splitlines()
+    assert "accepted" in shown
+    assert "Ask something" in shown
+    assert "F2" in shown or "f2" in shown
+    assert re.search(r"tok/s .*× plain +acc ", shown)
+    assert max(len(row) for row in rows) <= 80
+    assert len(rows) <= 24
