@@ -35,6 +35,8 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
     draft = options.draft if speculates_with_model else None
     with Engine.load(options.target, draft, options.options) as engine:
         settings = options.settings(engine.recommended, engine.drafters)
+        if engine.plain_because and settings.k:
+            say(f"speculation is refused: {engine.plain_because}")
         session = engine.session(options.system, settings, options.seed)
         return _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
 

@@ -38,10 +38,21 @@ def test_a_pipe_gets_the_plain_text_and_standard_error_the_statistics(
     text = json_lines(capsys)[-1]["text"]
     assert main(["run", "hello", *pair]) == 0
     captured = capsys.readouterr()
-    assert captured.out == text if text.endswith("\n") else f"{text}\n"
+    assert captured.out == (text if text.endswith("\n") else f"{text}\n")
     assert captured.err.startswith("specchat: 24 tokens")
     assert captured.err.endswith("seed 7\n")
     assert captured.err.count("\n") == 1
+
+
+def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
+    capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.llama.model.api.llama_model_is_recurrent", lambda _: True)
+    assert main(["run", "hello", *pair, "--json"]) == 0
+    captured = capsys.readouterr()
+    _, *rounds, _ = [json.loads(line) for line in captured.out.splitlines()]
+    assert captured.err.startswith("specchat: speculation is refused: ")
+    assert not any(event["drafted"] for event in rounds)
 
 
 def test_json_is_a_start_rounds_and_an_end_and_nothing_else(
