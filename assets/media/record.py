@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from specchat.options import ChatOptions
 from specchat.paths import worker_log
 from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.answer import Answer
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
+from specchat_engine import LoadOptions
 
 HERE = Path(__file__).parent
 QUESTIONS = ("Why does checking several tokens cost about as much as one?", "Show me the code of textwrap.dedent")
@@ -20,12 +23,15 @@ FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
 async def answered(pilot: Pilot[None], question: str) -> None:
-    """Types a question and waits for the line of statistics behind its answer."""
-    before = len(pilot.app.screen.query("Answer"))
+    """Types a question and waits for the line of figures behind its answer. Raises TimeoutError after a minute."""
+    before = len(pilot.app.screen.query(Answer))
     await pilot.press(*question, "enter")
-    for _ in range(600):
-        await pilot.pause(0.1)
-        if len(pilot.app.screen.query("Answer")) > before and "Stop" not in str(pilot.app.screen.active_bindings):
+    for _ in range(240):
+        await asyncio.sleep(0.25)
+        answers = pilot.app.screen.query(Answer)
+        if len(answers) > before and any(
+            str(line.render()) for line in answers.last().query(".figures").results(Static)
+        ):
             return
     raise TimeoutError(f"no answer to {question!r} within a minute")
 
@@ -33,7 +39,7 @@ async def answered(pilot: Pilot[None], question: str) -> None:
 async def record(name: str, size: tuple[int, int], *, trace: bool) -> None:
     """One picture of a chat; with `trace` the last answer shows every drafted token."""
     target, draft = builtin_pair()
-    app = SpecchatApp(ChatOptions(target=target, draft=draft, seed=7), WorkerClient(worker_log()))
+    app = SpecchatApp(ChatOptions(target, draft, LoadOptions(), seed=7), WorkerClient(worker_log()))
     async with app.run_test(size=size) as pilot:
         for question in QUESTIONS:
             await answered(pilot, question)
