@@ -10,7 +10,7 @@ from builtin_pair.chats import Chat, Turn
 from builtin_pair.copying_edits import EDITS
 from builtin_pair.copying_exercises import Exercise, Task, make_exercise
 from builtin_pair.copying_lists import LISTS
-from builtin_pair.copying_prompts import WORDINGS, final_answer, question_and_answer, quote_values
+from builtin_pair.copying_prompts import final_answer, question_and_answer, quote_values, wordings
 from builtin_pair.held_out import HeldOut
 from builtin_pair.material import Material
 from builtin_pair.sections import choose_words, fill_slots, read_sections
@@ -68,7 +68,7 @@ def _follow_up(task: Task, exercise: Exercise, answer: str, random: Random) -> l
     if task.name in _WORD_LIST_TASKS:
         results |= _list_results(body)
     name = random.choice(list(results))
-    wording = choose_words(random.choice(read_sections(WORDINGS)[name]), random)
+    wording = choose_words(random.choice(wordings()[name]), random)
     return [Turn(wording[0].upper() + wording[1:] if random.random() < 0.7 else wording, results[name])]
 
 

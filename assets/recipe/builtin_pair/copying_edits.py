@@ -68,10 +68,10 @@ def _some_lines(material: Material, last: bool) -> Exercise:
 
 
 def nth_line(material: Material) -> Exercise:
-    """Give one line by its place."""
+    """Give one line by its place; never the first of code, which `first_lines` answers in a fence."""
     pasted = _several_lines(material)
     found = pasted.text.split("\n")
-    place = material.random.randrange(min(len(found), len(ORDINALS)))
+    place = material.random.randrange(1 if pasted.language else 0, min(len(found), len(ORDINALS)))
     return Exercise(pasted, found[place].strip(), {"ordinal": ORDINALS[place], "number": str(place + 1)})
 
 
