@@ -18,7 +18,7 @@ from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
 
 HERE = Path(__file__).parent
-QUESTIONS = ("Why does checking several tokens cost about as much as one?", "Show me the code of textwrap.dedent")
+QUESTIONS = ("What is prompt lookup?", "Tell me a short story about a fox who finds a lamp.")
 FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 

@@ -45,7 +45,7 @@ def streaming(terminal: Terminal, message: str = "Tell me a story") -> str:
 def first_row_of_the_answer(terminal: Terminal) -> str:
     """The row below the answer's head, at the top of the conversation, when the next one has begun."""
     terminal.keys("C-Home")
-    rows = terminal.wait_for(r"F3 view.*\n +\w.*\n +\w").splitlines()
+    rows = terminal.wait_for(r"coloured · F3 view.*\n +\w.*\n +\w").splitlines()
     head = next(index for index, row in enumerate(rows) if "F3 view" in row)
     return rows[head + 1][:80].strip()
 

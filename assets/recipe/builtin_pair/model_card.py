@@ -94,7 +94,9 @@ that a newcomer sees real speculation at once. They know little else, and say so
 
 `assets/recipe` makes everything, seeded, from sentences and templates written for it and the standard library of the
 interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then a mix of chats,
-loss on the answers only; by tokens: {mix}. The draft learns from the target's 32 likeliest tokens at each position, a
+loss on the answers only; by tokens:
+{mix}.
+The draft learns from the target's 32 likeliest tokens at each position, a
 fifth of the answers being the target's own.
 
 ## What it can do
@@ -120,6 +122,6 @@ _TAIL = """
 ## What it cannot do
 
 It cannot reason, calculate, translate, or answer anything that it was not taught, and may answer a question next to its
-subjects with the wrong one of its facts. Pasted text beyond about 150 tokens is copied with mistakes. Use it to
-see how speculation works; for work, start specchat with a real model.
+subjects with the wrong one of its facts. Where a result above is under what was wanted, expect just that: wrong
+answers in that share. Use it to see how speculation works; for work, start specchat with a real model.
 """

@@ -48,8 +48,8 @@ _CHECKED_TEXTS = 10_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 10_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 6144, 2048
-_COPYING_RATES, _MIX_RATES = (0.02, 0.003), (0.008, 0.0012)
-"""Of Muon and of AdamW: a step has few tokens, so that the mix settles only at rates well below those of the lesson."""
+_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.008, 0.0012)
+"""Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
 
@@ -204,7 +204,7 @@ def _train(
     model = LlamaModel(config, seed).to(best_device())
     if begun_as is not None:
         model.load_state_dict(trained(run, begun_as, config).state_dict())
-    muon_rate, adam_rate = _COPYING_RATES if begun_as is None else _MIX_RATES
+    muon_rate, adam_rate = _TARGET_MIX_RATES if name == "target" else _RATES
     plan = TrainingPlan(
         name=name,
         folder=run.work,
