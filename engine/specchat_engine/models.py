@@ -40,9 +40,6 @@ class SessionModel(CausalModel, Protocol):
     def max_rows(self) -> int:
         """How many rows of logits one pass may give."""
 
-    def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with."""
-
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens."""
 

@@ -9,6 +9,13 @@ from specchat_engine.params import SamplingParams
 
 DRAFTERS = ("model", "lookup", "none")
 K_LIMIT = 256
+NGRAM_LIMIT = 16
+
+
+def check_ngrams(shortest: int, longest: int) -> None:
+    """Raises SettingError for n-gram lengths that prompt lookup cannot have."""
+    if not 1 <= shortest <= longest <= NGRAM_LIMIT:
+        raise SettingError(f"the n-gram lengths are {shortest} to {longest}: use 1 <= min <= max <= {NGRAM_LIMIT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +40,6 @@ class Settings:
             raise SettingError(f"the drafter is {self.drafter!r}: use {', '.join(DRAFTERS)}")
         if self.max_tokens < 0:
             raise SettingError(f"max tokens is {self.max_tokens}: use 0 (until the end) or more")
-        if not 1 <= self.ngram_min <= self.ngram_max <= 16:
-            raise SettingError(
-                f"the n-gram lengths are {self.ngram_min} to {self.ngram_max}: use 1 <= min <= max <= 16"
-            )
+        check_ngrams(self.ngram_min, self.ngram_max)
         if "" in self.stop:
             raise SettingError("a stop string is empty: it would end every answer at once")

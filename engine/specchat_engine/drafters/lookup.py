@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from specchat_engine.drafts import Context, Draft
-from specchat_engine.errors import SettingError
+from specchat_engine.prefix import common_prefix
+from specchat_engine.settings import check_ngrams
 from specchat_engine.verify import Verdict
-
-NGRAM_LIMIT = 16
 
 
 class PromptLookupDrafter:
@@ -20,10 +19,7 @@ class PromptLookupDrafter:
     name = "lookup"
 
     def __init__(self, ngram_min: int = 2, ngram_max: int = 4) -> None:
-        if not 1 <= ngram_min <= ngram_max <= NGRAM_LIMIT:
-            raise SettingError(
-                f"the n-gram lengths are {ngram_min} to {ngram_max}: use 1 <= min <= max <= {NGRAM_LIMIT}"
-            )
+        check_ngrams(ngram_min, ngram_max)
         self.ngram_min = ngram_min
         self.ngram_max = ngram_max
         self._tokens: list[int] = []
@@ -31,11 +27,7 @@ class PromptLookupDrafter:
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Indexes the prompt, keeping what the last turn has in common with it."""
-        common = 0
-        for old, new in zip(self._tokens, tokens, strict=False):
-            if old != new:
-                break
-            common += 1
+        common = common_prefix(self._tokens, tokens)
         self._forget(common)
         self._learn(tokens[common:])
 

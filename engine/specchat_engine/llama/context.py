@@ -14,6 +14,7 @@ from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.prefix import common_prefix
 
 _CHUNK = 512
 """At most so many tokens of a prompt in a pass: a cancel is looked for between passes."""
@@ -84,11 +85,7 @@ class LlamaContext:
 
     def keep(self, tokens: Sequence[int]) -> None:
         """Forgets what these tokens do not begin with; all of it, where the memory cannot be cut."""
-        common = 0
-        for old, new in zip(self.tokens, tokens, strict=False):
-            if old != new:
-                break
-            common += 1
+        common = common_prefix(self.tokens, tokens)
         if self.model.can_cut or common == len(self.tokens):
             self.rewind(common)
         else:

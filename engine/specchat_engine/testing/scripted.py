@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError
+from specchat_engine.prefix import common_prefix
 
 Law = Callable[[tuple[int, ...]], NDArray[np.float32]]
 """The logits [V] that follow a sequence of tokens."""
@@ -61,10 +62,7 @@ class ScriptedModel:
 
     def keep(self, tokens: Sequence[int]) -> None:
         """Forgets what these tokens do not begin with."""
-        common = 0
-        while common < min(len(tokens), len(self.tokens)) and tokens[common] == self.tokens[common]:
-            common += 1
-        self.rewind(common)
+        self.rewind(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens. Raises Cancelled between two chunks."""
