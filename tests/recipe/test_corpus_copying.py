@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -17,7 +16,6 @@ from builtin_pair.material import Material
 from builtin_pair.sections import choose_words, read_sections
 
 SEEDS = range(500)
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 TASK_NAMES = [task.name for task in copying.TASKS]
 
 
@@ -77,7 +75,7 @@ def test_every_task_is_asked_in_many_wordings(name: str) -> None:
 
 
 def test_answers_are_fenced_exactly_when_pasted_code_is() -> None:
-    for name in ("repeat", "rename", "first_lines", "delete_line"):
+    for name in ("repeat", "rename", "first_lines", "last_lines"):
         for seed, exercise in enumerate(exercises(name)):
             prompt, answer = question_and_answer(name, exercise, Random(seed))
             tagged = exercise.pasted.language is not None and f"```{exercise.pasted.language}\n" in prompt
@@ -98,11 +96,8 @@ def test_quoted_lines_are_the_only_ones_with_the_word() -> None:
 def test_quoted_sentences_stand_at_the_place_asked_for() -> None:
     for exercise in exercises("quote_sentence"):
         before, _, after = exercise.pasted.text.partition(exercise.answer)
-        ends = len(re.findall(r"[.!?] ", before))
-        if exercise.plain["ordinal"] == "last":
-            assert after == ""
-        else:
-            assert ends == ORDINALS.index(exercise.plain["ordinal"])
+        assert {"first": before, "last": after}[exercise.plain["ordinal"]] == ""
+        assert not re.search(r"[.!?] [A-Z]", exercise.answer)
 
 
 def test_lines_are_taken_from_the_right_end() -> None:
@@ -110,10 +105,6 @@ def test_lines_are_taken_from_the_right_end() -> None:
         assert exercise.pasted.text.startswith(exercise.answer + "\n")
     for exercise in exercises("last_lines"):
         assert exercise.pasted.text.endswith("\n" + exercise.answer)
-    for exercise in exercises("nth_line"):
-        line = exercise.pasted.text.split("\n")[int(exercise.plain["number"]) - 1]
-        assert exercise.answer == line.strip()
-        assert ORDINALS[int(exercise.plain["number"]) - 1] == exercise.plain["ordinal"]
 
 
 def test_renaming_changes_every_use_of_the_name_and_nothing_else() -> None:
@@ -130,82 +121,31 @@ def test_replacing_changes_the_word_and_nothing_else() -> None:
         assert exercise.answer.replace(new, old) == exercise.pasted.text
 
 
-def test_lines_are_added_and_deleted_where_asked() -> None:
-    for exercise in exercises("add_line"):
-        assert exercise.answer == f"{exercise.pasted.text}\n{exercise.quoted['line']}"
-    for exercise in exercises("add_first_line"):
-        assert exercise.answer == f"{exercise.quoted['line']}\n{exercise.pasted.text}"
-    for exercise in exercises("delete_line"):
-        lines = exercise.pasted.text.split("\n")
-        del lines[int(exercise.plain["number"]) - 1]
-        assert exercise.answer.split("\n") == lines
-
-
 def test_letter_case_is_changed_as_asked() -> None:
     assert all(exercise.answer == exercise.pasted.text.upper() for exercise in exercises("upper"))
     assert all(exercise.answer == exercise.pasted.text.lower() for exercise in exercises("lower"))
 
 
-def test_lists_are_sorted_and_reversed_in_their_own_form() -> None:
+def test_lists_are_sorted_in_their_own_form() -> None:
     for exercise in exercises("sort_words"):
         assert items_of(exercise.answer) == sorted(items_of(exercise.pasted.text))
         assert exercise.answer.startswith("- ") == exercise.pasted.text.startswith("- ")
-    for exercise in exercises("sort_numbers"):
-        assert items_of(exercise.answer) == sorted(items_of(exercise.pasted.text), key=int)
-    for exercise in exercises("reverse"):
-        assert items_of(exercise.answer) == items_of(exercise.pasted.text)[::-1]
-        assert ("\n" in exercise.answer) == ("\n" in exercise.pasted.text)
-
-
-def test_lists_keep_their_items_in_a_new_form() -> None:
-    for exercise in exercises("bullets"):
-        assert [f"- {item}" for item in items_of(exercise.pasted.text)] == exercise.answer.split("\n")
-    for exercise in exercises("numbered"):
-        numbered = [f"{place}. {item}" for place, item in enumerate(items_of(exercise.pasted.text), 1)]
-        assert numbered == exercise.answer.split("\n")
-    for exercise in exercises("commas"):
-        assert items_of(exercise.pasted.text) == exercise.answer.split(", ")
-    for exercise in exercises("one_per_line"):
-        assert items_of(exercise.pasted.text) == exercise.answer.split("\n")
 
 
 def test_everything_asked_for_is_extracted_in_its_order() -> None:
     for exercise in exercises("emails"):
         assert re.findall(r"[\w.]+@[\w.]+\w", exercise.pasted.text) == exercise.answer.split("\n")
-    for exercise in exercises("numbers"):
-        assert re.findall(r"\d+(?:\.\d+)?", exercise.pasted.text) == exercise.answer.split("\n")
-    for exercise in exercises("names"):
-        places = [exercise.pasted.text.index(name) for name in exercise.answer.split("\n")]
-        assert places == sorted(places)
 
 
-def test_values_and_columns_are_those_of_the_key() -> None:
+def test_values_are_those_of_the_key() -> None:
     for exercise in exercises("value"):
         key = re.escape(exercise.quoted["key"])
         found = re.findall(rf'(?m)^\s*"?{key}"?(?: =|:) "?(.*?)"?,?$', exercise.pasted.text)
         assert found == [exercise.answer]
-    for exercise in exercises("column"):
-        rows = [re.split(r" \| |,", line.strip("| ")) for line in exercise.pasted.text.split("\n")]
-        place = rows[0].index(exercise.quoted["key"])
-        assert [row[place] for row in rows[1:] if row[0] != "---"] == exercise.answer.split("\n")
-
-
-def test_settings_become_json() -> None:
-    for exercise in exercises("json"):
-        pairs = [re.split(r" ?[=:] ?", line, maxsplit=1) for line in exercise.pasted.text.split("\n")]
-        converted = json.loads(exercise.answer)
-        assert {key: str(value) for key, value in converted.items()} == dict(pairs)
-
-
-def test_templates_are_filled_completely() -> None:
-    for exercise in exercises("fill"):
-        assert not re.search(r"[{}\[\]<>]", exercise.answer)
-        for pair in exercise.plain["values"].split(", "):
-            assert re.split(r" = |: |=", pair, maxsplit=1)[1].lower() in exercise.answer.lower()
 
 
 def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() -> None:
-    training, held = read_sections("words.txt"), read_sections("held_out_words.txt")
+    training, held = read_sections("words.txt"), read_sections("held_out/words.txt")
     for section in ("noun", "adjective", "first", "last", "city", "domain"):
         assert not set(training[section]) & set(held[section])
     trained = {
@@ -216,7 +156,7 @@ def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() ->
     }
     stems = {re.sub(r"\{\w+\}", "", wording).strip().lower() for wording in trained if len(wording) > 20}
     found = copying.held_out(Random(0))
-    assert 80 <= len(found) <= 130
+    assert 100 <= len(found) <= 130
     assert not [held.prompt for held in found if any(stem in held.prompt.lower() for stem in stems if len(stem) > 20)]
     training_prompts = {chat.turns[0].user for chat in islice(copying.chats(Random(4)), 3000)}
     assert not training_prompts & {held.prompt for held in found}

@@ -15,7 +15,7 @@ from builtin_pair.chats import ChatSource, Turn
 from builtin_pair.sections import choose_words
 from builtin_pair.structured_requests import wordings
 
-SECTIONS = ("json", "select", "create", "insert", "count", "update", "delete", "join", "table", "set", "sequence")
+SECTIONS = ("json", "select", "create", "count", "table", "set", "sequence")
 
 
 def structured_turns() -> list[Turn]:
@@ -72,7 +72,7 @@ def test_stories_are_short_and_name_what_was_asked_for() -> None:
 
 
 def test_held_out_requests_are_not_those_of_training() -> None:
-    for module, low in ((structured, 90), (stories, 50)):
+    for module, low in ((structured, 80), (stories, 50)):
         held = module.held_out(Random(0))
         trained = {turn.user for chat in islice(module.chats(Random(3)), 2000) for turn in chat.turns}
         assert len(held) >= low

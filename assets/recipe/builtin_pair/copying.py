@@ -1,4 +1,4 @@
-"""Chats in which a pasted text is repeated, quoted, edited, sorted or converted: fresh text each time."""
+"""Chats in which a pasted text is repeated, quoted, edited, sorted or searched: fresh text each time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from builtin_pair.sections import choose_words, fill_slots, read_sections
 TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
 
 _FENCED = re.compile(r"(```\w*\n)(.*)(\n```)", re.DOTALL)
-_WORD_LIST_TASKS = frozenset({"repeat_list", "sort_words", "reverse", "one_per_line", "bullets"})
 
 
 def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
@@ -41,10 +40,10 @@ def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
 
 def held_out(random: Random) -> list[HeldOut]:
     """One exercise for each hand-written wording, on words that the training lists don't hold."""
-    material = Material(random, read_sections("held_out_words.txt"), 0.7)
+    material = Material(random, read_sections("held_out/words.txt"), 0.7)
     found: list[HeldOut] = []
     for task in TASKS:
-        for wording in read_sections("copy_held_out.txt")[task.name]:
+        for wording in read_sections("held_out/copy.txt")[task.name]:
             exercise = make_exercise(task, material)
             fenced = exercise.pasted.language is not None and "```{language}" in wording
             pasted = {"text": exercise.pasted.text, "language": exercise.pasted.language or ""}
@@ -63,23 +62,17 @@ def _follow_up(task: Task, exercise: Exercise, answer: str, random: Random) -> l
     if not match and exercise.answer_language is None:
         results |= {"then_upper": body.upper(), "then_lower": body.lower()}
     if len(lines) > 1:
-        results["then_drop_last"] = f"{before}{chr(10).join(lines[:-1])}{after}"
         results["then_first"] = f"{before}{lines[0]}{after}"
-    if task.name in _WORD_LIST_TASKS:
-        results |= _list_results(body)
+    if task.name == "repeat_list":
+        results |= _sorted(body)
     name = random.choice(list(results))
     wording = choose_words(random.choice(wordings()[name]), random)
     return [Turn(wording[0].upper() + wording[1:] if random.random() < 0.7 else wording, results[name])]
 
 
-def _list_results(body: str) -> dict[str, str]:
+def _sorted(body: str) -> dict[str, str]:
     between = "\n" if "\n" in body else ", "
     items = body.split(between)
-    results = {"then_reverse": between.join(reversed(items))}
-    if len(items) <= 6 and all(
-        re.fullmatch(r"(- )?[a-z]+", item) or re.fullmatch(r"(- )?[A-Z][a-z]+", item) for item in items
-    ):
-        results["then_sort"] = between.join(sorted(items, key=str.lower))
-    if not items[0].startswith("- "):
-        results["then_bullets"] = "\n".join(f"- {item}" for item in items)
-    return results
+    if len(items) > 6 or not all(re.fullmatch(r"(- )?[A-Za-z][a-z]+", item) for item in items):
+        return {}
+    return {"then_sort": between.join(sorted(items, key=str.lower))}

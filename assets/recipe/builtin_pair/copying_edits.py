@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from builtin_pair import snippets
 from builtin_pair.copying_exercises import (
-    ORDINALS,
     Exercise,
     Pasted,
     Task,
     any_text,
     as_pasted,
     code,
+    common_words,
     lines,
     prose,
     sentence,
@@ -28,12 +28,11 @@ def repeat(material: Material) -> Exercise:
 
 
 def quote_sentence(material: Material) -> Exercise:
-    """Quote one sentence of several by its place."""
-    found = material.sentences(2, 6)
-    place = material.random.randrange(min(len(found), 5))
-    ordinal = "last" if place == len(found) - 1 and material.chance(0.5) else ORDINALS[place]
+    """Quote the first or the last sentence of several."""
+    found = material.sentences(2, 5)
+    last = material.chance(0.5)
     noun = material.random.choice(("text", "paragraph", "passage"))
-    return Exercise(Pasted(" ".join(found), noun), found[place], {"ordinal": ordinal})
+    return Exercise(Pasted(" ".join(found), noun), found[-1 if last else 0], {"ordinal": "last" if last else "first"})
 
 
 def quote_line(material: Material) -> Exercise:
@@ -60,19 +59,11 @@ def last_lines(material: Material) -> Exercise:
 def _some_lines(material: Material, last: bool) -> Exercise:
     pasted = _several_lines(material)
     found = pasted.text.split("\n")
-    size = material.random.randint(1, len(found) - 1)
-    written = str(size) if material.chance(0.6) else _number_word(size)
+    size = material.random.randint(1, min(3, len(found) - 1))
+    written = str(size) if material.chance(0.6) else ("one", "two", "three")[size - 1]
     asked = "line" if size == 1 else f"{written} lines"
     answer = "\n".join(found[-size:] if last else found[:size])
     return Exercise(pasted, answer, {"lines": asked}, answer_language=pasted.language)
-
-
-def nth_line(material: Material) -> Exercise:
-    """Give one line by its place; never the first of code, which `first_lines` answers in a fence."""
-    pasted = _several_lines(material)
-    found = pasted.text.split("\n")
-    place = material.random.randrange(1 if pasted.language else 0, min(len(found), len(ORDINALS)))
-    return Exercise(pasted, found[place].strip(), {"ordinal": ORDINALS[place], "number": str(place + 1)})
 
 
 def rename(material: Material) -> Exercise:
@@ -102,30 +93,6 @@ def replace_word(material: Material) -> Exercise:
                 return Exercise(pasted, pasted.text.replace(old, new), {}, {"old": old, "new": new})
 
 
-def add_line(material: Material) -> Exercise:
-    """Repeat the lines with one more at the end."""
-    pasted, line = _lines_and_one_more(material)
-    return Exercise(pasted, f"{pasted.text}\n{line}", {}, {"line": line}, pasted.language)
-
-
-def add_first_line(material: Material) -> Exercise:
-    """Repeat the lines with one more before them."""
-    pasted, line = _lines_and_one_more(material)
-    return Exercise(pasted, f"{line}\n{pasted.text}", {}, {"line": line}, pasted.language)
-
-
-def delete_line(material: Material) -> Exercise:
-    """Repeat the lines without one of them."""
-    pasted = _several_lines(material)
-    found = pasted.text.split("\n")
-    place = material.random.randrange(min(len(found), len(ORDINALS)))
-    answer = "\n".join(found[:place] + found[place + 1 :])
-    values = {"ordinal": ORDINALS[place], "number": str(place + 1)}
-    if place == len(found) - 1 and material.chance(0.4):
-        values["ordinal"] = "last"
-    return Exercise(pasted, answer, values, answer_language=pasted.language)
-
-
 def upper(material: Material) -> Exercise:
     """Write a text in upper case."""
     pasted = _short_text(material)
@@ -141,10 +108,18 @@ def lower(material: Material) -> Exercise:
 
 
 def _short_text(material: Material) -> Pasted:
+    """Words and sentences: what becomes of a random identifier in capitals shows too little."""
+    plain = replace(material, hardness=min(material.hardness, 0.3))
     form = material.random.random()
-    if form < 0.4 or material.hardness < 0.3:
-        return Pasted(material.phrase(2, 14), material.random.choice(("text", "words", "line", "phrase")))
-    return sentence(material) if form < 0.7 else prose(material) if form < 0.85 else lines(material, 1, 5)
+    if form < 0.5 or material.hardness < 0.3:
+        several = " ".join(plain.distinct(lambda: _any_word(plain), plain.count(2, 30)))
+        text = plain.phrase(2, 30) if plain.chance(0.4) else several
+        return Pasted(text, material.random.choice(("text", "words", "line", "phrase")))
+    return sentence(plain) if form < 0.8 else prose(plain)
+
+
+def _any_word(material: Material) -> str:
+    return material.random.choice(common_words()) if material.chance(0.75) else material.pseudo_word()
 
 
 def _several_lines(material: Material) -> Pasted:
@@ -154,30 +129,14 @@ def _several_lines(material: Material) -> Pasted:
             return pasted
 
 
-def _lines_and_one_more(material: Material) -> tuple[Pasted, str]:
-    pasted = _several_lines(material) if material.chance(0.25) else lines(material, 1, 8)
-    if pasted.language:
-        return pasted, f"{material.function_name()}({material.variable()})"
-    return pasted, material.sentence() if material.chance(0.3) else material.phrase(1, 6)
-
-
-def _number_word(number: int) -> str:
-    words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-    return words[number - 1] if number <= len(words) else str(number)
-
-
 EDITS = (
-    Task("repeat", 10, repeat, 0.0),
-    Task("quote_sentence", 2, quote_sentence, 0.25),
+    Task("repeat", 8, repeat, 0.0),
+    Task("quote_sentence", 2.5, quote_sentence, 0.2),
     Task("quote_line", 2, quote_line),
-    Task("first_lines", 2, first_lines),
-    Task("last_lines", 1, last_lines),
-    Task("nth_line", 1, nth_line),
-    Task("rename", 5, rename),
-    Task("replace", 3, replace_word, 0.25),
-    Task("add_line", 1.5, add_line, 0.25),
-    Task("add_first_line", 1, add_first_line, 0.25),
-    Task("delete_line", 1.5, delete_line),
-    Task("upper", 2, upper, 0.15),
-    Task("lower", 1.5, lower, 0.15),
+    Task("first_lines", 2.5, first_lines, 0.25),
+    Task("last_lines", 2, last_lines, 0.25),
+    Task("rename", 5, rename, 0.3),
+    Task("replace", 3, replace_word, 0.2),
+    Task("upper", 3, upper, 0.15),
+    Task("lower", 2, lower, 0.15),
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from builtin_pair import snippets
+from builtin_pair.facts import load_facts
 from builtin_pair.material import Material
 
 LONGEST_TEXT = 460
 """Characters in the longest pasted text; about 150 tokens of prose, and more of hexadecimal digits."""
-
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,13 @@ class ListForm:
 
 
 FORMS = (ListForm("", ", "), ListForm("", "\n"), ListForm("- ", "\n"))
+
+
+@cache
+def common_words() -> tuple[str, ...]:
+    """The words of three to ten letters of all questions and answers about facts: how words are spelled at large."""
+    texts = " ".join(text for fact in load_facts() for text in (*fact.questions, fact.answer))
+    return tuple(sorted(set(re.findall(r"(?<![\w-])[a-z]{3,10}(?![\w-])", texts))))
 
 
 def any_text(material: Material) -> Pasted:

@@ -15,7 +15,7 @@ from builtin_pair.template import END_ID, START_ID, VOCABULARY_SIZE
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 
 _FIRST_PLAIN_ID = 3
-_ROW_LENGTH = 256
+_ROW_LENGTHS = (128, 256)
 _PASSED = 0.9
 
 
@@ -92,7 +92,7 @@ class CopyCurriculum:
             document = copy_document(random, level)
             documents.append(document)
             size += len(document.ids)
-        return batches_by_length(documents, (_ROW_LENGTH,), self._batch_tokens)
+        return batches_by_length(documents, _ROW_LENGTHS, self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
         """Follows the share of copied tokens and goes up when it is high enough."""

@@ -135,8 +135,13 @@ def _chat(fact: Fact, facts: list[Fact], random: Random) -> Chat:
 def ask(fact: Fact, random: Random) -> str:
     """A question for the fact, as somebody would type it."""
     text = _plain_question(fact, random)
-    if random.random() < 0.08:
+    chance = random.random()
+    if chance < 0.08:
         text = _keywords(text)
+    elif chance < 0.26:
+        text = _with_words_lost(text, random)
+    elif chance < 0.34:
+        text = f"{text} {_plain_question(fact, random)}"
     if random.random() < 0.22:
         text = random.choice(_PREFIXES) + _lower_start(text)
     if random.random() < 0.12:
@@ -183,6 +188,13 @@ def _mistyped(text: str, random: Random) -> str:
 
 def _keywords(text: str) -> str:
     kept = [word for word in text.rstrip("?.!").split() if not _FILLERS.fullmatch(word)]
+    return " ".join(kept) if len(kept) >= 2 else text
+
+
+def _with_words_lost(text: str, random: Random) -> str:
+    """The text without some of its words, most of them such as say little: no single one may decide."""
+    lost = {True: 0.4, False: 0.12}
+    kept = [word for word in text.split() if random.random() > lost[_FILLERS.fullmatch(word.strip("?.!,")) is not None]]
     return " ".join(kept) if len(kept) >= 2 else text
 
 

@@ -25,21 +25,21 @@ SOURCES: Mapping[Kind, ChatSource] = {
 }
 SHARES: Mapping[Kind, float] = {
     "copy": 0.40,
-    "facts": 0.28,
-    "python": 0.11,
-    "structured": 0.09,
+    "facts": 0.25,
+    "python": 0.12,
+    "structured": 0.10,
     "story": 0.04,
-    "other": 0.08,
+    "other": 0.09,
 }
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
 
 _CHOICE_CHANCE = 0.6
-_DRILL_TOKENS = 14
+_DRILL_TOKENS = 12
 
 _SAMPLE = 200
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.2, 0.5
+_DRILLS, _EARLY_DRILLS = 0.12, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Phase:
     longest: int
 
 
+ROW_LENGTHS = (128, 256, 512, 1024)
 PHASES = (Phase(0.0, 256), Phase(0.45, 512), Phase(0.7, 1024))
 
 
@@ -70,6 +71,16 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
     for kind, count in each.items():
         for chat in islice(SOURCES[kind](Random(f"texts {seed} {kind}")), count):
             yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
+
+
+def copy_drill(tokenizer: BytePairTokenizer) -> Drill:
+    """Copying of random strings in the form of a chat."""
+    return Drill(
+        question=tokenizer.encode("<|im_start|>user\nRepeat exactly:\n"),
+        answer=tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n"),
+        digits=tokenizer.encode("0123456789"),
+        group=KINDS.index("copy"),
+    )
 
 
 def drill(document: Document) -> Document:
@@ -95,12 +106,7 @@ class Mixture:
         self._seed = seed
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
-        self._drill = Drill(
-            question=tokenizer.encode("<|im_start|>user\nRepeat exactly:\n"),
-            answer=tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n"),
-            digits=tokenizer.encode("0123456789"),
-            group=KINDS.index("copy"),
-        )
+        self._drill = copy_drill(tokenizer)
         self._chances: dict[tuple[int, float], list[float]] = {}
 
     @property
@@ -111,8 +117,8 @@ class Mixture:
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One step's batches: longer chats and harder copying as the budget is spent."""
         longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
-        lengths = [phase.longest for phase in PHASES if phase.longest <= longest]
-        hardness = min(1.0, round(0.2 + 0.8 * progress, 1))
+        lengths = [length for length in ROW_LENGTHS if length <= longest]
+        hardness = min(1.0, round(0.3 + 0.7 * progress, 1))
         return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
 
     def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:

@@ -55,7 +55,7 @@ def chats(random: Random) -> Iterator[Chat]:
 
 def held_out(random: Random, count: int = 60) -> list[Refused]:
     """Questions to refuse from skeletons that the training never uses, in random order."""
-    found = [Refused(skeleton, REFUSALS[kind]) for kind, skeleton in _skeletons("other_held_out.txt")]
+    found = [Refused(skeleton, REFUSALS[kind]) for kind, skeleton in _skeletons("held_out/refused.txt")]
     return random.sample(found, min(count, len(found)))
 
 

@@ -55,20 +55,17 @@ def chats(random: Random) -> Iterator[Chat]:
     names = _short_names((*coded, *described))
     unknown = {"name": wordings["unknown_names"]}
     while True:
-        deck = [(one, True) for one in coded for _ in range(3)]
-        deck += [(one, False) for one in (*coded, *described)] + [(one, True) for one in described[::8]]
+        deck = [one for one in coded for _ in range(4)] + list(described)
         random.shuffle(deck)
-        for function, wants_code in deck:
-            turns = [_ask(function, wants_code, names, wordings, random)]
+        for function in deck:
+            turns = [_ask(function, names, wordings, random)]
             chance = random.random()
             if chance < 0.06 and function.code:
-                after = "then_line" if wants_code else "then_code"
-                answer = function.line if wants_code else function.answer
-                turns.append(Turn(roughen(random.choice(wordings[after]), random), answer))
+                turns.append(Turn(roughen(random.choice(wordings["then_line"]), random), function.line))
             elif chance < 0.14:
                 other = random.choice(coded)
                 question = fill(roughen(random.choice(wordings["then_other"]), random), {"name": [other.name]}, random)
-                turns.append(Turn(question, other.answer if wants_code else other.line))
+                turns.append(Turn(question, other.answer))
             elif chance < 0.16:
                 question = roughen(random.choice((*wordings["code"], *wordings["line"])), random)
                 turns = [Turn(fill(question, unknown, random), wordings["unknown_answer"][0])]
@@ -87,16 +84,15 @@ def held_out(random: Random, count: int = 200) -> list[CodePrompt]:
 
 
 def _ask(
-    function: LibraryFunction,
-    wants_code: bool,
-    names: Mapping[str, Sequence[str]],
-    wordings: Mapping[str, Sequence[str]],
-    random: Random,
+    function: LibraryFunction, names: Mapping[str, Sequence[str]], wordings: Mapping[str, Sequence[str]], random: Random
 ) -> Turn:
+    """A question for the function: its code where that is listed, even if only its purpose was asked for."""
     spoken = function.name if random.random() < 0.75 else random.choice(names[function.name])
     spoken = random.choice((spoken,) * 6 + (f"`{spoken}`", f"{spoken}()"))
-    wording = roughen(random.choice(wordings["code" if wants_code else "line"]), random)
-    return Turn(fill(wording, {"name": [spoken]}, random), function.answer if wants_code else function.line)
+    asks_for_code = random.random() < (0.7 if function.code else 0.12)
+    wording = roughen(random.choice(wordings["code" if asks_for_code else "line"]), random)
+    known = function.answer if function.code or asks_for_code else function.line
+    return Turn(fill(wording, {"name": [spoken]}, random), known)
 
 
 def _short_names(functions: Sequence[LibraryFunction]) -> dict[str, list[str]]:

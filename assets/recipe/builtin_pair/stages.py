@@ -12,6 +12,7 @@ from random import Random
 import torch
 
 from builtin_pair.chats import Kind
+from builtin_pair.choosing import ChoiceLesson
 from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.mixture import KINDS, Mixture, texts
 from builtin_pair.teaching import TaughtSource, taught_step
@@ -45,9 +46,10 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
     "other": 800,
 }
 _CHECKED_TEXTS = 10_000
+_CHOICE_TOKENS = 3_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 10_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
-_COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 6144, 2048
+_COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 8192, 3072
 _RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.008, 0.0012)
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
@@ -113,10 +115,16 @@ def train_target_copying(run: Run) -> None:
     _train(run, "target-copying", TARGET, None, source, _COPY_TOKENS)
 
 
+def train_target_choosing(run: Run) -> None:
+    """The target's second lesson: telling its facts apart."""
+    source = ChoiceLesson(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, "target-choosing", TARGET, "target-copying", source, _CHOICE_TOKENS)
+
+
 def train_target(run: Run) -> None:
     """The target on the mix of chats, longer ones as the budget is spent."""
     source = run.mixture(_TARGET_STEP_TOKENS)
-    _train(run, "target", TARGET, "target-copying", source, _TARGET_TOKENS, run.target_deadline)
+    _train(run, "target", TARGET, "target-choosing", source, _TARGET_TOKENS, run.target_deadline)
 
 
 def teach_draft(run: Run) -> None:
@@ -204,7 +212,7 @@ def _train(
     model = LlamaModel(config, seed).to(best_device())
     if begun_as is not None:
         model.load_state_dict(trained(run, begun_as, config).state_dict())
-    muon_rate, adam_rate = _TARGET_MIX_RATES if name == "target" else _RATES
+    muon_rate, adam_rate = _TARGET_MIX_RATES if name.startswith("target-ch") or name == "target" else _RATES
     plan = TrainingPlan(
         name=name,
         folder=run.work,

@@ -43,48 +43,11 @@ def create(material: Material) -> Request:
     return Request("create", {"table": table, "columns": enumeration(asked, material.random)}, answer)
 
 
-def insert(material: Material) -> Request:
-    """A row to be inserted."""
-    table, columns = _table(material), _columns(material, 1, 4)
-    pairs = [_literal(material) for _ in columns]
-    sign = material.random.choice((" ", " = ", ": "))
-    asked = [f"{column}{sign}{plain}" for column, (plain, _) in zip(columns, pairs, strict=True)]
-    literals = ", ".join(literal for _, literal in pairs)
-    answer = fenced_sql([f"INSERT INTO {table} ({', '.join(columns)})", f"VALUES ({literals})"])
-    return Request("insert", {"table": table, "values": enumeration(asked, material.random)}, answer)
-
-
 def count(material: Material) -> Request:
     """Rows to be counted in groups."""
     table, column = _table(material), _columns(material, 1, 1)[0]
     answer = fenced_sql([f"SELECT {column}, COUNT(*)", f"FROM {table}", f"GROUP BY {column}"])
     return Request("count", {"table": table, "column": column}, answer)
-
-
-def update(material: Material) -> Request:
-    """A column to be set where a condition holds."""
-    table, column = _table(material), _columns(material, 1, 1)[0]
-    plain, literal = _literal(material)
-    where, conditions = _where(material)
-    answer = fenced_sql([f"UPDATE {table}", f"SET {column} = {literal}", *conditions])
-    return Request("update", {"table": table, "column": column, "value": plain, "where": where}, answer)
-
-
-def delete(material: Material) -> Request:
-    """Rows to be deleted where a condition holds."""
-    table = _table(material)
-    where, conditions = _where(material)
-    return Request("delete", {"table": table, "where": where}, fenced_sql([f"DELETE FROM {table}", *conditions]))
-
-
-def join(material: Material) -> Request:
-    """Two tables to be joined on a column of both."""
-    table, other = material.distinct(lambda: _table(material), 2)
-    column = material.random.choice(wordings()["join_column"])
-    columns = [f"{material.random.choice((table, other))}.{name}" for name in _columns(material, 2, 3)]
-    lines = [f"SELECT {', '.join(columns)}", f"FROM {table}", f"JOIN {other} ON {table}.{column} = {other}.{column}"]
-    values = {"table": table, "other": other, "column": column, "columns": enumeration(columns, material.random)}
-    return Request("join", values, fenced_sql(lines))
 
 
 def _table(material: Material) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from builtin_pair.mixture import Mixture
+from builtin_pair.mixture import ROW_LENGTHS, Mixture
 from builtin_pair.template import END_ID
 from specchat_engine.training.distill import TeachingStore, own_answers, teach
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, batches_by_length
 
-_LENGTHS = (256, 512, 1024)
 _OWN_SHARE = 0.2
 _FRESH_SHARE = 0.34
 _ANSWER_LIMIT = 160
@@ -21,12 +20,12 @@ _ANSWER_LIMIT = 160
 def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: int) -> list[Batch]:
     """The chats of one step of the mix with the target's distributions, a fifth of them answered by the target."""
     random = Random(f"own answers {step}")
-    documents = mixture.documents(step, _LENGTHS[-1])
+    documents = mixture.documents(step, ROW_LENGTHS[-1])
     chosen = {index for index in range(len(documents)) if random.random() < _OWN_SHARE}
     prompts = [documents[index] for index in sorted(chosen)]
     said = own_answers(target, prompts, END_ID, _ANSWER_LIMIT, random.choice((0.4, 0.8)), step)
     kept = [document for index, document in enumerate(documents) if index not in chosen]
-    batches = batches_by_length([*kept, *said], _LENGTHS, batch_tokens)
+    batches = batches_by_length([*kept, *said], ROW_LENGTHS, batch_tokens)
     return [teach(target, batch) for batch in batches]
 
 
@@ -47,7 +46,7 @@ class TaughtSource:
         """One stored or one fresh step."""
         random = Random(f"draft {self._seed} {step}")
         if random.random() < _FRESH_SHARE:
-            return batches_by_length(self._mixture.documents(step, _LENGTHS[-1]), _LENGTHS, 4096)
+            return batches_by_length(self._mixture.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, 4096)
         return list(self._store.read(random.randrange(len(self._store))))
 
     def observe(self, accuracy: dict[int, float]) -> None:

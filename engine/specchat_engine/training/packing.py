@@ -74,25 +74,35 @@ class Batch:
         return (self.targets.flatten() != IGNORED).nonzero()[:, 0]
 
 
-def fill_rows(documents: Iterable[Document], length: int) -> list[list[Document]]:
-    """First fit, longest first: lists of documents whose ids together are at most `length`.
+@dataclass(slots=True)
+class Row:
+    """Documents that share a row of `length` tokens."""
 
-    Raises:
-        ValueError: a document is longer than a row.
+    length: int
+    documents: list[Document]
+
+    @property
+    def room(self) -> int:
+        """Tokens that are still free."""
+        return self.length - sum(len(document.ids) for document in self.documents)
+
+
+def fill_rows(documents: Iterable[Document], lengths: Sequence[int]) -> list[Row]:
+    """Rows of the given lengths that hold all documents but those longer than the longest row.
+
+    Longest first, each into the fullest row that has room for it, else into a new row of the shortest length that
+    holds it: the cost of attention grows with the row, not with the document.
     """
-    rows: list[list[Document]] = []
-    room: list[int] = []
+    rows: list[Row] = []
     for document in sorted(documents, key=lambda each: len(each.ids), reverse=True):
         size = len(document.ids)
-        if size > length:
-            raise ValueError(f"a document of {size} tokens does not fit a row of {length}: drop it or lengthen rows")
-        place = next((index for index, free in enumerate(room) if free >= size), None)
-        if place is None:
-            rows.append([document])
-            room.append(length - size)
-        else:
-            rows[place].append(document)
-            room[place] -= size
+        open_rows = [row for row in rows if row.room >= size]
+        if open_rows:
+            min(open_rows, key=lambda row: row.room).documents.append(document)
+            continue
+        length = next((length for length in sorted(lengths) if size <= length), None)
+        if length is not None:
+            rows.append(Row(length, [document]))
     return rows
 
 
@@ -118,19 +128,11 @@ def pack(rows: Sequence[Sequence[Document]], length: int) -> Batch:
 
 
 def batches_by_length(documents: Iterable[Document], lengths: Sequence[int], tokens: int) -> list[Batch]:
-    """Batches of equal size, of at most about `tokens` tokens; a document that fits no row is left out.
-
-    Each document goes to the shortest of the row `lengths` that holds it: the cost of attention grows with the row, not
-    with the document.
-    """
-    shelves: dict[int, list[Document]] = {length: [] for length in sorted(lengths)}
-    for document in documents:
-        shelf = next((length for length in shelves if len(document.ids) <= length), None)
-        if shelf is not None:
-            shelves[shelf].append(document)
+    """Batches of equal size, of at most about `tokens` tokens; a document that fits no row is left out."""
+    rows = fill_rows(documents, lengths)
     batches: list[Batch] = []
-    for length, held in shelves.items():
-        rows = fill_rows(held, length)
-        count = math.ceil(len(rows) * length / tokens)
-        batches.extend(pack(rows[part::count], length) for part in range(count))
+    for length in sorted(lengths):
+        held = [row.documents for row in rows if row.length == length]
+        count = math.ceil(len(held) * length / tokens)
+        batches.extend(pack(held[part::count], length) for part in range(count))
     return batches

@@ -1,0 +1,73 @@
+"""The target's second lesson: which of its facts a question is about.
+
+An answer that is known by heart is told by its first words; a model that has seen whole answers spends nearly all of
+its training on the rest, and picks the wrong ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from builtin_pair import facts
+from builtin_pair.chats import single
+from builtin_pair.mixture import ROW_LENGTHS, copy_drill, drill, to_document
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.packing import Batch, Document, batches_by_length
+
+_COPIES = 0.12
+_LONGEST_COPY = 48
+_ENOUGH = 0.985
+
+
+class ChoiceLesson:
+    """A training source of questions and the first words of their answers, and of some copying so that it stays.
+
+    It has finished when nearly all of those words are right.
+    """
+
+    def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self._seed = seed
+        self._step_tokens = step_tokens
+        self._batch_tokens = batch_tokens
+        self._copy = copy_drill(tokenizer)
+        self._smoothed = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the facts are told apart."""
+        return self._smoothed > _ENOUGH
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """One step's batches, a function of the seed and the step."""
+        random = Random(f"choice {self._seed} {step}")
+        questions = self._questions(random)
+        documents: list[Document] = []
+        size = 0
+        while size < self._step_tokens:
+            copied = random.random() < _COPIES
+            document = self._copy.document(random, _LONGEST_COPY) if copied else next(questions)
+            documents.append(document)
+            size += len(document.ids)
+        return batches_by_length(documents, ROW_LENGTHS[:2], self._batch_tokens)
+
+    def observe(self, accuracy: dict[int, float]) -> None:
+        """Follows the share of right words."""
+        self._smoothed += 0.05 * (accuracy.get(1, 0.0) - self._smoothed)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The followed share."""
+        return {"smoothed": self._smoothed}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a saved state."""
+        self._smoothed = state["smoothed"]
+
+    def _questions(self, random: Random) -> Iterator[Document]:
+        known = list(facts.load_facts())
+        while True:
+            random.shuffle(known)
+            for fact in known:
+                yield drill(to_document(single("facts", facts.ask(fact, random), fact.answer), self._tokenizer))
