@@ -10,7 +10,7 @@ from specchat_engine.sampling import Sampler
 from specchat_engine.verify import Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draft:
     """Drafted tokens, best first. `q[i]` is the drafter's own probability of token i; empty for a point mass.
 

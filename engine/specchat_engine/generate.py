@@ -16,7 +16,7 @@ from specchat_engine.sampling import Sampler
 from specchat_engine.verify import Draw, Rows, Verdict, Verifier, coupled
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """How the next round is to be made: who drafts, at most how many tokens, under which rule, and why."""
 
@@ -26,7 +26,7 @@ class Plan:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
     """One round in token ids. `kept` tokens were emitted; `end` is the reason for which the answer ended here."""
 

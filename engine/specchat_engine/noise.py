@@ -6,6 +6,8 @@ same value for the same token at the same place, whatever was decoded before or 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
@@ -50,9 +52,22 @@ def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float
     return noise
 
 
+def gumbel_each(seed: int, position: int, ids: Iterable[int]) -> list[float]:
+    """The same values one by one, for few ids; the last bit of a logarithm may differ from that of the arrays."""
+    stream = _mix(_mix(seed) ^ (position * _GAMMA & _MASK))
+    noise = []
+    for token in ids:
+        uniform = (_finish(token * _GAMMA + stream & _MASK) >> 11) * 2.0**-53
+        noise.append(-math.log(-math.log1p(-max(uniform, 2.0**-54))))
+    return noise
+
+
 def _mix(value: int) -> int:
     """SplitMix64's output function on one number."""
-    value = (value + _GAMMA) & _MASK
+    return _finish(value + _GAMMA & _MASK)
+
+
+def _finish(value: int) -> int:
     value = ((value ^ (value >> 30)) * _FIRST) & _MASK
     value = ((value ^ (value >> 27)) * _SECOND) & _MASK
     return value ^ (value >> 31)

@@ -65,32 +65,31 @@ class Recorder:
     def _tokens(self, step: Step) -> tuple[tuple[DraftedToken, ...], TargetToken]:
         draft, verdict = step.draft, step.verdict
         texts = self._transcript.texts[self._emitted : self._emitted + step.kept]
-        drafted = tuple(
+        token = verdict.token
+        if token is None:
+            own = TargetToken(None, "", None, TokenKind.NONE)
+        else:
+            own = TargetToken(token, texts[-1], verdict.row.probability(token), verdict.kind)
+        if not draft.tokens:
+            return (), own
+        accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.p, draft.q
+        drafted = [
             DraftedToken(
-                id=token,
-                text=texts[place] if place < verdict.accepted else self._text(token),
-                q=draft.q[place] if draft.q else None,
-                p=verdict.p[place] if place < verdict.compared else None,
-                outcome=_outcome(place, verdict.accepted, verdict.compared),
+                token,
+                texts[place] if place < accepted else self._text(token),
+                q[place] if q else None,
+                p[place] if place < compared else None,
+                Outcome.ACCEPTED if place < accepted else Outcome.REJECTED if place < compared else Outcome.DISCARDED,
             )
             for place, token in enumerate(draft.tokens)
-        )
-        if verdict.token is None:
-            return drafted, TargetToken(None, "", None, TokenKind.NONE)
-        own = TargetToken(verdict.token, texts[-1], verdict.row.probability(verdict.token), verdict.kind)
-        return drafted, own
+        ]
+        return tuple(drafted), own
 
     def _top(self, step: Step) -> tuple[Candidate, ...]:
         if step.verdict.token is None:
             return ()
-        return tuple(Candidate(token, self._text(token), p) for token, p in step.verdict.row.best(BEST))
+        return tuple([Candidate(token, self._text(token), p) for token, p in step.verdict.row.best(BEST)])
 
     def _text(self, token: int) -> str:
         """A token by itself, which may hold part of a character only."""
         return self._piece(token).decode("utf-8", "replace")
-
-
-def _outcome(place: int, accepted: int, compared: int) -> Outcome:
-    if place < accepted:
-        return Outcome.ACCEPTED
-    return Outcome.REJECTED if place < compared else Outcome.DISCARDED

@@ -8,29 +8,36 @@ one that finds the maximum and one that keeps what is above a threshold.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.candidates import Candidates
 from specchat_engine.errors import DecodeError
-from specchat_engine.noise import gumbel
+from specchat_engine.noise import gumbel, gumbel_each
 from specchat_engine.params import SamplingParams
 
 _FLOORS = (12.0, 26.0, math.inf)
 """How far below the peak, in nats, the mass for top-p is gathered: the next floor only where the last was too high."""
 
 
+_FEW = 48
+"""Up to so many survivors are sorted and weighed one by one, which on cold caches is faster than with arrays."""
+
+
 class Sampler:
     """The target's rule of one turn: sampling parameters, and noise that belongs to the turn's seed."""
 
-    __slots__ = ("_min_p_depth", "params", "seed")
+    __slots__ = ("_greedy", "_min_p_depth", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int) -> None:
         self.params = params
         self.seed = seed
         self._min_p_depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
+        self._greedy = params.temperature == 0 and params.typical_p == 1
 
     def candidates(
         self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int] = ()
@@ -44,34 +51,74 @@ class Sampler:
         if params.penalises:
             logits = _penalised(logits, params, context, drafted)
         token = int(logits.argmax())
-        peak = float(logits[token])
+        peak = logits.item(token)
         if not math.isfinite(peak):
             raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
-        if params.temperature == 0 and params.typical_p == 1:
+        if self._greedy:
             return Candidates.certain(token)
         if params.typical_p < 1:
-            ids, values = _with_typical(logits, peak, params)
-            best = int(values.argmax())
-            if params.temperature == 0:
-                return Candidates.certain(int(ids[best]))
-            peak = float(values[best])
-        else:
-            kept = logits >= np.float32(peak - self._min_p_depth)
-            if np.count_nonzero(kept) == 1:
-                return Candidates.certain(token)
-            ids, values = _shortest_prefix(logits, peak, kept.nonzero()[0], params)
-        scaled = (values - peak) / params.temperature
-        return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
+            return self._after_typical(logits, peak)
+        ids = (logits >= np.float32(peak - self._min_p_depth)).nonzero()[0]
+        if len(ids) == 1:
+            return Candidates.certain(token)
+        if len(ids) > _FEW:
+            return self._of_many(logits, peak, ids)
+        return self._of_few(logits, peak, dict(zip(ids.tolist(), logits[ids].tolist(), strict=True)))
 
     def draw(self, candidates: Candidates, position: int) -> int:
         """The token x = argmax log p + g(seed, position, id): distributed exactly as p (the Gumbel-max trick).
 
         Ties go to the lowest id.
         """
-        if len(candidates.ids) == 1:
-            return int(candidates.ids[0])
-        noise = gumbel(self.seed, position, candidates.ids)
-        return int(candidates.ids[(candidates.log_p + noise).argmax()])
+        if candidates.only is not None:
+            return candidates.only
+        table = candidates.table
+        if table is not None:
+            noise = gumbel_each(self.seed, position, table)
+            return max(zip(table, table.values(), noise, strict=True), key=lambda one: one[1] + one[2])[0]
+        noise_array = gumbel(self.seed, position, candidates.ids)
+        return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
+
+    def _of_few(self, logits: NDArray[np.float32], peak: float, values: dict[int, float]) -> Candidates:
+        """Cuts what min-p left (id to logit, ids ascending) to what top-k and top-p leave as well."""
+        params = self.params
+        wanted = params.top_k or len(logits)
+        if len(values) > wanted or params.top_p < 1:
+            ranked = sorted(values, key=values.__getitem__, reverse=True)[:wanted]
+            if params.top_p < 1:
+                weights = [*accumulate(math.exp(values[token] - peak) for token in ranked)]
+                ranked = ranked[: _top_p_length(logits, peak, weights, wanted, params.top_p)]
+            if len(ranked) < len(values):
+                values = {token: values[token] for token in sorted(ranked)}
+        scaled = [(value - peak) / params.temperature for value in values.values()]
+        log_mass = math.log(math.fsum(map(math.exp, scaled)))
+        return Candidates.of({token: value - log_mass for token, value in zip(values, scaled, strict=True)})
+
+    def _of_many(self, logits: NDArray[np.float32], peak: float, ids: NDArray[np.int64]) -> Candidates:
+        """The same on arrays: `ids` are what min-p left, ascending."""
+        params = self.params
+        values = logits[ids].astype(np.float64)
+        wanted = params.top_k or len(logits)
+        if len(ids) > wanted or params.top_p < 1:
+            order = np.argsort(-values, kind="stable")[:wanted]
+            if params.top_p < 1:
+                weights = np.exp(values[order] - peak).cumsum().tolist()
+                order = order[: _top_p_length(logits, peak, weights, wanted, params.top_p)]
+            if len(order) < len(ids):
+                order.sort()
+                ids, values = ids[order], values[order]
+        return self._tempered(ids, values, peak)
+
+    def _after_typical(self, logits: NDArray[np.float32], peak: float) -> Candidates:
+        ids, values = _with_typical(logits, peak, self.params)
+        best = int(values.argmax())
+        if self.params.temperature == 0:
+            return Candidates.certain(int(ids[best]))
+        return self._tempered(ids, values, float(values[best]))
+
+    def _tempered(self, ids: NDArray[np.int64], values: NDArray[np.float64], peak: float) -> Candidates:
+        scaled = (values - peak) / self.params.temperature
+        return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
 
 
 def _penalised(
@@ -91,32 +138,12 @@ def _penalised(
     return row
 
 
-def _shortest_prefix(
-    logits: NDArray[np.float32], peak: float, ids: NDArray[np.int64], params: SamplingParams
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Cuts what min-p left (`ids`, ascending) to what top-k and top-p leave as well; ids ascending, logits float64."""
-    values = logits[ids].astype(np.float64)
-    wanted = params.top_k or len(logits)
-    top_p = params.top_p
-    if len(ids) > wanted or top_p < 1:
-        order = np.argsort(-values, kind="stable")[:wanted]
-        if top_p < 1:
-            weights = np.exp(values[order] - peak).cumsum()
-            order = order[: _top_p_length(logits, peak, weights, wanted, top_p)]
-        if len(order) < len(ids):
-            order.sort()
-            ids, values = ids[order], values[order]
-    return ids, values
-
-
-def _top_p_length(
-    logits: NDArray[np.float32], peak: float, weights: NDArray[np.float64], wanted: int, top_p: float
-) -> int:
+def _top_p_length(logits: NDArray[np.float32], peak: float, weights: Sequence[float], wanted: int, top_p: float) -> int:
     """How many of the tokens with these cumulated weights top-p keeps, its mass being that of the best `wanted` tokens.
 
     What lies below a floor weighs at most exp(-floor) each: where that bound leaves the answer open, the floor sinks.
     """
-    kept = float(weights[-1])
+    kept = weights[-1]
     if len(weights) == wanted:
         return _first_at_least(weights, top_p * kept)
     if len(weights) > 1 and weights[-2] < top_p * kept:
@@ -125,7 +152,10 @@ def _top_p_length(
         near = logits[logits >= np.float32(peak - floor)]
         if len(near) > wanted:
             near = np.partition(near, len(near) - wanted)[len(near) - wanted :]
-        mass = float(np.exp(near.astype(np.float64) - peak).sum())
+        if len(near) > _FEW:
+            mass = float(np.exp(near.astype(np.float64) - peak).sum())
+        else:
+            mass = sum(math.exp(value - peak) for value in near.tolist())
         unseen = (min(wanted, len(logits)) - len(near)) * math.exp(-floor)
         length = _first_at_least(weights, top_p * mass)
         if length == _first_at_least(weights, top_p * (mass + unseen)):
@@ -133,9 +163,9 @@ def _top_p_length(
     return length
 
 
-def _first_at_least(weights: NDArray[np.float64], bound: float) -> int:
+def _first_at_least(weights: Sequence[float], bound: float) -> int:
     """The length of the shortest prefix whose cumulated weight reaches the bound, else all."""
-    return min(int(weights.searchsorted(bound)) + 1, len(weights))
+    return min(bisect_left(weights, bound) + 1, len(weights))
 
 
 def _with_typical(
@@ -157,11 +187,11 @@ def _with_typical(
     possible = p > 0
     surprise = np.abs(-log_p + (p[possible] * log_p[possible]).sum())
     by_surprise = np.argsort(surprise, kind="stable")
-    count = _first_at_least(p[by_surprise].cumsum(), params.typical_p)
+    count = _first_at_least(p[by_surprise].cumsum().tolist(), params.typical_p)
     order = order[np.sort(by_surprise[:count])]
 
-    weights = np.exp(values[order] - peak).cumsum()
-    order = order[: _first_at_least(weights, params.top_p * float(weights[-1]))]
+    weights = np.exp(values[order] - peak).cumsum().tolist()
+    order = order[: _first_at_least(weights, params.top_p * weights[-1])]
     if params.min_p > 0:
         order = order[values[order] >= values[order[0]] + math.log(params.min_p)]
     order.sort()

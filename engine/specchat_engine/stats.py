@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from specchat_engine.rounds import Outcome, Round
+from specchat_engine.rounds import Outcome, Round, TokenKind
 
 
 @dataclass(slots=True)
@@ -35,18 +35,20 @@ class TurnStats:
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
+        times = event.ms
         self.num_rounds += 1
-        self.num_tokens += event.num_emitted
-        self.draft_ms += event.ms.draft
-        self.verify_ms += event.ms.verify
-        self.other_ms += event.ms.other
+        self.draft_ms += times.draft
+        self.verify_ms += times.verify
+        self.other_ms += times.other
         self.wall_ms = event.t_ms
+        self.num_tokens += event.token.kind is not TokenKind.NONE
         if not event.drafted:
             return
         self.num_drafts += 1
         self.num_draft_tokens += len(event.drafted)
         for position, token in enumerate(event.drafted):
             if token.outcome is Outcome.ACCEPTED:
+                self.num_tokens += 1
                 self.num_accepted_tokens += 1
                 while len(self.num_accepted_tokens_per_pos) <= position:
                     self.num_accepted_tokens_per_pos.append(0)

@@ -30,6 +30,7 @@ class Transcript:
         self._max_tokens = max_tokens
         self._limit_reason = limit_reason
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._unfinished = False
         self._reach = max((len(string) for string in stop), default=1) - 1
 
     @property
@@ -44,7 +45,7 @@ class Transcript:
         """
         for count, token in enumerate(tokens, 1):
             ended = token in self._ends
-            added = "" if ended else self._decoder.decode(self._piece(token))
+            added = "" if ended else self._decoded(self._piece(token))
             self.texts.append(added)
             before = len(self.text)
             self.text += added
@@ -56,6 +57,17 @@ class Transcript:
                 self._flush()
                 return count, "end" if ended else self._limit_reason
         return len(tokens), None
+
+    def _decoded(self, piece: bytes) -> str:
+        """The characters that a piece completes; most pieces are whole characters, and need no decoder that waits."""
+        if not self._unfinished:
+            try:
+                return piece.decode()
+            except UnicodeDecodeError:
+                pass
+        text = self._decoder.decode(piece)
+        self._unfinished = bool(self._decoder.getstate()[0])
+        return text
 
     def _flush(self) -> None:
         """Shows bytes that no further token will complete as a replacement character, with the last token."""

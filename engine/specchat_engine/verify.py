@@ -13,7 +13,7 @@ from specchat_engine.candidates import Candidates
 from specchat_engine.rounds import TokenKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
     """The outcome of one verification.
 

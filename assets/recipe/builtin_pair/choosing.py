@@ -18,7 +18,7 @@ from specchat_engine.training.packing import Batch, Document, batches_by_length
 
 _COPIES = 0.12
 _LONGEST_COPY = 48
-_ENOUGH = 0.985
+_ENOUGH = 0.993
 
 
 class ChoiceLesson:

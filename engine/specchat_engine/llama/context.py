@@ -53,15 +53,12 @@ class LlamaContext:
         self._pointer = ctypes.cast(self.handle, ctypes.c_void_p)
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
-        self._views: dict[int, NDArray[np.float32]] = {}
+        self._views: dict[tuple[int, int], NDArray[np.float32]] = {}
         self._size: int = api.llama_n_batch(self.handle)
         self._batch = api.llama_batch_init(self._size, 0, 1)
-        self._ids = np.ctypeslib.as_array(self._batch.token, (self._size,))
-        self._positions = np.ctypeslib.as_array(self._batch.pos, (self._size,))
-        self._wanted = np.ctypeslib.as_array(self._batch.logits, (self._size,))
-        self._counting = np.arange(self.capacity, dtype=np.int32)
-        np.ctypeslib.as_array(self._batch.n_seq_id, (self._size,))[:] = 1
+        self._token, self._position, self._wanted = self._batch.token, self._batch.pos, self._batch.logits
         for place in range(self._size):
+            self._batch.n_seq_id[place] = 1
             self._batch.seq_id[place][0] = 0
 
     @property
@@ -138,11 +135,10 @@ class LlamaContext:
             raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        self._ids[:count] = tokens
-        self._positions[:count] = self._counting[start : start + count]
-        self._wanted[:count] = 0
-        if rows:
-            self._wanted[count - rows : count] = 1
+        for place, token in enumerate(tokens):
+            self._token[place] = token
+            self._position[place] = start + place
+            self._wanted[place] = place >= count - rows
         self._batch.n_tokens = count
         begin = perf_counter_ns()
         code = decode(self._pointer, self._batch)
@@ -153,18 +149,19 @@ class LlamaContext:
             meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
             raise DecodeError(f"llama.cpp could not read {count} tokens at {start}: {meaning} (code {code})")
         self.tokens += tokens
-        return self._view(address)[:rows] if rows else np.empty((0, self._n_vocab), np.float32)
+        return self._view(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
 
     def _recover(self, length: int) -> None:
         """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is refused."""
         if not api.llama_memory_seq_rm(self._memory, 0, length, -1):
             self.clear()
 
-    def _view(self, address: int) -> NDArray[np.float32]:
-        """The logits at an address as [max_rows, V]; made once per address, since making a view is slow."""
-        view = self._views.get(address)
+    def _view(self, address: int, rows: int) -> NDArray[np.float32]:
+        """The first rows of logits at an address; made once for each, since making a view is slow."""
+        view = self._views.get((address, rows))
         if view is None:
-            pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
-            view = np.ctypeslib.as_array(pointer, (self.max_rows, self._n_vocab))
-            self._views = {address: view}
+            if (address, self.max_rows) not in self._views:
+                pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
+                self._views = {(address, self.max_rows): np.ctypeslib.as_array(pointer, (self.max_rows, self._n_vocab))}
+            view = self._views[address, rows] = self._views[address, self.max_rows][:rows]
         return view

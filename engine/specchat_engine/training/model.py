@@ -110,7 +110,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
     scores = (grouped @ key.transpose(-1, -2)).view(batch, kv_heads, -1, length, keys)
     unseen = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -1e4)
     weights = (scores + unseen[:, :, None]).softmax(-1).to(value.dtype)
-    return (weights.view(batch, kv_heads, -1, keys) @ value).view(batch, heads, length, width)
+    mixed: Tensor = weights.view(batch, kv_heads, -1, keys) @ value
+    return mixed.view(batch, heads, length, width)
 
 
 class Attention(nn.Module):
