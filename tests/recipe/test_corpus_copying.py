@@ -39,11 +39,12 @@ def test_prompts_are_never_repeated() -> None:
     assert len(set(prompts)) == len(prompts)
 
 
-def test_the_easy_end_copies_phrases_of_three_words() -> None:
-    for chat in islice(copying.chats(Random(2), hardness=0.0), 500):
-        (turn,) = chat.turns
-        assert turn.assistant in turn.user
-        assert len(turn.assistant.split()) == 3
+def test_the_easy_end_asks_for_everything_on_short_texts_and_mostly_in_few_words() -> None:
+    chats = list(islice(copying.chats(Random(2), hardness=0.0), 1000))
+    asked = [chat.turns[0].user.split(":")[0] for chat in chats]
+    assert sum(len(chat.turns[0].user) for chat in chats) / len(chats) < 120
+    assert {"Repeat", "Sort", "Upper case", "List the email addresses", "Give the last line"} <= set(asked)
+    assert len({wording for wording in asked if asked.count(wording) > 5}) < 20
 
 
 def test_texts_grow_with_the_hardness() -> None:
@@ -123,7 +124,6 @@ def test_replacing_changes_the_word_and_nothing_else() -> None:
 
 def test_letter_case_is_changed_as_asked() -> None:
     assert all(exercise.answer == exercise.pasted.text.upper() for exercise in exercises("upper"))
-    assert all(exercise.answer == exercise.pasted.text.lower() for exercise in exercises("lower"))
 
 
 def test_lists_are_sorted_in_their_own_form() -> None:
@@ -156,7 +156,7 @@ def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() ->
     }
     stems = {re.sub(r"\{\w+\}", "", wording).strip().lower() for wording in trained if len(wording) > 20}
     found = copying.held_out(Random(0))
-    assert 100 <= len(found) <= 130
+    assert 90 <= len(found) <= 130
     assert not [held.prompt for held in found if any(stem in held.prompt.lower() for stem in stems if len(stem) > 20)]
     training_prompts = {chat.turns[0].user for chat in islice(copying.chats(Random(4)), 3000)}
     assert not training_prompts & {held.prompt for held in found}

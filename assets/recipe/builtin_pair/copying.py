@@ -10,30 +10,40 @@ from builtin_pair.chats import Chat, Turn
 from builtin_pair.copying_edits import EDITS
 from builtin_pair.copying_exercises import Exercise, Task, make_exercise
 from builtin_pair.copying_lists import LISTS
-from builtin_pair.copying_prompts import final_answer, question_and_answer, quote_values, wordings
+from builtin_pair.copying_prompts import (
+    bare_question_and_answer,
+    final_answer,
+    question_and_answer,
+    quote_values,
+    wordings,
+)
 from builtin_pair.held_out import HeldOut
 from builtin_pair.material import Material
 from builtin_pair.sections import choose_words, fill_slots, read_sections
 
 TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
 
+_BARE_SHARE = 0.75
+"""Of the easiest chats, so many ask in the fewest words."""
+
 _FENCED = re.compile(r"(```\w*\n)(.*)(\n```)", re.DOTALL)
 
 
 def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
-    """Copy tasks without end; `hardness` in [0, 1] scales lengths, identifiers and the range of tasks.
+    """Copy tasks without end; `hardness` in [0, 1] scales lengths and the share of random identifiers.
 
-    At 0 nearly every chat asks for a phrase of three words to be repeated.
+    All tasks come at every hardness: on the shortest texts a model learns soonest what each of them asks for.
     """
     material = Material(random, read_sections("words.txt"), hardness)
-    open_tasks = [task for task in TASKS if task.easiest <= hardness]
-    weights = [task.weight for task in open_tasks]
+    weights = [task.weight for task in TASKS]
     while True:
-        task = random.choices(open_tasks, weights)[0]
+        task = random.choices(TASKS, weights)[0]
         exercise = make_exercise(task, material)
-        prompt, answer = question_and_answer(task.name, exercise, random)
+        bare = random.random() < _BARE_SHARE * (1 - hardness)
+        ask = bare_question_and_answer if bare else question_and_answer
+        prompt, answer = ask(task.name, exercise, random)
         turns = [Turn(prompt, answer)]
-        if random.random() < 0.15 * hardness:
+        if not bare and random.random() < 0.15 * hardness:
             turns.extend(_follow_up(task, exercise, answer, random))
         yield Chat("copy", tuple(turns))
 
@@ -60,7 +70,7 @@ def _follow_up(task: Task, exercise: Exercise, answer: str, random: Random) -> l
     lines = body.split("\n")
     results = {"then_again": answer}
     if not match and exercise.answer_language is None:
-        results |= {"then_upper": body.upper(), "then_lower": body.lower()}
+        results["then_upper"] = body.upper()
     if len(lines) > 1:
         results["then_first"] = f"{before}{lines[0]}{after}"
     if task.name == "repeat_list":

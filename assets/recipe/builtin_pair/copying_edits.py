@@ -99,14 +99,6 @@ def upper(material: Material) -> Exercise:
     return Exercise(pasted, pasted.text.upper())
 
 
-def lower(material: Material) -> Exercise:
-    """Write a text in lower case; half of them come in upper case."""
-    pasted = _short_text(material)
-    if material.chance(0.5):
-        pasted = replace(pasted, text=pasted.text.upper())
-    return Exercise(pasted, pasted.text.lower())
-
-
 def _short_text(material: Material) -> Pasted:
     """Words and sentences: what becomes of a random identifier in capitals shows too little."""
     plain = replace(material, hardness=min(material.hardness, 0.3))
@@ -130,13 +122,12 @@ def _several_lines(material: Material) -> Pasted:
 
 
 EDITS = (
-    Task("repeat", 8, repeat, 0.0),
-    Task("quote_sentence", 2.5, quote_sentence, 0.2),
+    Task("repeat", 5, repeat),
+    Task("quote_sentence", 2.5, quote_sentence),
     Task("quote_line", 2, quote_line),
-    Task("first_lines", 2.5, first_lines, 0.25),
-    Task("last_lines", 2, last_lines, 0.25),
-    Task("rename", 5, rename, 0.3),
-    Task("replace", 3, replace_word, 0.2),
-    Task("upper", 3, upper, 0.15),
-    Task("lower", 2, lower, 0.15),
+    Task("first_lines", 2.5, first_lines),
+    Task("last_lines", 2, last_lines),
+    Task("rename", 6, rename),
+    Task("replace", 4, replace_word),
+    Task("upper", 4.5, upper),
 )

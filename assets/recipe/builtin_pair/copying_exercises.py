@@ -41,12 +41,11 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of exercise: the section of its wordings, how often it comes, and the hardness from which it comes."""
+    """A kind of exercise: the section of its wordings, and how often it comes."""
 
     name: str
     weight: float
     make: Callable[[Material], Exercise]
-    easiest: float = 0.35
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ def value(material: Material) -> Exercise:
 
 
 LISTS = (
-    Task("repeat_list", 4, repeat_list, 0.1),
-    Task("sort_words", 4, sort_words, 0.15),
-    Task("emails", 4, emails, 0.2),
-    Task("value", 3, value, 0.2),
+    Task("repeat_list", 2, repeat_list),
+    Task("sort_words", 5, sort_words),
+    Task("emails", 3.5, emails),
+    Task("value", 3, value),
 )

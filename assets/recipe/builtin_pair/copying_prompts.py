@@ -18,6 +18,24 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(r"\{(?!ref)\w+\}$")
+_BARE = MappingProxyType(
+    {
+        "repeat": "Repeat",
+        "repeat_list": "Repeat the list",
+        "quote_sentence": "Give the {ordinal} sentence",
+        "quote_line": "Give the line with {word}",
+        "first_lines": "Give the first {lines}",
+        "last_lines": "Give the last {lines}",
+        "rename": "Rename {old} to {new}",
+        "replace": "Replace {old} with {new}",
+        "upper": "Upper case",
+        "sort_words": "Sort",
+        "emails": "List the email addresses",
+        "value": "Give the value of {key}",
+    }
+)
+"""Each task in the fewest words: where the wording is always the same, what it asks for is learned soonest."""
+
 _COLON, _STOP, _NOTHING = ":", ".", ""
 
 
@@ -44,6 +62,12 @@ def question_and_answer(name: str, exercise: Exercise, random: Random) -> tuple[
         if side == "introduced":
             prompt = _heading("introduction", exercise, block, random) + prompt
     return prompt, final_answer(exercise, fenced)
+
+
+def bare_question_and_answer(name: str, exercise: Exercise, random: Random) -> tuple[str, str]:
+    """The same with the bare text behind the task's fewest words."""
+    asked = fill_slots(_BARE[name], quote_values(exercise, random))
+    return f"{asked}:\n{exercise.pasted.text}", exercise.answer
 
 
 def final_answer(exercise: Exercise, fenced: bool) -> str:

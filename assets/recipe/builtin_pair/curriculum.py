@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from builtin_pair.template import END_ID, START_ID, VOCABULARY_SIZE
+from builtin_pair.template import END_ID, FIRST_PLAIN_ID, START_ID, VOCABULARY_SIZE
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 
-_FIRST_PLAIN_ID = 3
 _ROW_LENGTHS = (128, 256)
 _PASSED = 0.9
 
@@ -38,32 +37,11 @@ LEVELS = (
 
 def copy_document(random: Random, level: Level) -> Document:
     """A string, and its copy to be learned."""
-    pool = range(_FIRST_PLAIN_ID, level.ids)
+    pool = range(FIRST_PLAIN_ID, level.ids)
     text = random.choices(pool, k=random.randint(level.shortest, level.longest))
     ids = [START_ID, *text, END_ID, START_ID, *text, END_ID]
     learned = [False] * (len(text) + 3) + [True] * (len(text) + 1)
     return Document(ids, learned)
-
-
-@dataclass(frozen=True, slots=True)
-class Drill:
-    """Copying of random strings, as a chat.
-
-    In a string of few different ids the token before does not tell which comes next: the model has to keep its place.
-    """
-
-    question: Sequence[int]
-    answer: Sequence[int]
-    digits: Sequence[int]
-    group: int
-
-    def document(self, random: Random, longest: int) -> Document:
-        """One string of 3 to `longest` tokens between the given openings of question and answer."""
-        few = random.sample(range(_FIRST_PLAIN_ID, VOCABULARY_SIZE), random.choice((8, 32, 128, 512, 2048, 4000)))
-        pool = self.digits if random.random() < 0.1 else few
-        text = random.choices(pool, k=random.randint(3, longest))
-        ids = [*self.question, *text, *self.answer, *text, END_ID]
-        return Document(ids, [False] * (len(ids) - len(text) - 1) + [True] * (len(text) + 1), self.group)
 
 
 class CopyCurriculum:

@@ -10,7 +10,7 @@ from typing import Any
 
 from builtin_pair import copying, facts, other, python_library, stories, structured
 from builtin_pair.chats import Chat, ChatSource, Kind
-from builtin_pair.curriculum import Drill
+from builtin_pair.drills import Drills
 from builtin_pair.template import SPECIALS, pieces
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
@@ -24,22 +24,25 @@ SOURCES: Mapping[Kind, ChatSource] = {
     "other": other.chats,
 }
 SHARES: Mapping[Kind, float] = {
-    "copy": 0.40,
-    "facts": 0.25,
-    "python": 0.12,
-    "structured": 0.10,
-    "story": 0.04,
-    "other": 0.09,
+    "copy": 0.66,
+    "facts": 0.14,
+    "python": 0.07,
+    "structured": 0.06,
+    "story": 0.02,
+    "other": 0.05,
 }
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
+
+GROUPS = (*KINDS, "drill")
+DRILL_GROUP = len(KINDS)
 
 _CHOICE_CHANCE = 0.6
 _DRILL_TOKENS = 12
 
 _SAMPLE = 200
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.12, 0.3
+_DRILLS, _EARLY_DRILLS = 0.1, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +76,6 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
             yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
 
 
-def copy_drill(tokenizer: BytePairTokenizer) -> Drill:
-    """Copying of random strings in the form of a chat."""
-    return Drill(
-        question=tokenizer.encode("<|im_start|>user\nRepeat exactly:\n"),
-        answer=tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n"),
-        digits=tokenizer.encode("0123456789"),
-        group=KINDS.index("copy"),
-    )
-
-
 def drill(document: Document) -> Document:
     """The chat cut off behind the first words of its last answer: practice at choosing what to say.
 
@@ -106,7 +99,7 @@ class Mixture:
         self._seed = seed
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
-        self._drill = copy_drill(tokenizer)
+        self._drills = Drills(tokenizer, DRILL_GROUP)
         self._chances: dict[tuple[int, float], list[float]] = {}
 
     @property
@@ -118,7 +111,7 @@ class Mixture:
         """One step's batches: longer chats and harder copying as the budget is spent."""
         longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
         lengths = [length for length in ROW_LENGTHS if length <= longest]
-        hardness = min(1.0, round(0.3 + 0.7 * progress, 1))
+        hardness = round(0.85 * progress**1.2, 1)
         return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
 
     def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:
@@ -169,7 +162,7 @@ class Mixture:
         chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
         for chat in chats:
             if kind == "copy" and random.random() < _DRILLS + _EARLY_DRILLS * (1 - hardness):
-                yield self._drill.document(random, 16 + round(64 * hardness))
+                yield self._drills.document(random, 8 + round(56 * hardness))
             document = to_document(chat, self._tokenizer)
             if kind == "facts" and random.random() < _CHOICE_CHANCE:
                 document = drill(document)

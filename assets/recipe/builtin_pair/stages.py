@@ -14,7 +14,7 @@ import torch
 from builtin_pair.chats import Kind
 from builtin_pair.choosing import ChoiceLesson
 from builtin_pair.curriculum import CopyCurriculum
-from builtin_pair.mixture import KINDS, Mixture, texts
+from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.teaching import TaughtSource, taught_step
 from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
 from builtin_pair.tokenizer_check import first_difference
@@ -47,10 +47,10 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 }
 _CHECKED_TEXTS = 10_000
 _CHOICE_TOKENS = 3_000_000
-_COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 10_000_000, 3_500_000, 6_000_000
+_COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 8192, 3072
-_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.008, 0.0012)
+_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.006, 0.0012)
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
@@ -220,7 +220,7 @@ def _train(
         schedule=Schedule(warm_up_steps=30, decay_from=0.95 if begun_as is None else 0.35),
         muon_rate=muon_rate,
         adam_rate=adam_rate,
-        groups=KINDS,
+        groups=GROUPS,
     )
     Trainer(model, source, objective, plan).run()
     done.touch()

@@ -6,7 +6,7 @@ from builtin_pair.chats import Chat
 
 VOCABULARY_SIZE = 4096
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-END_OF_TEXT_ID, START_ID, END_ID = range(3)
+END_OF_TEXT_ID, START_ID, END_ID, FIRST_PLAIN_ID = range(4)
 
 CHAT_TEMPLATE = (
     "{%- for message in messages -%}"
