@@ -40,6 +40,12 @@ class Candidates:
         """The point mass on one token."""
         return cls.of({token: 0.0})
 
+    def among(self, ids: NDArray[np.int64]) -> Candidates:
+        """The same distribution, each id having been a place in `ids`, which ascend."""
+        if self.table is not None:
+            return Candidates.of({int(ids[place]): log_p for place, log_p in self.table.items()})
+        return Candidates(ids[self.ids], self.log_p)
+
     @property
     def ids(self) -> NDArray[np.int64]:
         """The tokens, ascending."""

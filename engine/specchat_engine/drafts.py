@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from specchat_engine.candidates import Candidates
 from specchat_engine.sampling import Sampler
-from specchat_engine.verify import Verdict
+from specchat_engine.verify import ProposalLaw, Verdict
 
 
 @dataclass(slots=True)
 class Draft:
-    """Drafted tokens, best first. `q[i]` is the drafter's own probability of token i; empty for a point mass.
+    """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
     `note` says why nothing, or less than asked for, was drafted.
     """
 
     tokens: tuple[int, ...]
-    q: tuple[float, ...] = ()
+    rows: tuple[Candidates, ...] = ()
     source: str = "none"
     note: str = ""
 
@@ -33,13 +34,18 @@ NOTHING = Draft(())
 class Context:
     """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
 
-    `sampler` is the rule in force at the next position, `ends` the ids that end an answer.
+    `sampler` is the rule in force at the next position, `proposer` what a drafter draws by, which is the same rule with
+    the noise that the verifier wants there. `ends` are the ids that end an answer.
     """
 
     tokens: list[int]
     prompt_length: int
     sampler: Sampler
     ends: frozenset[int] = frozenset()
+    proposer: Sampler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.proposer = self.sampler
 
     @property
     def position(self) -> int:
@@ -53,6 +59,10 @@ class Drafter(Protocol):
     @property
     def name(self) -> str:
         """What the events call the source of this drafter's tokens."""
+
+    @property
+    def law(self) -> ProposalLaw:
+        """What its proposals follow; a rule that weighs p against q relies on it."""
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Reads the prompt of a new turn. Raises Cancelled where `cancelled` says so."""

@@ -11,11 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from specchat_engine.constraint import constraint_of
 from specchat_engine.costs import PlainCost
-from specchat_engine.errors import SettingError
+from specchat_engine.errors import PairError, SettingError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version, physical_cores
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.models import SessionModel
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
 from specchat_engine.params import SamplingParams
@@ -23,7 +26,7 @@ from specchat_engine.session import Session
 from specchat_engine.settings import Settings
 from specchat_engine.template import FALLBACK, ChatTemplate
 
-_NOT_CUTTABLE = "this model's memory is recurrent and cannot forget drafted tokens: plain decoding"
+_CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 
 _RECOMMENDED = {
     "temp": ("temperature", float),
@@ -74,6 +77,11 @@ class Engine:
         reach = min(n_ctx, draft.n_ctx_train) if draft else 0
         try:
             self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=threads) if draft else None
+            if self._draft and not self._draft.can_go_back:
+                self._draft.close()
+                raise PairError(
+                    f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
+                )
         except BaseException:
             self._target.close()
             raise
@@ -82,7 +90,7 @@ class Engine:
         self.draft = _info(self._draft) if self._draft else None
         self.recommended = _recommended(target)
         self.drafters: tuple[str, ...] = ("model", "lookup", "none") if draft else ("lookup", "none")
-        self.plain_because = "" if target.can_cut else _NOT_CUTTABLE
+        self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
     def load(
@@ -126,10 +134,21 @@ class Engine:
                 model.close()
             raise
 
+    @property
+    def memory(self) -> SessionModel:
+        """The target's memory, which all sessions share: for looking at logits between two answers."""
+        return self._target
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target's vocabulary."""
+        return self._models[0].vocabulary
+
     def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
         """A conversation. Without `settings` the model's recommended sampling and the best drafter at hand are used.
 
-        Without `seed` one is chosen at random. Raises SettingError where `settings` ask for more than was loaded.
+        Without `seed` one is chosen at random. Raises SettingError where `settings` ask for more than was loaded, or
+        for a grammar or a biased token that the vocabulary cannot serve.
         """
         if settings is None:
             usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
@@ -138,6 +157,9 @@ class Engine:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in self.drafters:
             raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
+        constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
+        if constraint:
+            constraint.close()
         return Session(
             self._target,
             self._draft,

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.candidates import Candidates
+from specchat_engine.chance import RoundChance, SharedChance, proposer
 from specchat_engine.drafts import NOTHING, Context, Draft, Drafter
+from specchat_engine.errors import SettingError
 from specchat_engine.models import CausalModel
 from specchat_engine.rounds import TokenKind
 from specchat_engine.sampling import Sampler
-from specchat_engine.verify import Draw, Rows, Verdict, Verifier, coupled
+from specchat_engine.verifiers import COUPLED
+from specchat_engine.verify import Rows, Verdict, Verifier
 
 
 @dataclass(slots=True)
@@ -24,6 +27,7 @@ class Plan:
     k: int
     sampler: Sampler
     reason: str
+    verifier: Verifier = COUPLED
 
 
 @dataclass(slots=True)
@@ -46,21 +50,26 @@ def generate(
     context: Context,
     plan: Callable[[Context], Plan],
     limit: Limit,
-    verifier: Verifier = coupled,
 ) -> Iterator[Step]:
     """Extends the context round by round until `limit` ends the answer.
 
     The target's memory holds all tokens of the context but the last, before and after each round, also when the
     caller stops iterating. Source: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1, with any verifier.
+
+    Raises SettingError where a plan's verifier cannot keep its promise with the plan's drafter.
     """
     end: str | None = None
     while end is None:
         now = plan(context)
-        context.sampler = now.sampler
+        sampler, verifier, position = now.sampler, now.verifier, context.position
+        context.sampler = sampler
+        context.proposer = sampler if verifier.couples else proposer(sampler, position)
         draft = now.drafter.propose(context, now.k) if now.drafter and now.k > 0 else NOTHING
         try:
             logits = target.advance((context.tokens[-1], *draft.tokens), len(draft) + 1)
-            verdict = verifier(draft.tokens, *_rule(context, draft, logits))
+            chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
+            proposals = _proposals(now, draft) if verifier.weighs_q and draft.tokens else ()
+            verdict = verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
             emitted = [*draft.tokens[: verdict.accepted]]
             if verdict.token is not None:
                 emitted.append(verdict.token)
@@ -75,14 +84,25 @@ def generate(
         yield Step(now, draft, verdict, kept, end)
 
 
-def _rule(context: Context, draft: Draft, logits: NDArray[np.float32]) -> tuple[Rows, Draw]:
-    """The target's side of the rule for one pass: row i of the logits follows the first i drafted tokens."""
-    sampler, position = context.sampler, context.position
+def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:
+    """The target's side of a pass: row i of the logits follows the first i drafted tokens."""
+    sampler, tokens = context.sampler, context.tokens
 
     def rows(place: int) -> Candidates:
-        return sampler.candidates(logits[place], context.tokens, draft.tokens[:place])
+        return sampler.candidates(logits[place], tokens, draft.tokens[:place])
 
-    def draw(place: int, row: Candidates) -> int:
-        return sampler.draw(row, position + place)
+    return rows
 
-    return rows, draw
+
+def _proposals(plan: Plan, draft: Draft) -> Sequence[Candidates]:
+    """The rows of q that the drafted tokens were drawn from. Raises SettingError where the drafter does not tell."""
+    if plan.drafter is None:
+        return ()
+    law = plan.drafter.law
+    plan.verifier.check(plan.drafter.name, law)
+    if draft.rows if law == "point" else law == "drawn" and len(draft.rows) != len(draft.tokens):
+        raise SettingError(
+            f"the drafter {plan.drafter.name!r} declares the law {law!r} and gives {len(draft.rows)} rows of q for "
+            f"{len(draft.tokens)} tokens: it is broken"
+        )
+    return draft.rows or [Candidates.certain(token) for token in draft.tokens]

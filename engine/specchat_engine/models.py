@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.constraint import GrammarVocabulary
 from specchat_engine.prompt import Tokenizer
 
 
@@ -29,6 +30,9 @@ class SessionModel(CausalModel, Protocol):
     """What a session needs of a model beyond the loop."""
 
     busy_ns: int
+    """The time of all passes, in nanoseconds."""
+    rollback_ns: int
+    """The time of going back: checkpoints, cuts, and reading again what they lost."""
     user: object
     """The answer that uses the memory now."""
 
@@ -40,6 +44,9 @@ class SessionModel(CausalModel, Protocol):
     def max_rows(self) -> int:
         """How many rows of logits one pass may give."""
 
+    def checkpoint(self) -> None:
+        """Makes sure that `rewind` can come back to this length, or beyond, at little cost."""
+
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens."""
 
@@ -47,7 +54,7 @@ class SessionModel(CausalModel, Protocol):
         """Forgets everything."""
 
 
-class SessionVocabulary(Tokenizer, Protocol):
+class SessionVocabulary(Tokenizer, GrammarVocabulary, Protocol):
     """What a session needs of a vocabulary."""
 
     @property

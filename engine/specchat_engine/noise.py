@@ -30,6 +30,19 @@ def turn_seed(session_seed: int, turn: int, attempt: int) -> int:
     return int.from_bytes(blake2b(text, digest_size=8, person=b"specchat-turn").digest(), "little")
 
 
+def stream_seed(seed: int, stream: int, start: int) -> int:
+    """The seed of one of a turn's other streams, for the round that starts at this output position.
+
+    A position can be drafted more than once, by rounds that start at different places: each has noise of its own.
+    """
+    return _mix(_mix(seed ^ stream * _SECOND & _MASK) ^ (start * _FIRST & _MASK))
+
+
+def uniform(seed: int, place: int) -> float:
+    """A number in [0, 1) for one place of a stream."""
+    return (_mix(_mix(seed) ^ (place * _GAMMA & _MASK)) >> 11) * 2.0**-53
+
+
 def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Independent Gumbel(0, 1) values for the token ids [n] at one output position; float64 [n], always finite.
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from typing import Any
 
 from specchat_engine.errors import SettingError
+
+BIAS_LIMIT = 10_000.0
+"""No logit is larger than this: a bias at the limit decides alone."""
 
 _RANGES: dict[str, tuple[float, float, str]] = {
     "temperature": (0.0, 100.0, "0 is greedy, 0.8 is usual"),
@@ -22,7 +27,11 @@ _RANGES: dict[str, tuple[float, float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How the next token is drawn, in llama.cpp's order: penalties, top-k, typical-p, top-p, min-p, temperature.
+    """How the next token is drawn, in llama.cpp's order.
+
+    That is: grammar, logit bias, penalties, top-k, typical-p, top-p, min-p, temperature. `logit_bias` holds pairs of a
+    token id and what is added to its logit, -inf banning it; a mapping will do, and what is given twice adds up.
+    `grammar` is a GBNF text that the whole answer has to follow, empty for none.
 
     Raises SettingError for a value out of range or not finite.
     """
@@ -36,16 +45,54 @@ class SamplingParams:
     frequency_penalty: float = 0.0
     presence_penalty: float = 0.0
     penalty_last_n: int = 64
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    grammar: str = ""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            low, high, hint = _RANGES[field.name]
-            value = getattr(self, field.name)
+        for name, (low, high, hint) in _RANGES.items():
+            value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or not low <= value <= high:
-                raise SettingError(f"{field.name} is {value}: use {low:g} to {high:g} ({hint})")
+                raise SettingError(f"{name} is {value}: use {low:g} to {high:g} ({hint})")
+        if not isinstance(self.grammar, str):
+            raise SettingError(f"grammar is {self.grammar!r}: use a text in GBNF, or an empty one for none")
+        if self.logit_bias:
+            object.__setattr__(self, "logit_bias", _added_up(self.logit_bias))
 
     @property
     def penalises(self) -> bool:
         """Whether any penalty depends on the tokens before."""
         active = (self.repeat_penalty, self.frequency_penalty, self.presence_penalty) != (1.0, 0.0, 0.0)
         return active and self.penalty_last_n != 0
+
+    def check_tokens(self, n_vocab: int) -> None:
+        """Raises SettingError for a bias on a token that a vocabulary of this size does not have."""
+        for token, _ in self.logit_bias:
+            if token >= n_vocab:
+                raise SettingError(f"logit_bias names token {token}: this vocabulary has 0 to {n_vocab - 1}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters as they stand in a trace; a bias of -inf, which JSON does not know, is the text "-inf"."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        biases = [[token, bias if math.isfinite(bias) else "-inf"] for token, bias in self.logit_bias]
+        return values | {"logit_bias": biases}
+
+
+def _added_up(pairs: Any) -> tuple[tuple[int, float], ...]:
+    """Pairs of a token id and its bias, ids ascending, each id once."""
+    if isinstance(pairs, dict):
+        pairs = pairs.items()
+    total: dict[int, float] = {}
+    for pair in pairs if isinstance(pairs, Iterable) and not isinstance(pairs, str) else [pairs]:
+        try:
+            token, bias = pair
+            bias = float(bias)
+        except (TypeError, ValueError):
+            raise SettingError(f"logit_bias holds {pair!r}: use pairs of a token id and a number") from None
+        if not isinstance(token, int) or token < 0:
+            raise SettingError(f"logit_bias names token {token!r}: use the token's id, 0 or more")
+        if bias != -math.inf and not abs(bias) <= BIAS_LIMIT:
+            raise SettingError(
+                f"logit_bias is {bias} for token {token}: use -{BIAS_LIMIT:g} to {BIAS_LIMIT:g}, or -inf to ban it"
+            )
+        total[token] = total.get(token, 0.0) + bias
+    return tuple(sorted(total.items()))

@@ -15,9 +15,10 @@ BEST = 5
 
 
 class Busy(Protocol):
-    """Anything that sums up how long its passes took."""
+    """Anything that sums up how long its passes took, and how long it took to go back behind some of them."""
 
     busy_ns: int
+    rollback_ns: int
 
 
 class Recorder:
@@ -40,11 +41,12 @@ class Recorder:
         """The round of the step that the loop just made."""
         drafted, token = self._tokens(step)
         self._emitted += step.kept
-        now, draft, verify = self._marks()
+        marks = now, draft, verify, rollback = self._marks()
         draft_ms = (draft - self._mark[1]) / 1e6
         verify_ms = (verify - self._mark[2]) / 1e6
-        other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms
-        self._mark = (now, draft, verify)
+        rollback_ms = (rollback - self._mark[3]) / 1e6
+        other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms - rollback_ms
+        self._mark = marks
         event = Round(
             index=self._index,
             source=step.draft.source if step.draft.tokens else "none",
@@ -53,14 +55,17 @@ class Recorder:
             drafted=drafted,
             token=token,
             top=self._top(step),
-            ms=RoundTimes(draft_ms, verify_ms, other_ms),
+            ms=RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms),
             t_ms=(now - self._began_ns) / 1e6,
         )
         self._index += 1
         return event
 
-    def _marks(self) -> tuple[int, int, int]:
-        return perf_counter_ns(), self._draft.busy_ns if self._draft else 0, self._target.busy_ns
+    def _marks(self) -> tuple[int, int, int, int]:
+        target, draft = self._target, self._draft
+        if draft is None:
+            return perf_counter_ns(), 0, target.busy_ns, target.rollback_ns
+        return perf_counter_ns(), draft.busy_ns, target.busy_ns, target.rollback_ns + draft.rollback_ns
 
     def _tokens(self, step: Step) -> tuple[tuple[DraftedToken, ...], TargetToken]:
         draft, verdict = step.draft, step.verdict
@@ -72,12 +77,12 @@ class Recorder:
             own = TargetToken(token, texts[-1], verdict.row.probability(token), verdict.kind)
         if not draft.tokens:
             return (), own
-        accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.p, draft.q
+        accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.p, draft.rows
         drafted = [
             DraftedToken(
                 token,
                 texts[place] if place < accepted else self._text(token),
-                q[place] if q else None,
+                q[place].probability(token) if q else None,
                 p[place] if place < compared else None,
                 Outcome.ACCEPTED if place < accepted else Outcome.REJECTED if place < compared else Outcome.DISCARDED,
             )

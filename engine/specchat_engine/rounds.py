@@ -70,11 +70,13 @@ class Candidate:
 
 @dataclass(slots=True)
 class RoundTimes:
-    """Milliseconds of the draft's passes, the target's pass, and everything else in the round."""
+    """Milliseconds of the draft's passes, the target's pass, everything else in the round, and going back behind
+    tokens that were not accepted (0 in traces from before it was counted)."""
 
     draft: float
     verify: float
     other: float
+    rollback: float = 0.0
 
 
 @dataclass(slots=True)
@@ -118,7 +120,12 @@ class Round:
             "drafted": [token.to_json() for token in self.drafted],
             "token": self.token.to_json(),
             "top": [{"id": best.id, "text": best.text, "p": best.p} for best in self.top],
-            "ms": {"draft": self.ms.draft, "verify": self.ms.verify, "other": self.ms.other},
+            "ms": {
+                "draft": self.ms.draft,
+                "verify": self.ms.verify,
+                "rollback": self.ms.rollback,
+                "other": self.ms.other,
+            },
             "t_ms": self.t_ms,
         }
 

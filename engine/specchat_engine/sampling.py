@@ -1,8 +1,9 @@
 """From a row of logits to the candidates of the rule, and from candidates to a token.
 
-The stages follow llama.cpp's order: penalties, top-k, typical-p, top-p, min-p, temperature. Without typical-p each of
-them keeps a prefix of the tokens ordered by logit, so the shortest prefix wins, and two passes over the vocabulary do:
-one that finds the maximum and one that keeps what is above a threshold.
+The stages follow llama.cpp's order: grammar, logit bias, penalties, top-k, typical-p, top-p, min-p, temperature.
+Without typical-p each of the cuts keeps a prefix of the tokens ordered by logit, so the shortest prefix wins, and two
+passes over the vocabulary do: one that finds the maximum and one that keeps what is above a threshold. Bias and
+penalties change a few entries in place; only a grammar may need more passes.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.adjustments import Adjustments
 from specchat_engine.candidates import Candidates
+from specchat_engine.constraint import Constraint, GrammarState
 from specchat_engine.errors import DecodeError
+from specchat_engine.masking import deciding, nothing_left
 from specchat_engine.noise import gumbel, gumbel_each
 from specchat_engine.params import SamplingParams
 
@@ -29,27 +35,49 @@ _FEW = 48
 
 
 class Sampler:
-    """The target's rule of one turn: sampling parameters, and noise that belongs to the turn's seed."""
+    """The target's rule of one turn: sampling parameters, noise that belongs to the turn's seed, maybe a grammar.
 
-    __slots__ = ("_greedy", "_min_p_depth", "params", "seed")
+    `constraint` follows the answer's grammar; whoever made it closes it. `params.grammar` is not looked at here.
+    """
 
-    def __init__(self, params: SamplingParams, seed: int) -> None:
+    __slots__ = ("_adjusted", "_greedy", "_min_p_depth", "constraint", "params", "seed")
+
+    def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
         self.seed = seed
+        self.constraint = constraint
         self._min_p_depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
         self._greedy = params.temperature == 0 and params.typical_p == 1
+        self._adjusted: tuple[Adjustments, Sampler] | None = None
+        if constraint or params.logit_bias or params.penalises:
+            cuts = Sampler(replace(params, logit_bias=(), penalty_last_n=0), seed)
+            self._adjusted = Adjustments(params), cuts
+
+    def reseeded(self, seed: int) -> Sampler:
+        """The same rule with other noise."""
+        if self._adjusted is None:
+            return Sampler(self.params, seed)
+        other = copy(self)
+        other.seed = seed
+        return other
 
     def candidates(
         self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int] = ()
     ) -> Candidates:
         """The distribution after all stages for one row [V] of logits.
 
-        `context` and the `drafted` tokens behind it precede this position; penalties look back over both. Raises
-        DecodeError where the row's maximum is not finite.
+        `context` and the `drafted` tokens behind it precede this position; penalties and the grammar look back over
+        both. The row is changed while this runs, and as it was afterwards. Where the grammar excludes a drafted token
+        nothing can be said at this position, and the candidates are those without a grammar.
+
+        Raises DecodeError where the row's maximum is not finite or nothing is left to be said.
         """
+        if self._adjusted is not None:
+            adjustments, cuts = self._adjusted
+            with adjustments.on(logits, context, drafted):
+                state = self.constraint.behind(context, drafted) if self.constraint else None
+                return self._of_adjusted(cuts, logits, state)
         params = self.params
-        if params.penalises:
-            logits = _penalised(logits, params, context, drafted)
         token = int(logits.argmax())
         peak = logits.item(token)
         if not math.isfinite(peak):
@@ -78,6 +106,23 @@ class Sampler:
             return max(zip(table, table.values(), noise, strict=True), key=lambda one: one[1] + one[2])[0]
         noise_array = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
+
+    def _of_adjusted(self, cuts: Sampler, logits: NDArray[np.float32], state: GrammarState | None) -> Candidates:
+        """What the grammar and then the cuts, a sampler with nothing else, leave of a row after bias and penalties."""
+        if state is None:
+            try:
+                return cuts.candidates(logits, ())
+            except DecodeError:
+                if logits.max() == -math.inf and any(bias == -math.inf for _, bias in self.params.logit_bias):
+                    raise nothing_left(len(logits), None, self.params) from None
+                raise
+        peak = logits.item(int(logits.argmax()))
+        if not peak < math.inf:
+            return cuts.candidates(logits, ())
+        ids = deciding(logits, peak, state.allows, self.params)
+        if not len(ids):
+            raise nothing_left(len(logits), state, self.params)
+        return cuts.candidates(logits[ids], ()).among(ids)
 
     def _of_few(self, logits: NDArray[np.float32], peak: float, values: dict[int, float]) -> Candidates:
         """Cuts what min-p left (id to logit, ids ascending) to what top-k and top-p leave as well."""
@@ -119,23 +164,6 @@ class Sampler:
     def _tempered(self, ids: NDArray[np.int64], values: NDArray[np.float64], peak: float) -> Candidates:
         scaled = (values - peak) / self.params.temperature
         return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
-
-
-def _penalised(
-    logits: NDArray[np.float32], params: SamplingParams, context: Sequence[int], drafted: Sequence[int]
-) -> NDArray[np.float32]:
-    """The row after repetition, frequency and presence penalties over the last `penalty_last_n` tokens."""
-    reach = params.penalty_last_n if params.penalty_last_n > 0 else len(context) + len(drafted)
-    from_context = max(0, reach - len(drafted))
-    window = [*context[max(0, len(context) - from_context) :], *drafted[max(0, len(drafted) - reach) :]]
-    if not window:
-        return logits
-    ids, counts = np.unique(np.array(window), return_counts=True)
-    row = logits.copy()
-    values = row[ids].astype(np.float64)
-    values = np.where(values <= 0, values * params.repeat_penalty, values / params.repeat_penalty)
-    row[ids] = values - counts * params.frequency_penalty - params.presence_penalty
-    return row
 
 
 def _top_p_length(logits: NDArray[np.float32], peak: float, weights: Sequence[float], wanted: int, top_p: float) -> int:

@@ -9,6 +9,7 @@ from threading import Event
 from time import perf_counter_ns
 from typing import Any
 
+from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.costs import PlainCost
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
 from specchat_engine.drafts import Context, Drafter
@@ -25,6 +26,7 @@ from specchat_engine.settings import Settings
 from specchat_engine.stats import TurnStats
 from specchat_engine.template import ChatTemplate, Message
 from specchat_engine.transcript import Transcript
+from specchat_engine.verifiers import VERIFIERS
 
 SCHEMA = 1
 """The version of the trace lines."""
@@ -36,9 +38,9 @@ PLAIN_BUDGET_MS = 250.0
 class Session:
     """One conversation with a target and, where there is one, a draft model; made by `Engine.session`.
 
-    `settings` may be replaced at any time, from any thread, and the next round obeys; only `max_tokens` and `stop` wait
-    for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed` and `notices` tell about it. An
-    EngineError leaves the session usable.
+    `settings` may be replaced at any time, from any thread, and the next round obeys; only `max_tokens`, `stop` and
+    the grammar wait for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed`, `prompt_ids` and
+    `notices` tell about it. An EngineError leaves the session usable.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Session:
         self.turn = 0
         self.turn_seed = 0
         self.notices: list[str] = []
+        self.prompt_ids: list[int] = []
         self._target = target
         self._draft = draft
         self._vocabulary = vocabulary
@@ -96,7 +99,8 @@ class Session:
     def answer(self, messages: Sequence[Message], turn: int, attempt: int = 0) -> Iterator[Round]:
         """Answers a whole transcript; what it shares with the last one is not read again.
 
-        Raises ContextOverflowError, TemplateError or DecodeError. A cancel is an `end_reason`, not an error.
+        Raises ContextOverflowError, TemplateError, DecodeError, or SettingError for a grammar or a biased token that
+        the vocabulary cannot serve. A cancel is an `end_reason`, not an error.
         """
         began = perf_counter_ns()
         self._cancel.clear()
@@ -104,8 +108,9 @@ class Session:
         self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
         self.stats, self.end_reason, self.notices = TurnStats(), "error", []
         self._transcript = Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
+        constraint = constraint_of(self.settings.sampling, self._vocabulary)
         try:
-            context = self._begin(messages)
+            context = self._begin(messages, constraint)
             yield from self._decode(context, began)
             self._measure_plain(context)
         except Cancelled:
@@ -119,6 +124,9 @@ class Session:
             if self._draft:
                 self._draft.clear()
             raise
+        finally:
+            if constraint:
+                constraint.close()
 
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
@@ -126,16 +134,15 @@ class Session:
 
     def start_line(self) -> dict[str, Any]:
         """The first line of this turn's trace."""
-        params = self.settings.sampling
         return {
             "type": "start",
             "schema": SCHEMA,
             "target": self._about.get("target"),
             "draft": self._about.get("draft"),
             "drafter": self.settings.drafter,
-            "verifier": "coupled",
-            "lossless": True,
-            "params": {"k": self.settings.k} | {name: getattr(params, name) for name in params.__slots__},
+            "verifier": self.settings.verifier,
+            "lossless": VERIFIERS[self.settings.verifier].lossless,
+            "params": {"k": self.settings.k} | self.settings.sampling.to_json(),
             "seed": self.seed,
             "turn": self.turn,
             "prompt_tokens": self.stats.prompt_tokens,
@@ -148,13 +155,14 @@ class Session:
         """The last line of this turn's trace."""
         return {"type": "end", "reason": self.end_reason, "text": self.text, "stats": self.stats.to_json()}
 
-    def _begin(self, messages: Sequence[Message]) -> Context:
+    def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
         """Reads all of the prompt but its last token into the models, each timed apart from decoding."""
         stats, settings, capacity = self.stats, self.settings, self._target.capacity
         fitted = fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), capacity)
         if fitted.dropped:
             self.notices.append(fitted.notice(capacity))
         tokens = fitted.tokens
+        self.prompt_ids = list(tokens)
         stats.prompt_tokens = len(tokens)
         room = capacity - len(tokens)
         limit = min(settings.max_tokens or room, room)
@@ -173,7 +181,10 @@ class Session:
         if self._begun:
             self._begun.begin(tokens, self._cancel.is_set)
         stats.draft_prompt_ms = (perf_counter_ns() - start) / 1e6
-        context = Context(tokens, len(tokens), Sampler(settings.sampling, self.turn_seed), self._vocabulary.ends)
+        if constraint:
+            constraint.begin(len(tokens))
+        sampler = Sampler(settings.sampling, self.turn_seed, constraint)
+        context = Context(tokens, len(tokens), sampler, self._vocabulary.ends)
         self._target.user = context
         return context
 
@@ -198,7 +209,8 @@ class Session:
             raise EngineError("another answer began on these models before this one ended: finish or close one first")
         settings, sampler = self.settings, context.sampler
         if sampler.params is not settings.sampling:
-            sampler = Sampler(settings.sampling, self.turn_seed)
+            settings.sampling.check_tokens(self._vocabulary.size)
+            sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
         drafter = self._drafter(settings)
         if drafter is None:
             return Plan(None, 0, sampler, self._plain_because or ("k is 0" if settings.k == 0 else "no drafter"))
@@ -211,7 +223,7 @@ class Session:
             (self._transcript.remaining - 1, "all that are still wanted"),
             key=itemgetter(0),
         )
-        return Plan(drafter, k, sampler, reason)
+        return Plan(drafter, k, sampler, reason, VERIFIERS[settings.verifier])
 
     def _drafter(self, settings: Settings) -> Drafter | None:
         """Who drafts under these settings; None for plain decoding."""
@@ -227,8 +239,10 @@ class Session:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
         depth = context.prompt_length + context.position // 2
         end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
-        if not self._plain_because:
-            for _ in range(self._plain_cost.missing(depth)):
+        missing = self._plain_cost.missing(depth)
+        if missing and not self._plain_because:
+            self._target.checkpoint()
+            for _ in range(missing):
                 if self._cancel.is_set() or perf_counter_ns() > end:
                     break
                 before = self._target.busy_ns

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
+from specchat_engine.verifiers import verifier_named
 
 DRAFTERS = ("model", "lookup", "none")
 K_LIMIT = 256
@@ -27,6 +28,7 @@ class Settings:
 
     k: int = 4
     drafter: str = "model"
+    verifier: str = "coupled"
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = 0
     stop: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class Settings:
             raise SettingError(f"k is {self.k}: use 0 (plain decoding) to {K_LIMIT}; 3 to 8 is usual")
         if self.drafter not in DRAFTERS:
             raise SettingError(f"the drafter is {self.drafter!r}: use {', '.join(DRAFTERS)}")
+        verifier_named(self.verifier)
         if self.max_tokens < 0:
             raise SettingError(f"max tokens is {self.max_tokens}: use 0 (until the end) or more")
         check_ngrams(self.ngram_min, self.ngram_max)

@@ -29,6 +29,7 @@ class TurnStats:
     num_accepted_tokens_per_pos: list[int] = field(default_factory=list)
     draft_ms: float = 0.0
     verify_ms: float = 0.0
+    rollback_ms: float = 0.0
     other_ms: float = 0.0
     wall_ms: float = 0.0
     plain_ms: float | None = None
@@ -39,6 +40,7 @@ class TurnStats:
         self.num_rounds += 1
         self.draft_ms += times.draft
         self.verify_ms += times.verify
+        self.rollback_ms += times.rollback
         self.other_ms += times.other
         self.wall_ms = event.t_ms
         self.num_tokens += event.token.kind is not TokenKind.NONE
@@ -74,8 +76,8 @@ class TurnStats:
 
     @property
     def decode_ms(self) -> float:
-        """The time of decoding: draft, verify and other, without the prompt."""
-        return self.draft_ms + self.verify_ms + self.other_ms
+        """The time of decoding: draft, verify, rollback and other, without the prompt."""
+        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -108,6 +110,7 @@ class TurnStats:
             "draft_prompt_ms": self.draft_prompt_ms,
             "draft_ms": self.draft_ms,
             "verify_ms": self.verify_ms,
+            "rollback_ms": self.rollback_ms,
             "other_ms": self.other_ms,
             "wall_ms": self.wall_ms,
             "speedup": self.speedup,

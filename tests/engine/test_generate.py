@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from specchat_engine import DecodeError, Drafter, ModelDrafter, PromptLookupDrafter, SamplingParams, TokenKind
 from specchat_engine.testing import ScriptedModel, peaked, random_law
 from specchat_engine.testing.scripted import Law
-from specchat_engine.verify import Draw, Rows, Verdict
+from specchat_engine.verifiers import COUPLED
+from specchat_engine.verify import Rows, Verdict
 from support.loops import FixedDrafter, Loop, RandomDrafter
 
 N_VOCAB = 24
@@ -148,10 +150,10 @@ def test_a_drafter_that_raises_leaves_the_target_as_it_was() -> None:
 
 
 def test_a_verifier_that_raises_leaves_the_target_as_it_was() -> None:
-    def broken(drafted: object, rows: Rows, draw: Draw) -> Verdict:
+    def broken(drafted: object, rows: Rows, proposals: object, chance: object) -> Verdict:
         raise ZeroDivisionError
 
-    loop = Loop(random_law(N_VOCAB), PROMPT, drafter=FixedDrafter([(1, 2)]), verifier=broken)
+    loop = Loop(random_law(N_VOCAB), PROMPT, drafter=FixedDrafter([(1, 2)]), verifier=replace(COUPLED, decide=broken))
     with pytest.raises(ZeroDivisionError):
         loop.run()
     loop.check()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import pytest
+
 from specchat_engine import Outcome, TokenKind
+from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
 COUSIN = letters(3, order=1)
@@ -29,6 +32,30 @@ def test_a_slow_reader_shows_in_the_time_that_is_neither_draft_nor_verify() -> N
         time.sleep(0.05)
     assert session.stats.other_ms > 4 * 50
     assert session.stats.decode_ms <= session.stats.wall_ms
+
+
+@pytest.mark.parametrize("slow", ["target", "draft"])
+def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str) -> None:
+    models = {"target": ScriptedModel(letters(3, end=-50)), "draft": ScriptedModel(COUSIN)}
+    models[slow] = SlowToGoBack(models[slow].law)
+    session = conversation(models["target"], models["draft"])
+    rounds = list(session.generate("hello"))
+    went_back = sum(event.ms.rollback for event in rounds)
+    assert went_back == pytest.approx(models[slow].rollback_ns / 1e6, rel=0.3)
+    assert went_back == session.stats.rollback_ms > 20
+    assert sum(event.ms.other for event in rounds) < went_back
+    assert session.stats.draft_ms + session.stats.verify_ms < 1, "a scripted pass counts a microsecond"
+    assert went_back < session.stats.decode_ms <= session.stats.wall_ms
+
+
+class SlowToGoBack(ScriptedModel):
+    """Takes a few milliseconds to forget, and counts them."""
+
+    def rewind(self, length: int) -> None:
+        began = time.perf_counter_ns()
+        time.sleep(0.005 if length < len(self.tokens) else 0)
+        super().rewind(length)
+        self.rollback_ns += time.perf_counter_ns() - began
 
 
 def test_the_texts_of_the_rounds_are_the_answer() -> None:

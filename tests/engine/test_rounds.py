@@ -25,7 +25,7 @@ rounds = st.builds(
         TargetToken, st.one_of(st.none(), st.integers(0, 9)), st.text(), shares, st.sampled_from(TokenKind)
     ),
     top=st.lists(st.builds(Candidate, st.integers(0, 9), st.text(), st.floats(0, 1)), max_size=5).map(tuple),
-    ms=st.builds(RoundTimes, times, times, times),
+    ms=st.builds(RoundTimes, times, times, times, times),
     t_ms=times,
 )
 
@@ -33,6 +33,13 @@ rounds = st.builds(
 @given(rounds)
 def test_a_round_comes_back_from_its_trace_line(event: Round) -> None:
     assert Round.from_json(json.loads(json.dumps(event.to_json()))) == event
+
+
+@given(rounds)
+def test_a_line_from_before_roll_backs_were_timed_has_none(event: Round) -> None:
+    line = event.to_json()
+    del line["ms"]["rollback"]
+    assert Round.from_json(line).ms == RoundTimes(event.ms.draft, event.ms.verify, event.ms.other)
 
 
 @given(rounds)

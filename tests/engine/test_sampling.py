@@ -165,3 +165,40 @@ def test_a_draw_is_always_one_of_the_candidates(row: list[float], seed: int, pos
     token = sampler.draw(candidates, position)
     assert candidates.probability(token) > 0
     assert token == sampler.draw(candidates, position)
+
+
+def test_a_bias_is_added_before_the_penalties_and_a_ban_excludes() -> None:
+    row = np.array([1.0, 2.0, 3.0, 0.0], np.float32)
+    params = SamplingParams(
+        temperature=1, top_k=0, top_p=1, min_p=0, repeat_penalty=2.0, logit_bias=((0, 3.0), (1, -3.0), (2, -math.inf))
+    )
+    found = as_dict(Sampler(params, 1).candidates(row, (0, 1, 2)))
+    assert found[0] - found[3] == pytest.approx((1 + 3) / 2)
+    assert found[1] - found[3] == pytest.approx((2 - 3) * 2)
+    assert found.get(2, -math.inf) == -math.inf
+
+
+def test_the_models_row_is_as_before_also_where_its_tokens_are_refused() -> None:
+    row = np.array([1.0, 2.0, 3.0], np.float32)
+    params = SamplingParams(repeat_penalty=2.0, logit_bias=tuple((token, -math.inf) for token in range(3)))
+    for broken in (row, np.array([1.0, math.nan, 3.0], np.float32)):
+        before = broken.copy()
+        with pytest.raises(DecodeError):
+            Sampler(params, 1).candidates(broken, (2, 1))
+        np.testing.assert_array_equal(broken, before)
+
+
+def test_a_row_that_is_shorter_than_the_vocabulary_is_adjusted_as_far_as_it_goes() -> None:
+    row = np.array([0.0, 1.0, 2.0], np.float32)
+    params = SamplingParams(temperature=0, repeat_penalty=2.0, logit_bias=((1, 9.0), (7, 9.0)))
+    assert Sampler(params, 1).candidates(row, (5, 2)).only == 1
+
+
+def test_other_noise_leaves_the_rule_as_it_is() -> None:
+    row = np.array([0.0, 1.0, 2.0, 1.5], np.float32)
+    sampler = Sampler(SamplingParams(temperature=1, min_p=0, logit_bias=((3, -math.inf),)), 1)
+    other = sampler.reseeded(2)
+    assert as_dict(other.candidates(row, ())) == as_dict(sampler.candidates(row, ()))
+    candidates = sampler.candidates(row, ())
+    draws = [(sampler.draw(candidates, at), other.draw(candidates, at)) for at in range(50)]
+    assert any(ours != theirs for ours, theirs in draws)

@@ -21,7 +21,7 @@ def a_round(kind: TokenKind, *outcomes: Outcome, t_ms: float = 5.0) -> Round:
         drafted=tuple(DraftedToken(1, "a", 0.5, 0.5, outcome) for outcome in outcomes),
         token=TargetToken(None, "", None, kind) if kind is TokenKind.NONE else TargetToken(2, "b", 0.5, kind),
         top=(),
-        ms=RoundTimes(1.0, 2.0, 0.5),
+        ms=RoundTimes(1.0, 2.0, 0.25, rollback=0.25),
         t_ms=t_ms,
     )
 
@@ -48,7 +48,7 @@ def test_the_rates(stats: TurnStats) -> None:
     assert stats.alpha == pytest.approx(4 / 5), "discarded tokens were never tested"
     assert stats.block_efficiency == pytest.approx(7 / 4)
     assert stats.tokens_per_second == pytest.approx(7 / 14e-3)
-    assert (stats.decode_ms, stats.wall_ms) == (14.0, 30.0)
+    assert (stats.decode_ms, stats.wall_ms, stats.rollback_ms) == (14.0, 30.0, 1.0)
 
 
 def test_the_speed_up_waits_for_a_measurement(stats: TurnStats) -> None:
@@ -73,7 +73,7 @@ def test_the_trace_holds_exactly_the_contracts_names(stats: TurnStats) -> None:
     names = (
         "num_tokens num_rounds num_drafts num_draft_tokens num_accepted_tokens num_accepted_tokens_per_pos "
         "acceptance_rate alpha block_efficiency tokens_per_second ttft_ms prompt_tokens prompt_ms draft_prompt_ms "
-        "draft_ms verify_ms other_ms wall_ms speedup"
+        "draft_ms verify_ms rollback_ms other_ms wall_ms speedup"
     )
     line = json.loads(json.dumps(stats.to_json()))
     assert list(line) == names.split()

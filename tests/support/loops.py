@@ -12,13 +12,15 @@ from specchat_engine.generate import Plan, Step, generate
 from specchat_engine.sampling import Sampler
 from specchat_engine.testing import ScriptedModel
 from specchat_engine.testing.scripted import Law
-from specchat_engine.verify import Verdict, Verifier, coupled
+from specchat_engine.verifiers import COUPLED
+from specchat_engine.verify import ProposalLaw, Verdict, Verifier
 
 
 class RandomDrafter:
     """Proposes any number of random tokens, whatever was said before."""
 
     name = "random"
+    law: ProposalLaw = "point"
 
     def __init__(self, n_vocab: int, seed: int) -> None:
         self._n_vocab = n_vocab
@@ -42,6 +44,7 @@ class FixedDrafter(RandomDrafter):
 
     drafts: list[tuple[int, ...] | Exception]
     name: str = "fixed"
+    law: ProposalLaw = "point"
     seen: list[tuple[Draft, Verdict]] = field(default_factory=list)
 
     def propose(self, context: Context, k: int) -> Draft:
@@ -68,7 +71,7 @@ class Loop:
     drafter: Drafter | None = None
     ks: Callable[[int], int] = lambda _: 4
     ends: frozenset[int] = frozenset()
-    verifier: Verifier = coupled
+    verifier: Verifier = COUPLED
 
     def __post_init__(self) -> None:
         self.target = ScriptedModel(self.law)
@@ -86,7 +89,7 @@ class Loop:
 
     def steps(self) -> Iterator[Step]:
         """The rounds of the run."""
-        return generate(self.target, self.context, self._plan, self._limit, self.verifier)
+        return generate(self.target, self.context, self._plan, self._limit)
 
     def run(self) -> list[int]:
         """The whole answer."""
@@ -101,7 +104,7 @@ class Loop:
     def _plan(self, context: Context) -> Plan:
         k = min(self.ks(self.rounds), self.wanted - context.position - 1)
         self.rounds += 1
-        return Plan(self.drafter, k, context.sampler, "test")
+        return Plan(self.drafter, k, context.sampler, "test", self.verifier)
 
     def _limit(self, tokens: Sequence[int]) -> tuple[int, str | None]:
         for count, token in enumerate(tokens, 1):

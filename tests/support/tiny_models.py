@@ -43,28 +43,11 @@ def write_tiny_model(
     tokens = list(vocabulary or byte_vocabulary())
     random = np.random.default_rng(seed)
     heads, feed_forward = 4, width * 2
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_name(path.stem)
-    writer.add_context_length(n_ctx)
-    writer.add_embedding_length(width)
-    writer.add_block_count(layers)
+    writer = begin_model(path, "llama", tokens=tokens, layers=layers, width=width, n_ctx=n_ctx, template=template)
     writer.add_feed_forward_length(feed_forward)
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads // 2)
-    writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(width // heads)
-    writer.add_vocab_size(len(tokens))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list(tokens)
-    control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
-    writer.add_token_types([control if token in SPECIALS else normal for token in tokens])
-    writer.add_token_merges(["h e", "l l"])
-    writer.add_eos_token_id(2)
-    writer.add_pad_token_id(0)
-    writer.add_add_bos_token(False)
-    writer.add_chat_template(template)
-    writer.add_float32("general.sampling.temp", 0.7)
 
     def matrix(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
         return (random.standard_normal((rows, columns)) * scale / np.sqrt(columns)).astype(np.float16)
@@ -84,6 +67,43 @@ def write_tiny_model(
         writer.add_tensor(f"{block}.ffn_gate.weight", matrix(feed_forward, width))
         writer.add_tensor(f"{block}.ffn_up.weight", matrix(feed_forward, width))
         writer.add_tensor(f"{block}.ffn_down.weight", matrix(width, feed_forward, 0.5))
+    return end_model(writer, path)
+
+
+def begin_model(
+    path: Path,
+    architecture: str,
+    *,
+    tokens: Sequence[str],
+    layers: int,
+    width: int,
+    n_ctx: int,
+    template: str = TEMPLATE,
+) -> gguf.GGUFWriter:
+    """A file with what all architectures have: sizes, the tokenizer, the template."""
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_name(path.stem)
+    writer.add_context_length(n_ctx)
+    writer.add_embedding_length(width)
+    writer.add_block_count(layers)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(len(tokens))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(tokens)
+    control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
+    writer.add_token_types([control if token in SPECIALS else normal for token in tokens])
+    writer.add_token_merges(["h e", "l l"])
+    writer.add_eos_token_id(2)
+    writer.add_pad_token_id(0)
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(template)
+    writer.add_float32("general.sampling.temp", 0.7)
+    return writer
+
+
+def end_model(writer: gguf.GGUFWriter, path: Path) -> Path:
+    """Writes everything that the writer was given."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

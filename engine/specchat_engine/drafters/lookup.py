@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from specchat_engine.drafts import Context, Draft
 from specchat_engine.prefix import common_prefix
 from specchat_engine.settings import check_ngrams
-from specchat_engine.verify import Verdict
+from specchat_engine.verify import ProposalLaw, Verdict
 
 
 class PromptLookupDrafter:
     """Proposes what followed the most recent earlier place that ends with the same n tokens, longest n first."""
 
     name = "lookup"
+    law: ProposalLaw = "point"
 
     def __init__(self, ngram_min: int = 2, ngram_max: int = 4) -> None:
         check_ngrams(ngram_min, ngram_max)

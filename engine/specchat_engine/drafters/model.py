@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from specchat_engine.candidates import Candidates
 from specchat_engine.drafts import Context, Draft
 from specchat_engine.models import SessionModel
-from specchat_engine.verify import Verdict
+from specchat_engine.verify import ProposalLaw, Verdict
 
 
 class ModelDrafter:
-    """Draws each token from the draft model with the target's own rule and noise, which is what couples the two."""
+    """Draws each token from the draft model by the target's rule, and with its noise where the verifier couples."""
 
     name = "model"
+    law: ProposalLaw = "drawn"
 
     def __init__(self, model: SessionModel) -> None:
         self.model = model
@@ -22,7 +24,7 @@ class ModelDrafter:
         self.model.read(tokens[: min(len(tokens) - 1, self.model.capacity)], cancelled)
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Up to k tokens, each with its q; it stops behind a token that ends the answer.
+        """Up to k tokens, each with its row of q; it stops behind a token that ends the answer.
 
         What the model has not read yet goes in the first pass, together with the last token.
         """
@@ -30,18 +32,21 @@ class ModelDrafter:
         if room < 1:
             return Draft((), source=self.name, note=f"the draft's context of {self.model.capacity} tokens is full")
         tokens: list[int] = []
-        q: list[float] = []
+        rows: list[Candidates] = []
+        proposer = context.proposer
         unread: Sequence[int] = context.tokens[self.model.length :]
         for place in range(min(k, room)):
             row = self.model.advance(unread, 1)[0]
-            candidates = context.sampler.candidates(row, context.tokens, tokens)
-            token = context.sampler.draw(candidates, context.position + place)
+            if not tokens and k > 1:
+                self.model.checkpoint()
+            candidates = proposer.candidates(row, context.tokens, tokens)
+            token = proposer.draw(candidates, context.position + place)
             tokens.append(token)
-            q.append(candidates.probability(token))
+            rows.append(candidates)
             if token in context.ends:
                 break
             unread = (token,)
-        return Draft(tuple(tokens), tuple(q), self.name)
+        return Draft(tuple(tokens), tuple(rows), self.name)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Forgets what was not accepted."""

@@ -14,6 +14,7 @@ from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
 from specchat_engine.prefix import common_prefix
 
 _CHUNK = 512
@@ -22,21 +23,26 @@ _CHUNK = 512
 _CELLS = 256
 """llama.cpp makes memories in such steps, and clamps the batch to what was asked for before it rounds up."""
 
+_REFUSED = -1
+"""The code of a batch that was never read, so that the memory is as before."""
+
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
 
 class LlamaContext:
     """One sequence of tokens in a model's memory.
 
-    `tokens` mirrors the memory. `busy_ns` sums the time of all passes with their synchronisation, and nothing else.
-    At most `max_rows` rows of logits come out of one pass: more would end the process in an assertion of llama.cpp.
+    `tokens` mirrors the memory. `busy_ns` sums the time of all passes with their synchronisation, and nothing else;
+    `rollback_ns` that of checkpoints, cuts and of reading again what a roll-back lost. At most `max_rows` rows of
+    logits come out of one pass: more would end the process in an assertion of llama.cpp. `can_go_back` is False where
+    nothing but reading again from the start takes tokens back.
     """
 
     def __init__(self, model: LlamaModel, *, n_ctx: int, max_rows: int, threads: int) -> None:
-        """Raises ModelFileError where llama.cpp cannot make the context (out of memory, mostly)."""
+        """Raises ModelFileError where llama.cpp cannot make the context (out of memory, mostly) or cannot decode."""
         self.model = model
         self.tokens: list[int] = []
-        self.busy_ns = 0
+        self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.max_rows = max_rows
         params = api.llama_context_default_params()
@@ -44,8 +50,13 @@ class LlamaContext:
         params.n_batch = params.n_ubatch = max(_CHUNK, max_rows)
         params.n_outputs_max = max_rows
         params.n_threads = params.n_threads_batch = threads
+        params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
+        params.swa_full = True
         native_log.clear()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
+        if not self.handle and params.n_rs_seq:
+            params.n_rs_seq = 0
+            self.handle = api.llama_init_from_model(model.handle, params)
         if not self.handle:
             reason = native_log.last_error() or "not enough memory"
             raise ModelFileError(f"{model.path}: no context of {n_ctx} tokens: {reason}; try a smaller -c")
@@ -57,9 +68,14 @@ class LlamaContext:
         self._size: int = api.llama_n_batch(self.handle)
         self._batch = api.llama_batch_init(self._size, 0, 1)
         self._token, self._position, self._wanted = self._batch.token, self._batch.pos, self._batch.logits
+        if not (self._memory and self._token and self._position and self._wanted):
+            self.close()
+            raise ModelFileError(f"{model.path}: llama.cpp gives it no memory: it does not generate text")
+        self._rollback = Rollback(self.handle, self._memory, model.window)
         for place in range(self._size):
             self._batch.n_seq_id[place] = 1
             self._batch.seq_id[place][0] = 0
+        self._settle()
 
     @property
     def length(self) -> int:
@@ -75,18 +91,27 @@ class LlamaContext:
             raise DecodeError(
                 f"{rows} rows of logits were asked for, {self.max_rows} are reserved: load with a larger k"
             )
+        if rows > 1 and rows - 1 > self._rollback.reach:
+            self.checkpoint()
         while len(tokens) > self._size:
             self._decode(tokens[: self._size], 0)
             tokens = tokens[self._size :]
         return self._decode(tokens, rows)
 
+    def checkpoint(self) -> None:
+        """Makes sure that `rewind` can come back to this length or beyond at little cost, once or more often.
+
+        `advance` does so itself where more than one row is asked for, since drafted tokens are taken back. Raises
+        DecodeError where llama.cpp cannot save the state.
+        """
+        if self._rollback.bounded and self._rollback.has_checkpoints and self.tokens:
+            begin = perf_counter_ns()
+            self._rollback.save(len(self.tokens))
+            self.rollback_ns += perf_counter_ns() - begin
+
     def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with; all of it, where the memory cannot be cut."""
-        common = common_prefix(self.tokens, tokens)
-        if self.model.can_cut or common == len(self.tokens):
-            self.rewind(common)
-        else:
-            self.clear()
+        """Forgets what these tokens do not begin with, and more where the memory cannot go back just so far."""
+        self._forget(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens, keeping what it has in common with them.
@@ -100,24 +125,26 @@ class LlamaContext:
             self._decode(tokens[start : start + self._size], 0)
 
     def rewind(self, length: int) -> None:
-        """Forgets all but the first `length` tokens.
+        """Forgets all but the first `length` tokens; what had to be forgotten before these is read again.
 
-        Raises DecodeError where the memory refuses the cut (recurrent state, mostly); it is empty then.
+        Raises DecodeError where llama.cpp refuses what it was found able to do; the memory is empty then.
         """
         if length >= len(self.tokens):
             return
-        if length == 0:
-            self.clear()
-        elif api.llama_memory_seq_rm(self._memory, 0, length, -1):
-            del self.tokens[length:]
-        else:
-            self.clear()
-            raise DecodeError(f"{self.model.path.name} cannot forget back to {length} tokens: use -k 0 with this model")
+        begin, busy = perf_counter_ns(), self.busy_ns
+        lost = self._forget(length)
+        if lost:
+            for start in range(0, len(lost), self._size):
+                self._decode(lost[start : start + self._size], 0)
+            api.llama_synchronize(self.handle)
+        self.busy_ns = busy
+        self.rollback_ns += perf_counter_ns() - begin
 
     def clear(self) -> None:
         """Forgets everything."""
         if self.handle:
             api.llama_memory_clear(self._memory, True)
+            self._rollback.forgotten()
         self.tokens.clear()
 
     def close(self) -> None:
@@ -127,6 +154,39 @@ class LlamaContext:
             api.llama_free(self.handle)
             self.handle = None
             self.tokens.clear()
+
+    def _settle(self) -> None:
+        """Finds out how this memory goes back, by trying."""
+        try:
+            self.can_go_back = find_ways(self, self._rollback, self._n_vocab)
+        except DecodeError as error:
+            self.close()
+            raise ModelFileError(f"{self.model.path}: it does not decode: {error}") from error
+        if self.max_rows > 1 and self._rollback.reach and not self._rollback.has_checkpoints:
+            self.max_rows = min(self.max_rows, self._rollback.reach + 1)
+        self.busy_ns = self.rollback_ns = 0
+
+    def _forget(self, length: int) -> list[int]:
+        """Goes back to `length` tokens or, where that cannot be, to fewer; the tokens that were lost in between.
+
+        Raises DecodeError where llama.cpp refuses; the memory is empty then.
+        """
+        drop = len(self.tokens) - length
+        if drop <= 0:
+            return []
+        ways = self._rollback
+        if ways.can_cut(length, drop):
+            back, done = length, ways.cut(length)
+        elif 0 < ways.saved <= length:
+            back, done = ways.saved, ways.restore()
+        else:
+            back, done = 0, ways.cut(0)
+        if not done:
+            self.clear()
+            raise DecodeError(f"{self.model.path.name} cannot forget back to {length} tokens: use -k 0 with this model")
+        lost = self.tokens[back:length]
+        del self.tokens[back:]
+        return lost
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         count = len(tokens)
@@ -144,16 +204,18 @@ class LlamaContext:
         code = decode(self._pointer, self._batch)
         address = get_logits_address(self._pointer) if rows else 0
         self.busy_ns += perf_counter_ns() - begin
-        if code != 0:
-            self._recover(start)
+        if code != 0 or (rows and not address):
+            self._recover(start, code)
             meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
             raise DecodeError(f"llama.cpp could not read {count} tokens at {start}: {meaning} (code {code})")
         self.tokens += tokens
+        if self._rollback.bounded:
+            self._rollback.passed(count)
         return self._view(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
 
-    def _recover(self, length: int) -> None:
-        """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is refused."""
-        if not api.llama_memory_seq_rm(self._memory, 0, length, -1):
+    def _recover(self, length: int, code: int) -> None:
+        """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is not safe."""
+        if code != _REFUSED and (self._rollback.bounded or not self._rollback.cut(length)):
             self.clear()
 
     def _view(self, address: int, rows: int) -> NDArray[np.float32]:

@@ -20,7 +20,10 @@ _HEADER_BYTES = 24
 
 
 class LlamaModel:
-    """The weights and metadata of one model. `close` frees them; contexts have to be closed before."""
+    """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
+
+    `window` is how many tokens its sliding-window layers see, 0 where there are none.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class LlamaModel:
         self.size_bytes: int = api.llama_model_size(self.handle)
         self.n_ctx_train: int = api.llama_model_n_ctx_train(self.handle)
         self.description = self._text(api.llama_model_desc)
-        self.can_cut: bool = not (api.llama_model_is_recurrent(self.handle) or api.llama_model_is_hybrid(self.handle))
+        self.window: int = api.llama_model_n_swa(self.handle)
         template = api.llama_model_chat_template(self.handle, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 
@@ -79,7 +82,8 @@ class LlamaModel:
         if length < 0:
             return None
         buffer = ctypes.create_string_buffer(length + 1)
-        api.llama_model_meta_val_str(self.handle, name, buffer, len(buffer))
+        if api.llama_model_meta_val_str(self.handle, name, buffer, len(buffer)) < 0:
+            return None
         return buffer.value.decode("utf-8", "replace")
 
     def close(self) -> None:
@@ -91,8 +95,8 @@ class LlamaModel:
 
     def _text(self, function: Any) -> str:
         buffer = ctypes.create_string_buffer(256)
-        function(self.handle, buffer, len(buffer))
-        return buffer.value.decode("utf-8", "replace")
+        written = function(self.handle, buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if written >= 0 else ""
 
 
 def check_file(path: Path) -> None:

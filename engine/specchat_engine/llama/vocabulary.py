@@ -6,7 +6,11 @@ import ctypes
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.errors import DecodeError
+from specchat_engine.llama.grammar import LlamaGrammarState, compile_grammar
 from specchat_engine.llama.library import api
 
 _CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
@@ -14,6 +18,9 @@ _CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
 
 User-defined tokens (runs of newlines, `<think>`) are left out: llama.cpp reads their texts as tokens in any case.
 """
+
+_TOO_LONG = -(2**31)
+"""What `llama_tokenize` returns for more tokens than it can count."""
 
 _TYPES = {0: "none", 1: "SentencePiece", 2: "byte-level BPE", 3: "WordPiece", 4: "unigram", 5: "RWKV", 6: "PLaMo-2"}
 
@@ -34,13 +41,17 @@ class Vocabulary:
 
     @property
     def _handle(self) -> Any:
-        if self._native is None:
-            raise DecodeError("the model was closed: load it again")
+        self.check_open()
         return self._native
 
     def close(self) -> None:
         """Makes every later look-up an error, since the model is about to be freed."""
         self._native = None
+
+    def check_open(self) -> None:
+        """Raises DecodeError where the model was closed, so that native code must not touch its tokens any more."""
+        if self._native is None:
+            raise DecodeError("the model was closed: load it again")
 
     @cached_property
     def ends(self) -> frozenset[int]:
@@ -57,9 +68,31 @@ class Vocabulary:
         }
         return tuple(sorted((text for text in texts if text), key=len, reverse=True))
 
+    @cached_property
+    def silent(self) -> NDArray[np.bool_]:
+        """Which tokens [size] print nothing because they are control tokens; those that end an answer are not meant."""
+        controls = (api.llama_vocab_get_attr(self._handle, token) & _CONTROL_ATTRIBUTES for token in range(self.size))
+        silent = np.fromiter(controls, np.int64, self.size) > 0
+        silent[[*self.ends]] = False
+        return silent
+
+    @cached_property
+    def partial(self) -> NDArray[np.bool_]:
+        """Which tokens [size] are no text by themselves, but begin or end inside a character."""
+        pieces = (self.piece(token) for token in range(self.size))
+        return np.fromiter((_is_no_text(piece) for piece in pieces), np.bool_, self.size)
+
+    def compile_grammar(self, text: str) -> LlamaGrammarState:
+        """The beginning of a text that follows a grammar in GBNF; it has to be closed.
+
+        Raises SettingError, in one line, for a grammar that llama.cpp cannot use.
+        """
+        return compile_grammar(text, self, self._handle)
+
     def text(self, token: int) -> str:
         """The token as it stands in the vocabulary's table (byte-level tokens in their printable disguise)."""
-        return str(api.llama_vocab_get_text(self._handle, token).decode("utf-8", "replace"))
+        text = api.llama_vocab_get_text(self._handle, token) or b""
+        return str(text.decode("utf-8", "replace"))
 
     def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
         """The ids of a text. `special`: texts of control tokens become these tokens; else they are plain text.
@@ -73,12 +106,12 @@ class Vocabulary:
             count = api.llama_tokenize(self._handle, data, len(data), ids, room, add_bos, special)
             if count >= 0:
                 return list(ids[:count])
-            if -count <= room:
+            if -count <= room or count == _TOO_LONG:
                 raise DecodeError(f"llama.cpp could not tokenize a text of {len(data)} bytes (code {count})")
             room = -count
 
     def piece(self, token: int) -> bytes:
-        """The bytes that a token stands for; none for a control token."""
+        """The bytes that a token stands for, none for a control token. Raises DecodeError if llama.cpp refuses."""
         known = self._pieces.get(token)
         if known is not None:
             return known
@@ -86,6 +119,16 @@ class Vocabulary:
         if count < 0:
             self._buffer = ctypes.create_string_buffer(-count)
             count = api.llama_token_to_piece(self._handle, token, self._buffer, len(self._buffer), 0, False)
-        piece = self._buffer.raw[: max(count, 0)]
+        if count < 0:
+            raise DecodeError(f"llama.cpp does not give the text of token {token} (code {count})")
+        piece = self._buffer.raw[:count]
         self._pieces[token] = piece
         return piece
+
+
+def _is_no_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return False

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from specchat_engine.errors import SettingError
+from specchat_engine.testing.choices import Choices
+
 END_OF_TEXT, START, END = 256, 257, 258
 _TEXTS = {END_OF_TEXT: "<|endoftext|>", START: "<|im_start|>", END: "<|im_end|>"}
 
@@ -34,3 +37,9 @@ class ByteTokenizer:
                 if found:
                     return [*self.tokenize(before, special=True), token, *self.tokenize(behind, special=True)]
         return list(text.encode())
+
+    def compile_grammar(self, text: str) -> Choices:
+        """A grammar in which every line is one whole answer. Raises SettingError where there is none."""
+        if not text.strip():
+            raise SettingError("the grammar is empty: write each possible answer on a line of its own")
+        return Choices(frozenset(line.encode() for line in text.splitlines()), self.ends)

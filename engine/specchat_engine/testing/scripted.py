@@ -22,7 +22,7 @@ class ScriptedModel:
 
     def __init__(self, law: Law, *, capacity: int = 4096, max_rows: int = 33, chunk: int = 64) -> None:
         self.tokens: list[int] = []
-        self.busy_ns = 0
+        self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.passes: list[int] = []
         self.capacity = capacity
@@ -53,6 +53,9 @@ class ScriptedModel:
         ends = range(len(self.tokens) - rows + 1, len(self.tokens) + 1)
         self._rows = np.array([self.law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
         return self._rows
+
+    def checkpoint(self) -> None:
+        """Needs nothing: this memory goes back to any length."""
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens."""

@@ -108,7 +108,7 @@ def test_a_very_short_context_is_no_problem(tokens: list[int]) -> None:
 def test_lookup_has_no_probabilities() -> None:
     drafter = PromptLookupDrafter()
     drafter.begin([5, 6, 5, 6], lambda: False)
-    assert drafter.propose(context([5, 6, 5, 6]), 2).q == ()
+    assert drafter.propose(context([5, 6, 5, 6]), 2).rows == ()
 
 
 @pytest.mark.parametrize(("shortest", "longest"), [(0, 4), (3, 2), (2, 17), (-1, -1)])

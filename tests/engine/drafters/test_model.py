@@ -39,7 +39,7 @@ def test_it_proposes_what_the_target_would_draw_from_the_same_law() -> None:
     for place, token in enumerate(draft.tokens):
         row = own.sampler.candidates(LAW(tuple(said)), said)
         assert token == own.sampler.draw(row, 2 + place)
-        assert draft.q[place] == pytest.approx(row.probability(token))
+        assert draft.rows[place].probability(token) == pytest.approx(row.probability(token))
         said.append(token)
     assert len(draft) == 5
     assert draft.source == "model"
@@ -47,7 +47,8 @@ def test_it_proposes_what_the_target_would_draw_from_the_same_law() -> None:
 
 def test_q_is_the_probability_after_truncation() -> None:
     drafter, _ = begun()
-    assert drafter.propose(context(SamplingParams(temperature=0)), 3).q == (1.0, 1.0, 1.0)
+    draft = drafter.propose(context(SamplingParams(temperature=0)), 3)
+    assert [row.only for row in draft.rows] == [*draft.tokens]
 
 
 def test_it_penalises_its_own_draft_as_the_target_will() -> None:
@@ -112,6 +113,7 @@ def test_a_second_turn_reads_only_what_is_new() -> None:
 
 def test_every_q_is_a_probability() -> None:
     drafter, _ = begun()
-    q = drafter.propose(context(), 12).q
+    draft = drafter.propose(context(), 12)
+    q = [row.probability(token) for row, token in zip(draft.rows, draft.tokens, strict=True)]
     assert all(0 < value <= 1 and math.isfinite(value) for value in q)
     assert np.ptp(q) > 0

@@ -18,7 +18,7 @@ def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:
     assert model.metadata("general.name") == "target"
     assert model.metadata("no.such.key") is None
     assert model.chat_template == TEMPLATE
-    assert (model.n_ctx_train, model.can_cut) == (1024, True)
+    assert (model.n_ctx_train, model.window) == (1024, 0)
     assert model.size_bytes < files.target.stat().st_size
     assert model.description.startswith("llama")
     model.close()

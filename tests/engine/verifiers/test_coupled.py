@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,21 +11,28 @@ from hypothesis import strategies as st
 
 from specchat_engine import SamplingParams, TokenKind
 from specchat_engine.candidates import Candidates
+from specchat_engine.chance import SharedChance
 from specchat_engine.sampling import Sampler
-from specchat_engine.verify import Draw, Rows, coupled
+from specchat_engine.verifiers.coupled import coupled
+from specchat_engine.verify import Rows
 
 WHOLE = SamplingParams(temperature=1, top_k=0, top_p=1, min_p=0)
 
 
-def same(row: Candidates, place: int) -> Candidates:
-    return row
+@dataclass
+class Scripted:
+    """A target whose draws are known."""
+
+    own: list[int]
+
+    def accepts(self, place: int, probability: float) -> bool:
+        raise AssertionError("the coupled rule tests nothing by chance")
+
+    def draw(self, place: int, row: Candidates) -> int:
+        return self.own[place]
 
 
-def at(sampler: Sampler, position: int, place: int, row: Candidates) -> int:
-    return sampler.draw(row, position + place)
-
-
-def scripted(own: list[int]) -> tuple[Rows, Draw, list[int]]:
+def scripted(own: list[int]) -> tuple[Rows, Scripted, list[int]]:
     """A target that draws these tokens, and the list of the rows that were looked at."""
     asked: list[int] = []
 
@@ -33,33 +40,33 @@ def scripted(own: list[int]) -> tuple[Rows, Draw, list[int]]:
         asked.append(place)
         return Candidates(np.arange(10), np.full(10, -np.log(10)))
 
-    return rows, lambda place, _: own[place], asked
+    return rows, Scripted(own), asked
 
 
 def test_a_rejected_token_ends_the_round_with_the_targets_correction() -> None:
-    rows, draw, asked = scripted([1, 2, 9, 4])
-    verdict = coupled([1, 2, 3], rows, draw)
+    rows, chance, asked = scripted([1, 2, 9, 4])
+    verdict = coupled([1, 2, 3], rows, (), chance)
     assert (verdict.accepted, verdict.token, verdict.kind, verdict.compared) == (2, 9, TokenKind.CORRECTION, 3)
     assert asked == [0, 1, 2], "rows behind the rejection cost nothing"
 
 
 def test_a_full_accept_earns_a_bonus_token() -> None:
-    rows, draw, _ = scripted([1, 2, 3, 4])
-    verdict = coupled([1, 2, 3], rows, draw)
+    rows, chance, _ = scripted([1, 2, 3, 4])
+    verdict = coupled([1, 2, 3], rows, (), chance)
     assert (verdict.accepted, verdict.token, verdict.kind) == (3, 4, TokenKind.BONUS)
     assert verdict.p == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_without_a_draft_the_token_is_plain() -> None:
-    rows, draw, _ = scripted([7])
-    verdict = coupled([], rows, draw)
+    rows, chance, _ = scripted([7])
+    verdict = coupled([], rows, (), chance)
     assert (verdict.accepted, verdict.token, verdict.kind, verdict.p) == (0, 7, TokenKind.PLAIN, ())
 
 
 @given(st.lists(st.integers(0, 9), max_size=8), st.lists(st.integers(0, 9), min_size=9, max_size=9))
 def test_whatever_is_drafted_the_emitted_tokens_are_the_targets_own(drafted: list[int], own: list[int]) -> None:
-    rows, draw, _ = scripted(own)
-    verdict = coupled(drafted, rows, draw)
+    rows, chance, _ = scripted(own)
+    verdict = coupled(drafted, rows, (), chance)
     emitted = [*drafted[: verdict.accepted], verdict.token]
     assert emitted == own[: len(emitted)]
 
@@ -78,7 +85,7 @@ def test_the_acceptance_probability_is_the_papers_closed_form(spread: float) -> 
         accepted = 0
         for position in range(draws):
             drafted = [sampler.draw(of_draft, position)]
-            accepted += coupled(drafted, partial(same, of_target), partial(at, sampler, position)).accepted
+            accepted += coupled(drafted, lambda _: of_target, (), SharedChance(sampler, position)).accepted  # noqa: B023
         distance = np.abs(p - q).sum() / 2
         assert accepted / draws == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / draws))
         assert expected >= (1 - distance) / (1 + distance) - 1e-12

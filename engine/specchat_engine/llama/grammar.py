@@ -1,0 +1,171 @@
+"""llama.cpp's grammars: a GBNF text, and the places in a text that follows it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.errors import DecodeError, SettingError
+from specchat_engine.llama.gbnf import check_grammar
+from specchat_engine.llama.library import api
+from specchat_engine.llama.logs import native_log
+
+_CELL = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+"""`llama_token_data`."""
+
+_NO_RULES = "failed to parse grammar"
+"""What llama.cpp logs, behind another complaint or alone where there is nothing to parse."""
+
+_STDERR = 2
+_EXCERPT = 30
+
+
+class Tokens(Protocol):
+    """What a grammar needs to know of the vocabulary that it was compiled for."""
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """Which tokens [size] print nothing."""
+
+    @property
+    def partial(self) -> NDArray[np.bool_]:
+        """Which tokens [size] are no text by themselves, but begin or end inside a character."""
+
+    def check_open(self) -> None:
+        """Raises DecodeError where the model was closed."""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token."""
+
+
+class LlamaGrammarState:
+    """A place in a text that follows a grammar, with llama.cpp's grammar sampler behind it.
+
+    llama.cpp ends the process where a sampler accepts a token that it excludes, so `after` asks first. Control tokens,
+    which print nothing, are allowed nowhere, whatever their names look like; the ids that end an answer only where the
+    grammar is complete, and never inside a character; and no bytes that are not UTF-8.
+    """
+
+    __slots__ = ("_native", "_partial", "_silent", "_tail", "_tokens")
+
+    def __init__(self, tokens: Tokens, native: Any, tail: bytes = b"") -> None:
+        """Takes over a sampler. `tail` are the bytes of a character that has only begun."""
+        self._tokens = tokens
+        self._silent = tokens.silent
+        self._partial = tokens.partial
+        self._native = native
+        self._tail = tail
+
+    def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these token ids [n] may come here; not one that the vocabulary does not have.
+
+        Raises DecodeError where this place or the model was closed.
+        """
+        sampler, silent = self._sampler, self._silent
+        known = ids < len(silent)
+        cells = np.zeros(len(ids), _CELL)
+        cells["id"] = np.where(known, ids, 0)
+        array = api.llama_token_data_array(
+            data=ctypes.cast(cells.ctypes.data, api.llama_token_data_p), size=len(cells), selected=-1, sorted=False
+        )
+        api.llama_sampler_apply(sampler, ctypes.byref(array))
+        allowed: NDArray[np.bool_] = known & (cells["logit"] == 0) & ~silent[cells["id"]]
+        for place in np.flatnonzero(allowed & self._partial[cells["id"]]).tolist():
+            allowed[place] = self._tail_behind(int(ids[place])) is not None
+        return allowed
+
+    def after(self, token: int) -> LlamaGrammarState | None:
+        """The place behind one more token, which has to be closed too; None where the token may not come here."""
+        if not self.allows(np.array([token]))[0]:
+            return None
+        copy = api.llama_sampler_clone(self._sampler)
+        api.llama_sampler_accept(copy, token)
+        return LlamaGrammarState(self._tokens, copy, self._tail_behind(token) or b"")
+
+    def close(self) -> None:
+        """Frees the sampler; calling it again does nothing."""
+        if self._native:
+            api.llama_sampler_free(self._native)
+            self._native = None
+
+    def _tail_behind(self, token: int) -> bytes | None:
+        """The bytes of a character that has only begun behind this token; None where it makes no UTF-8.
+
+        llama.cpp counts continuation bytes, and takes bytes that begin no character for the beginning of one.
+        """
+        decoder = getincrementaldecoder("utf-8")()
+        try:
+            decoder.decode(self._tail + self._tokens.piece(token))
+        except UnicodeDecodeError:
+            return None
+        tail = decoder.getstate()[0]
+        return None if tail[:1] == b"\xed" and tail[1:] >= b"\xa0" else tail  # half a surrogate, refused only later on
+
+    @property
+    def _sampler(self) -> Any:
+        self._tokens.check_open()
+        if not self._native:
+            raise DecodeError("this place of the grammar was closed: begin again")
+        return self._native
+
+
+def compile_grammar(text: str, tokens: Tokens, vocabulary: Any) -> LlamaGrammarState:
+    """The beginning of a text that follows a grammar; its first rule is the one called root.
+
+    Raises SettingError, in one line that says where, for a grammar that llama.cpp cannot use.
+    """
+    check_grammar(text)
+    source = text.encode("utf-8", "surrogatepass")
+    if source != text.encode("utf-8", "replace"):
+        raise SettingError("the grammar is not valid UTF-8: save it as UTF-8")
+    native_log.clear()
+    with _captured_stderr() as printed:
+        native = api.llama_sampler_init_grammar(vocabulary, source, b"root") if text.strip() else None
+    if not native:
+        raise SettingError(f"the grammar cannot be used: {_reason(''.join(printed), text)}")
+    return LlamaGrammarState(tokens, native)
+
+
+def _reason(printed: str, text: str) -> str:
+    """Why llama.cpp refused a grammar, from what it printed: what it expected, and before which words of which line."""
+    _, found, complaint = printed.partition("error parsing grammar: ")
+    if not found:
+        error = native_log.last_error()
+        return "it has no rules" if error in ("", _NO_RULES) else error.replace("symbol", "rule")
+    what, at, rest = complaint.removesuffix(f"\n\n{text}\n").partition(" at ")
+    if not at or not text.endswith(rest):
+        return complaint.splitlines()[0]
+    line = text.count("\n", 0, len(text) - len(rest)) + 1
+    here = rest.split("\n", 1)[0].strip()
+    return f"line {line}: {what} before {here[:_EXCERPT]!r}" if here else f"line {line}: {what} at its end"
+
+
+@contextmanager
+def _captured_stderr() -> Iterator[list[str]]:
+    """Collects, at the end of the block, what native code printed to standard error inside of it.
+
+    llama.cpp's reader of grammars prints its complaints there, past the log.
+    """
+    printed: list[str] = []
+    try:
+        before = os.dup(_STDERR)
+    except OSError:  # there is no standard error at all
+        yield printed
+        return
+    with TemporaryFile() as file:
+        os.dup2(file.fileno(), _STDERR)
+        try:
+            yield printed
+        finally:
+            os.dup2(before, _STDERR)
+            os.close(before)
+            file.seek(0)
+            printed.append(file.read().decode("utf-8", "replace"))

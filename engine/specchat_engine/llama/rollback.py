@@ -1,0 +1,171 @@
+"""How a model's memory goes back behind drafted tokens, and whether it really does.
+
+A cache of keys and values drops any tail. A recurrent state has no tail to drop: llama.cpp either keeps snapshots of
+the last tokens of a pass (`n_rs_seq`, for some architectures), or a checkpoint is saved before and restored after.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.errors import DecodeError
+from specchat_engine.llama.library import api
+from specchat_engine.models import SessionModel
+
+UNBOUNDED: Final = 2**31 - 1
+"""The reach of a cache that drops any tail."""
+
+SNAPSHOTS: Final = 8
+"""So many snapshots are asked for at most: each is as large as the whole recurrent state, tens of megabytes in models
+of a few billion parameters. A longer draft takes a checkpoint instead."""
+
+_PARTIAL_ON_DEVICE = api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | api.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
+
+_TRACE = 0.25
+"""The share of what wrong tokens do to the logits that may stay when they were taken back: a roll-back that does not
+work leaves all of it, kernels for batches of another width differ far less."""
+
+_NOISE = 0.01
+"""A difference below this share of the logits' spread is no trace at all."""
+
+
+class Rollback:
+    """The ways back of one context; `find_ways` decides which of them are used.
+
+    `reach` is how many of a pass's last tokens a cut can drop: `UNBOUNDED`, the number of snapshots, or 0. `saved` is
+    the length of the memory at the checkpoint, 0 where there is none.
+    """
+
+    def __init__(self, handle: Any, memory: Any, window: int) -> None:
+        """`window` is the model's sliding window in tokens, 0 for none."""
+        self.has_checkpoints = True
+        self.saved = 0
+        self._handle = handle
+        self._memory = memory
+        self._window = window
+        self._state: Any = None
+        self.use(api.llama_n_rs_seq(handle) or UNBOUNDED)
+
+    def use(self, reach: int) -> None:
+        """From now on a cut drops at most so many tokens of a pass."""
+        self.reach = reach
+        self.bounded = reach < UNBOUNDED
+        self._droppable = 0 if self.bounded else UNBOUNDED
+
+    def passed(self, count: int) -> None:
+        """A pass read `count` tokens: its snapshots lie behind all of them but the first; older ones are stale."""
+        self._droppable = min(self.reach, count - 1)
+
+    def forgotten(self) -> None:
+        """The memory was emptied."""
+        self.saved = 0
+
+    def can_cut(self, length: int, drop: int) -> bool:
+        """Whether dropping the last `drop` tokens, down to `length`, leaves a memory that can be trusted.
+
+        A cut is single-use: snapshots serve one cut for each pass. In a sliding-window cache that has already
+        given up what the tokens before `length` saw, llama.cpp makes the cut and the memory is wrong.
+        """
+        if drop > self._droppable:
+            return False
+        if not self._window or self.bounded:
+            return True
+        return bool(api.llama_memory_seq_pos_min(self._memory, 0) <= max(0, length - self._window))
+
+    def cut(self, length: int) -> bool:
+        """Forgets all but the first `length` tokens, at any time all of them; False where llama.cpp refuses."""
+        if self.bounded:
+            self._droppable = 0
+        if self.saved > length:
+            self.saved = 0
+        return bool(api.llama_memory_seq_rm(self._memory, 0, length, -1))
+
+    def save(self, length: int) -> None:
+        """Saves a checkpoint of a memory of `length` tokens in place of the last one. Raises DecodeError.
+
+        Only what a cut cannot bring back is copied, and it stays on the model's devices.
+        """
+        self.saved = 0
+        size = api.llama_state_seq_get_size_ext(self._handle, 0, _PARTIAL_ON_DEVICE)
+        if self._state is None or len(self._state) != size:
+            self._state = (ctypes.c_uint8 * size)()
+        if not size or api.llama_state_seq_get_data_ext(self._handle, self._state, size, 0, _PARTIAL_ON_DEVICE) != size:
+            raise DecodeError(f"llama.cpp could not save a checkpoint at {length} tokens: use -k 0 with this model")
+        self.saved = length
+
+    def restore(self) -> bool:
+        """Goes back to the checkpoint, which stays; False where llama.cpp refuses."""
+        self._droppable = 0
+        size = len(self._state)
+        if api.llama_state_seq_set_data_ext(self._handle, self._state, size, 0, _PARTIAL_ON_DEVICE) != size:
+            return False
+        return bool(api.llama_memory_seq_rm(self._memory, 0, self.saved, -1))
+
+
+def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
+    """Tries the ways back on a few tokens and leaves those on that leave no trace; False where none does.
+
+    The memory is empty afterwards. Raises DecodeError where the model cannot read at all.
+    """
+    trial = _Trial(model, n_vocab)
+    rollback.use(rollback.reach if trial.leaves_no_trace() else 0)
+    if rollback.bounded:
+        reach = rollback.reach
+        rollback.use(0)
+        rollback.has_checkpoints = trial.leaves_no_trace()
+        rollback.use(reach)
+    model.rewind(0)
+    return rollback.has_checkpoints or rollback.reach > 0
+
+
+class _Trial:
+    """A right and a wrong continuation of a few tokens, and what the right one's logits are without any roll-back."""
+
+    def __init__(self, model: SessionModel, n_vocab: int) -> None:
+        self._model = model
+        ids = [n_vocab * share // 11 for share in range(1, 11)]
+        self._begin, self._first, self._right = ids[:2], ids[2], ids[3]
+        drafts = min(model.max_rows - 1, SNAPSHOTS) or 2
+        self._wrong = [ids[4 + place % 6] for place in range(drafts)]
+        self._fresh = self._behind([*self._begin, self._first, self._right])
+        self._misled = self._behind([*self._begin, self._first, *self._wrong, self._right])
+
+    def leaves_no_trace(self) -> bool:
+        """Whether the logits behind wrong tokens that were taken back are those of a memory that never saw them.
+
+        The tokens come as in use: a target reads them in one pass, a draft model, which has one row, in several.
+        """
+        model = self._model
+        model.rewind(0)
+        model.advance(self._begin, 0)
+        try:
+            if model.max_rows > 1:
+                model.advance([self._first, *self._wrong], 1 + len(self._wrong))
+            else:
+                model.advance([self._first], 1)
+                model.checkpoint()
+                for token in self._wrong:
+                    model.advance([token], 1)
+            model.rewind(len(self._begin) + 1)
+            found = model.advance([self._right], 1)[0].astype(np.float64)
+        except DecodeError:
+            return False
+        if not np.isfinite(self._fresh).all():
+            return True
+        allowed = max(_TRACE * _distance(self._misled, self._fresh), _NOISE * float(self._fresh.std()))
+        return _distance(found, self._fresh) <= allowed
+
+    def _behind(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        self._model.rewind(0)
+        logits: NDArray[np.float32] = self._model.advance(tokens, 1)[0]
+        return logits.astype(np.float64)
+
+
+def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """The root of the mean squared difference."""
+    return float(np.sqrt(np.mean((one - other) ** 2)))

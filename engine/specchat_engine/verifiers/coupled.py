@@ -1,0 +1,30 @@
+"""The coupled rule: a drafted token stands exactly when the target draws it with the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.rounds import TokenKind
+from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+
+
+def coupled(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates], chance: Chance) -> Verdict:
+    """Accepts a drafted token exactly when it is the token that the target draws with the same noise.
+
+    Source: Daliri, Musco, Suresh, "Coupling without Communication and Drafter-Invariant Speculative Decoding",
+    arXiv 2408.07978. The emitted tokens are the target's own draws, so the text does not depend on the draft at all.
+    """
+    p: list[float] = []
+    for place, proposed in enumerate(drafted):
+        row = rows(place)
+        token = chance.draw(place, row)
+        p.append(row.probability(proposed))
+        if token != proposed:
+            return Verdict(place, token, TokenKind.CORRECTION, tuple(p), row)
+    row = rows(len(drafted))
+    token = chance.draw(len(drafted), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+
+
+COUPLED = Verifier("coupled", coupled, lossless=True, couples=True, weighs_q=False)

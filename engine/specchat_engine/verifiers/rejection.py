@@ -1,0 +1,63 @@
+"""Rejection sampling: a drafted token stands with probability min(1, p / q), else the residual replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.errors import DecodeError
+from specchat_engine.rounds import TokenKind
+from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+
+
+def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], chance: Chance) -> Verdict:
+    """Accepts each drafted token with probability min(1, p / q); the first that fails is redrawn from norm((p - q)+).
+
+    Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1; Chen et al., arXiv 2302.01318. Lossless where
+    each token was drawn from its row of `proposals` with noise that `chance` does not use.
+    """
+    p: list[float] = []
+    for place, proposed in enumerate(drafted):
+        row = rows(place)
+        p.append(row.probability(proposed))
+        if not chance.accepts(place, min(1.0, p[-1] / proposed_with(proposals[place], proposed))):
+            token = chance.draw(place, residual(row, proposals[place]))
+            return Verdict(place, token, TokenKind.CORRECTION, tuple(p), row)
+    row = rows(len(drafted))
+    token = chance.draw(len(drafted), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+
+
+def proposed_with(proposal: Candidates, token: int) -> float:
+    """The probability q with which a token was proposed.
+
+    Raises DecodeError where the drafter could not have proposed it: its law and its rows contradict each other.
+    """
+    q = proposal.probability(token)
+    if q <= 0:
+        raise DecodeError(f"the drafter proposed token {token}, to which its own q gives no chance: it is broken")
+    return q
+
+
+def excess(row: Candidates, proposal: Candidates, weight: float = 1.0) -> NDArray[np.float64]:
+    """max(weight * p - q, 0) for each of the row's ids."""
+    p = np.exp(row.log_p)
+    places = np.minimum(np.searchsorted(proposal.ids, row.ids), len(proposal.ids) - 1)
+    q = np.where(proposal.ids[places] == row.ids, np.exp(proposal.log_p[places]), 0.0)
+    return np.maximum(weight * p - q, 0.0)
+
+
+def residual(row: Candidates, proposal: Candidates, weight: float = 1.0) -> Candidates:
+    """norm((weight * p - q)+); the row itself where rounding leaves nothing of it, which has no probability."""
+    left = excess(row, proposal, weight)
+    mass = float(left.sum())
+    if mass <= 0:
+        return row
+    kept = left > 0
+    return Candidates(row.ids[kept], np.log(left[kept] / mass))
+
+
+REJECTION = Verifier("rejection", rejection, lossless=True, couples=False, weighs_q=True)

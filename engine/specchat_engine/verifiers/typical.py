@@ -1,0 +1,43 @@
+"""Typical acceptance: a drafted token stands where the target finds it likely enough. Lossy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.rounds import TokenKind
+from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+
+THRESHOLD = 0.09
+ENTROPY_SCALE = 0.3
+"""Medusa's epsilon and delta."""
+
+
+def typical(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates], chance: Chance) -> Verdict:
+    """Accepts a drafted token whose p is above min(0.09, 0.3 exp(-H(p))); else the target draws its own.
+
+    Source: Cai et al., "Medusa", arXiv 2401.10774, section 2.3.1. H is the entropy of the rule's p, in nats. The text
+    is not distributed as the target's: what the draft proposes is favoured.
+    """
+    p: list[float] = []
+    for place, proposed in enumerate(drafted):
+        row = rows(place)
+        p.append(row.probability(proposed))
+        if not p[-1] > min(THRESHOLD, ENTROPY_SCALE * math.exp(-_entropy(row))):
+            return Verdict(place, chance.draw(place, row), TokenKind.CORRECTION, tuple(p), row)
+    row = rows(len(drafted))
+    token = chance.draw(len(drafted), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+
+
+def _entropy(row: Candidates) -> float:
+    if row.only is not None:
+        return 0.0
+    log_p = row.log_p
+    return float(-(np.exp(log_p) * log_p).sum())
+
+
+TYPICAL = Verifier("typical", typical, lossless=False, couples=True, weighs_q=False)
