@@ -15,6 +15,7 @@ from builtin_pair.stages import Run
 _STAGES: Mapping[str, Callable[[Run], None]] = {
     "tokenizer": stages.train_tokenizer,
     "target-copying": stages.train_target_copying,
+    "target-skills": stages.train_target_skills,
     "target-choosing": stages.train_target_choosing,
     "target": stages.train_target,
     "teach": stages.teach_draft,

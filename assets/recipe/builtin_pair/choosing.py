@@ -13,12 +13,12 @@ from typing import Any
 from builtin_pair import facts
 from builtin_pair.chats import single
 from builtin_pair.drills import Drills
-from builtin_pair.mixture import DRILL_GROUP, ROW_LENGTHS, drill, to_document
+from builtin_pair.mixture import ROW_LENGTHS, drill, drill_of_words, to_document
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 
 _COPIES = 0.12
-_LONGEST_COPY = 48
+_HARDNESS = 0.5
 _ENOUGH = 0.993
 
 
@@ -33,7 +33,7 @@ class ChoiceLesson:
         self._seed = seed
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
-        self._drills = Drills(tokenizer, DRILL_GROUP)
+        self._drills = Drills(tokenizer)
         self._smoothed = 0.0
 
     @property
@@ -49,7 +49,7 @@ class ChoiceLesson:
         size = 0
         while size < self._step_tokens:
             copied = random.random() < _COPIES
-            document = self._drills.document(random, _LONGEST_COPY) if copied else next(questions)
+            document = drill_of_words(self._drills, random, _HARDNESS) if copied else next(questions)
             documents.append(document)
             size += len(document.ids)
         return batches_by_length(documents, ROW_LENGTHS[:2], self._batch_tokens)

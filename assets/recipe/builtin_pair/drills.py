@@ -1,76 +1,154 @@
-"""Practice on random tokens: copying, putting one thing in the place of another, looking a value up.
+"""Practice on random tokens: copying, putting one thing in the place of another, looking a value up, quoting a line.
 
-What such a text says is nothing, so that nothing but the skill can be learned from it, and a text is as short as the
-skill allows. Words come later, in the chats.
+What such a text says is nothing, so that nothing but the skill can be learned from it. Only those tokens of an answer
+are learned in which the skill shows. Words come later, in the chats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from builtin_pair.template import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.packing import Document
+from specchat_engine.training.packing import Batch, Document, batches_by_length
 
-_TOKENS = range(FIRST_PLAIN_ID, VOCABULARY_SIZE)
+SKILLS = ("copy", "substitute", "look up", "quote")
+_ROW_LENGTHS = (128, 256)
+_PASSED = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Texts of about `longest` tokens of the ids below `ids`; what is replaced or looked up has up to `pieces`."""
+
+    longest: int
+    ids: int
+    pieces: int
+
+
+LEVELS = (Level(6, 300, 1), Level(9, 600, 1), Level(14, 2000, 2), Level(24, VOCABULARY_SIZE, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, its answer, and the tokens of the answer that are to be learned."""
+
+    question: list[int]
+    answer: list[int]
+    learned: list[bool]
 
 
 class Drills:
-    """Makes chats about random tokens; all of them belong to one group."""
+    """Makes chats about random tokens."""
 
-    def __init__(self, tokenizer: BytePairTokenizer, group: int) -> None:
-        self._group = group
+    def __init__(self, tokenizer: BytePairTokenizer) -> None:
         self._encode = tokenizer.encode
         self._user = tokenizer.encode("<|im_start|>user\n")
         self._assistant = tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n")
         self._line = tokenizer.encode("\n")
 
-    def document(self, random: Random, longest: int) -> Document:
-        """A drill on a text of at most about `longest` tokens."""
-        made = random.choices((self._copy, self._substitute, self._look_up, self._quote), (3, 4, 2, 2))[0]
-        question, answer = made(random, longest)
-        asked = [*self._user, *question, *self._assistant]
-        return Document([*asked, *answer, END_ID], [False] * len(asked) + [True] * (len(answer) + 1), self._group)
+    def document(self, random: Random, level: Level, skill: int, group: int) -> Document:
+        """A drill of one of the `SKILLS`."""
+        make = (self._copy, self._substitute, self._look_up, self._quote)[skill]
+        asked = make(random, level)
+        before = [*self._user, *asked.question, *self._assistant]
+        return Document([*before, *asked.answer, END_ID], [False] * len(before) + [*asked.learned, True], group)
 
-    def _copy(self, random: Random, longest: int) -> tuple[list[int], list[int]]:
-        text = some(random, random.randint(3, longest))
-        return [*self._encode("Repeat exactly:\n"), *text], text
+    def _copy(self, random: Random, level: Level) -> Asked:
+        text = some(random, level, 3, level.longest)
+        return all_of(self._encode("Repeat exactly:\n"), text, text)
 
-    def _substitute(self, random: Random, longest: int) -> tuple[list[int], list[int]]:
-        """Every occurrence of one to three tokens becomes other ones."""
-        old, new = some(random, random.choice((1, 1, 2, 3))), some(random, random.choice((1, 1, 2, 3)))
-        parts = [some(random, random.randint(1, max(2, longest // 3))) for _ in range(random.choice((2, 2, 3)))]
+    def _substitute(self, random: Random, level: Level) -> Asked:
+        """Every occurrence of a few tokens becomes other ones; these and what follows them are to be learned."""
+        old, new = some(random, level, 1, level.pieces), some(random, level, 1, level.pieces)
+        parts = [some(random, level, 1, max(1, level.longest // 3)) for _ in range(random.choice((2, 2, 3)))]
+        parts = [[token for token in part if token != old[0]] or [old[0] + 1] for part in parts]
         asked, between = random.choice((("Rename ", " to "), ("Replace ", " with ")))
         mark = self._encode(random.choice(("`", '"', "'", "")))
         question = [*self._encode(asked), *mark, *old, *mark, *self._encode(between), *mark, *new, *mark]
-        return [*question, *self._encode(":\n"), *joined(parts, old)], joined(parts, new)
+        learned = [False] * len(parts[0])
+        for part in parts[1:]:
+            learned += [True] * (len(new) + 1) + [False] * (len(part) - 1)
+        return Asked([*question, *self._encode(":\n"), *joined(parts, old)], joined(parts, new), learned)
 
-    def _look_up(self, random: Random, longest: int) -> tuple[list[int], list[int]]:
+    def _look_up(self, random: Random, level: Level) -> Asked:
         """One of several keys is given, and its value is wanted."""
-        count = random.randint(2, max(2, min(6, longest // 6)))
-        pairs = [(some(random, random.choice((1, 1, 2))), some(random, random.choice((1, 2, 3)))) for _ in range(count)]
+        count = random.randint(2, max(2, min(6, level.longest // 5)))
+        pairs = [
+            (some(random, level, 1, min(2, level.pieces)), some(random, level, 1, level.pieces)) for _ in range(count)
+        ]
         key, value = random.choice(pairs)
         sign = self._encode(random.choice((" = ", ": ", "=")))
         lines = joined([[*name, *sign, *held] for name, held in pairs], self._line)
-        return [*self._encode("Give the value of "), *key, *self._encode(":\n"), *lines], value
+        return all_of([*self._encode("Give the value of "), *key, *self._encode(":\n")], lines, value)
 
-    def _quote(self, random: Random, longest: int) -> tuple[list[int], list[int]]:
+    def _quote(self, random: Random, level: Level) -> Asked:
         """The first or the last of several lines, or the one that holds a token."""
-        count = random.randint(2, max(2, min(6, longest // 5)))
-        lines = [some(random, random.randint(1, 6)) for _ in range(count)]
-        place = random.choice((0, -1, random.randrange(count)))
-        asked = self._encode(
-            {0: "Give the first line:\n", -1: "Give the last line:\n"}.get(place, "Give the line with ")
-        )
-        if place > 0:
-            asked = [*asked, random.choice(lines[place]), *self._encode(":\n")]
-        return [*asked, *joined(lines, self._line)], lines[place]
+        count = random.randint(2, max(2, min(6, level.longest // 4)))
+        lines = [some(random, level, 1, 5) for _ in range(count)]
+        place = random.choice((0, count - 1, random.randrange(count)))
+        named = random.random() < 0.4 or place not in (0, count - 1)
+        asked = self._encode("Give the first line:\n" if place == 0 else "Give the last line:\n")
+        if named:
+            asked = [*self._encode("Give the line with "), random.choice(lines[place]), *self._encode(":\n")]
+        return all_of(asked, joined(lines, self._line), lines[place])
 
 
-def some(random: Random, count: int) -> list[int]:
+class SkillLesson:
+    """A training source of drills that goes up a level whenever every skill is right often enough."""
+
+    def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
+        self._drills = Drills(tokenizer)
+        self._seed = seed
+        self._step_tokens = step_tokens
+        self._batch_tokens = batch_tokens
+        self._level = 0
+        self._smoothed = [0.0] * len(SKILLS)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last level has been passed."""
+        return self._level >= len(LEVELS)
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """One step's batches at the present level, a fifth of them from the levels below; weak skills come oftener."""
+        random = Random(f"skills {self._seed} {step}")
+        weights = [1.2 - share for share in self._smoothed]
+        documents: list[Document] = []
+        size = 0
+        while size < self._step_tokens:
+            below = self._level > 0 and random.random() < 0.2
+            level = LEVELS[random.randrange(self._level)] if below else LEVELS[self._level]
+            skill = random.choices(range(len(SKILLS)), weights)[0]
+            document = self._drills.document(random, level, skill, skill)
+            documents.append(document)
+            size += len(document.ids)
+        return batches_by_length(documents, _ROW_LENGTHS, self._batch_tokens)
+
+    def observe(self, accuracy: dict[int, float]) -> None:
+        """Follows the share of right tokens of each skill and goes up when all are high enough."""
+        for skill, share in accuracy.items():
+            self._smoothed[skill] += 0.15 * (share - self._smoothed[skill])
+        if min(self._smoothed) > _PASSED:
+            self._level += 1
+            self._smoothed = [0.6] * len(SKILLS)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The level and the followed shares."""
+        return {"level": self._level, "smoothed": self._smoothed}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a saved state."""
+        self._level = state["level"]
+        self._smoothed = list(state["smoothed"])
+
+
+def some(random: Random, level: Level, fewest: int, most: int) -> list[int]:
     """So many random tokens."""
-    return random.choices(_TOKENS, k=count)
+    return random.choices(range(FIRST_PLAIN_ID, level.ids), k=random.randint(fewest, most))
 
 
 def joined(parts: Sequence[Sequence[int]], between: Sequence[int]) -> list[int]:
@@ -79,3 +157,8 @@ def joined(parts: Sequence[Sequence[int]], between: Sequence[int]) -> list[int]:
     for part in parts[1:]:
         text += [*between, *part]
     return text
+
+
+def all_of(asked: Sequence[int], text: Sequence[int], answer: list[int]) -> Asked:
+    """A drill whose whole answer is to be learned."""
+    return Asked([*asked, *text], answer, [True] * len(answer))

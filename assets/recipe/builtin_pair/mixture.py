@@ -10,8 +10,8 @@ from typing import Any
 
 from builtin_pair import copying, facts, other, python_library, stories, structured
 from builtin_pair.chats import Chat, ChatSource, Kind
-from builtin_pair.drills import Drills
-from builtin_pair.template import SPECIALS, pieces
+from builtin_pair.drills import SKILLS, Drills, Level
+from builtin_pair.template import SPECIALS, VOCABULARY_SIZE, pieces
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 
@@ -39,6 +39,7 @@ DRILL_GROUP = len(KINDS)
 
 _CHOICE_CHANCE = 0.6
 _DRILL_TOKENS = 12
+_FOCUS_CHANCE = 0.75
 
 _SAMPLE = 200
 _JOINED_CHANCE = 0.06
@@ -76,6 +77,12 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
             yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
 
 
+def drill_of_words(drills: Drills, random: Random, hardness: float) -> Document:
+    """A drill of any skill over the whole vocabulary."""
+    level = Level(8 + round(40 * hardness), VOCABULARY_SIZE, 3)
+    return drills.document(random, level, random.randrange(len(SKILLS)), DRILL_GROUP)
+
+
 def drill(document: Document) -> Document:
     """The chat cut off behind the first words of its last answer: practice at choosing what to say.
 
@@ -91,6 +98,25 @@ def drill(document: Document) -> Document:
     return Document(document.ids[:end], document.learned[:end], document.group)
 
 
+def unforeseen(document: Document) -> Document:
+    """The chat with only those tokens of its answers to be learned that do not go on with what was pasted.
+
+    A token that stood behind the same two tokens in the question is copying, which is known by now; what is left are
+    the places where an edit shows, the choice of what is quoted, and where it ends.
+    """
+    ids, learned = document.ids, list(document.learned)
+    seen: set[tuple[int, ...]] = set()
+    start = 0
+    for place in range(2, len(ids)):
+        if not document.learned[place]:
+            continue
+        if not document.learned[place - 1]:
+            seen |= {tuple(ids[at : at + 3]) for at in range(start, place - 2)}
+            start = place
+        learned[place] = tuple(ids[place - 2 : place + 1]) not in seen
+    return Document(ids, learned, document.group)
+
+
 class Mixture:
     """A training source; what a step holds depends on the seed and the step alone."""
 
@@ -99,7 +125,7 @@ class Mixture:
         self._seed = seed
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
-        self._drills = Drills(tokenizer, DRILL_GROUP)
+        self._drills = Drills(tokenizer)
         self._chances: dict[tuple[int, float], list[float]] = {}
 
     @property
@@ -162,10 +188,12 @@ class Mixture:
         chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
         for chat in chats:
             if kind == "copy" and random.random() < _DRILLS + _EARLY_DRILLS * (1 - hardness):
-                yield self._drills.document(random, 8 + round(56 * hardness))
+                yield drill_of_words(self._drills, random, hardness)
             document = to_document(chat, self._tokenizer)
             if kind == "facts" and random.random() < _CHOICE_CHANCE:
                 document = drill(document)
+            if kind == "copy" and random.random() < _FOCUS_CHANCE:
+                document = unforeseen(document)
             if len(document.ids) <= longest:
                 yield document
 

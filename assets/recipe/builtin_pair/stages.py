@@ -14,6 +14,7 @@ import torch
 from builtin_pair.chats import Kind
 from builtin_pair.choosing import ChoiceLesson
 from builtin_pair.curriculum import CopyCurriculum
+from builtin_pair.drills import SKILLS, SkillLesson
 from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.teaching import TaughtSource, taught_step
 from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
@@ -46,11 +47,11 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
     "other": 800,
 }
 _CHECKED_TEXTS = 10_000
-_CHOICE_TOKENS = 3_000_000
+_SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 8192, 3072
-_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.006, 0.0012)
+_RATES, _SKILL_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.01, 0.002), (0.006, 0.0012)
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
@@ -115,10 +116,16 @@ def train_target_copying(run: Run) -> None:
     _train(run, "target-copying", TARGET, None, source, _COPY_TOKENS)
 
 
+def train_target_skills(run: Run) -> None:
+    """The target's second lesson: editing, looking up and quoting, on random tokens."""
+    source = SkillLesson(run.tokenizer(), run.seed, _COPY_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, "target-skills", TARGET, "target-copying", source, _SKILL_TOKENS)
+
+
 def train_target_choosing(run: Run) -> None:
-    """The target's second lesson: telling its facts apart."""
+    """The target's third lesson: telling its facts apart."""
     source = ChoiceLesson(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
-    _train(run, "target-choosing", TARGET, "target-copying", source, _CHOICE_TOKENS)
+    _train(run, "target-choosing", TARGET, "target-skills", source, _CHOICE_TOKENS)
 
 
 def train_target(run: Run) -> None:
@@ -212,15 +219,17 @@ def _train(
     model = LlamaModel(config, seed).to(best_device())
     if begun_as is not None:
         model.load_state_dict(trained(run, begun_as, config).state_dict())
-    muon_rate, adam_rate = _TARGET_MIX_RATES if name.startswith("target-ch") or name == "target" else _RATES
+    lesson = isinstance(source, CopyCurriculum | SkillLesson)
+    settles = name in ("target-choosing", "target")
+    muon_rate, adam_rate = _TARGET_MIX_RATES if settles else _SKILL_RATES if name == "target-skills" else _RATES
     plan = TrainingPlan(
         name=name,
         folder=run.work,
         budget=Budget(tokens, deadline),
-        schedule=Schedule(warm_up_steps=30, decay_from=0.95 if begun_as is None else 0.35),
+        schedule=Schedule(warm_up_steps=30, decay_from=0.95 if lesson else 0.35),
         muon_rate=muon_rate,
         adam_rate=adam_rate,
-        groups=GROUPS,
+        groups=SKILLS if name == "target-skills" else GROUPS,
     )
     Trainer(model, source, objective, plan).run()
     done.touch()
