@@ -13,7 +13,7 @@ RECIPE := assets/recipe/builtin_pair
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
-.PHONY: chat test check format builtin-pair bench same-text pictures gpu-check clean help
+.PHONY: chat test check format builtin-pair bench verify pictures gpu-check clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -40,8 +40,8 @@ builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, 
 bench: $(VENV)/.chat ## plain and speculative decoding on the built-in pair, kind by kind
 	@$(BIN)/python tests/benchmarks/builtin_pair.py $(ARGS)
 
-same-text: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
-	@$(BIN)/python tests/benchmarks/same_text.py $(ARGS)
+verify: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
+	@$(BIN)/specchat verify $(ARGS)
 
 pictures: $(VENV)/.chat ## take the README's pictures of the app again
 	@$(BIN)/python assets/media/record.py

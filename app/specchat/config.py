@@ -1,7 +1,8 @@
 """The configuration: defaults, under `config.toml`, under `SPECCHAT_*` variables, under the flags of a command.
 
 A sampling value that nobody set is None: the model's own recommendation applies, then llama.cpp's default. A source
-that names a model but no draft takes the draft of the sources below it away: that one belongs to another model.
+that names a model but no draft takes the draft of the sources below it away: that one belongs to another model. In the
+same way one that names a grammar, in whatever form, takes away all other forms.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, grammar_text, parse_biases
 from specchat.errors import ConfigError
-from specchat.options import DEFAULT_K, SamplingOverrides
+from specchat.options import DEFAULT_K, DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import DRAFTERS, K_LIMIT
+from specchat_engine.settings import DRAFTERS, K_LIMIT, VERIFIER_NAMES
 
 ENV_PREFIX = "SPECCHAT_"
-SAMPLING_KEYS = tuple(SamplingOverrides.__dataclass_fields__)
+SAMPLING_KEYS = tuple(name for name in SamplingOverrides.__dataclass_fields__ if name not in GRAMMAR_KEYS)
 
 _REMEDIES = {
     "int_parsing": "use a whole number",
@@ -47,26 +49,29 @@ _REMEDIES = {
 
 class _Flags(InitSettingsSource):
     def __call__(self) -> dict[str, Any]:
-        return _without_foreign_draft(super().__call__())
+        return _alone(super().__call__())
 
 
 class _Variables(EnvSettingsSource):
     def __call__(self) -> dict[str, Any]:
-        return _without_foreign_draft(super().__call__())
+        return _alone(super().__call__())
 
 
 class _File(TomlConfigSettingsSource):
     def __call__(self) -> dict[str, Any]:
         """The file's values; a relative path in it starts from the file's folder."""
         values = dict(super().__call__())
-        for key in ("model", "draft"):
+        for key in ("model", "draft", "grammar_file", "json_schema_file"):
             if isinstance(values.get(key), str):
                 values[key] = config_file().parent / Path(values[key]).expanduser()
         return values
 
 
-def _without_foreign_draft(values: dict[str, Any]) -> dict[str, Any]:
-    return {"draft": None, **values} if "model" in values else values
+def _alone(values: dict[str, Any]) -> dict[str, Any]:
+    """A source's values, with None for what they take away from the sources below."""
+    draft: dict[str, Any] = {"draft": None} if "model" in values else {}
+    grammars: dict[str, Any] = dict.fromkeys(GRAMMAR_KEYS) if values.keys() & set(GRAMMAR_KEYS) else {}
+    return {**draft, **grammars, **values}
 
 
 class Config(BaseSettings):
@@ -78,6 +83,7 @@ class Config(BaseSettings):
     draft: Path | None = None
     k: int = DEFAULT_K
     drafter: str | None = None
+    verifier: str = DEFAULT_VERIFIER
     temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
@@ -87,6 +93,11 @@ class Config(BaseSettings):
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     penalty_last_n: int | None = None
+    logit_bias: Annotated[tuple[tuple[int, float], ...] | None, NoDecode] = None
+    grammar: str | None = None
+    grammar_file: Path | None = None
+    json_schema: str | None = None
+    json_schema_file: Path | None = None
     seed: int | None = Field(default=None, ge=-1, lt=2**64)
     max_tokens: int = Field(default=0, ge=0)
     system: str | None = None
@@ -113,7 +124,7 @@ class Config(BaseSettings):
         flags = init_settings()
         return _Flags(settings_cls, flags), _Variables(settings_cls), _File(settings_cls, config_file())
 
-    @field_validator("model", "draft")
+    @field_validator("model", "draft", "grammar_file", "json_schema_file")
     @classmethod
     def _expand_home(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser()
@@ -138,9 +149,21 @@ class Config(BaseSettings):
             raise ValueError(f"the drafter is {value!r}: use {', '.join(DRAFTERS)}")
         return value
 
+    @field_validator("verifier")
+    @classmethod
+    def _check_verifier(cls, value: str) -> str:
+        if value not in VERIFIER_NAMES:
+            raise ValueError(f"the verifier is {value!r}: use {', '.join(VERIFIER_NAMES)}")
+        return value
+
+    @field_validator("logit_bias", mode="before")
+    @classmethod
+    def _read_biases(cls, value: object) -> object:
+        return parse_biases(value)
+
     @field_validator(*SAMPLING_KEYS)
     @classmethod
-    def _check_range(cls, value: float | None, info: Any) -> float | None:
+    def _check_range(cls, value: Any, info: Any) -> Any:
         if value is not None:
             one: dict[str, Any] = {info.field_name: value}
             SamplingParams(**one)
@@ -165,10 +188,19 @@ class Config(BaseSettings):
             raise ValueError("the drafter is 'model', but there is no draft model: give one with -d, or use lookup")
         return self
 
+    @model_validator(mode="after")
+    def _check_grammar(self) -> Self:
+        check_one_grammar({key: getattr(self, key) for key in GRAMMAR_KEYS})
+        return self
+
     @property
     def sampling(self) -> SamplingOverrides:
-        """The sampling values that were set."""
-        return SamplingOverrides(**{key: getattr(self, key) for key in SAMPLING_KEYS})
+        """The sampling values that were set.
+
+        Raises ConfigError for a file of a grammar that cannot be read, SettingError for a schema that cannot be used.
+        """
+        grammar = grammar_text(**{key: getattr(self, key) for key in GRAMMAR_KEYS})
+        return SamplingOverrides(grammar=grammar, **{key: getattr(self, key) for key in SAMPLING_KEYS})
 
 
 def read_config(flags: Mapping[str, Any]) -> Config:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
 
 DEFAULT_K = 4
+DEFAULT_VERIFIER = "coupled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class SamplingOverrides:
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     penalty_last_n: int | None = None
+    logit_bias: tuple[tuple[int, float], ...] | None = None
+    grammar: str | None = None
 
     def over(self, recommended: SamplingParams) -> SamplingParams:
         """The recommended parameters with the user's in their place. Raises SettingError for a value out of range."""
@@ -48,6 +51,7 @@ class ChatOptions:
     options: LoadOptions
     k: int = DEFAULT_K
     drafter: str | None = None
+    verifier: str = DEFAULT_VERIFIER
     sampling: SamplingOverrides = SamplingOverrides()
     max_tokens: int = 0
     seed: int | None = None
@@ -65,6 +69,7 @@ class ChatOptions:
         return Settings(
             k=self.k,
             drafter=drafter if drafter in drafters else "lookup",
+            verifier=self.verifier,
             sampling=self.sampling.over(recommended),
             max_tokens=self.max_tokens,
         )

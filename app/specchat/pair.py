@@ -30,6 +30,7 @@ def chat_options(config: Config) -> ChatOptions:
         ),
         k=config.k,
         drafter=config.drafter,
+        verifier=config.verifier,
         sampling=config.sampling,
         max_tokens=config.max_tokens,
         seed=config.seed,

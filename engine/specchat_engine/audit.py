@@ -65,7 +65,7 @@ class Case:
     @property
     def plain(self) -> Settings:
         """The same without speculation."""
-        return replace(self.settings, k=0, drafter="none")
+        return replace(self.settings, k=0, drafter="none", verifier="coupled")
 
 
 @dataclass(frozen=True, slots=True)

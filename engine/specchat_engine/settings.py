@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
-from specchat_engine.verifiers import verifier_named
 
 DRAFTERS = ("model", "lookup", "none")
+VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
+LOSSY_VERIFIERS = ("typical",)
+"""The names of `verifiers.VERIFIERS`, which needs numpy: settings are read where nothing is computed."""
+
 K_LIMIT = 256
 NGRAM_LIMIT = 16
 
@@ -40,7 +43,8 @@ class Settings:
             raise SettingError(f"k is {self.k}: use 0 (plain decoding) to {K_LIMIT}; 3 to 8 is usual")
         if self.drafter not in DRAFTERS:
             raise SettingError(f"the drafter is {self.drafter!r}: use {', '.join(DRAFTERS)}")
-        verifier_named(self.verifier)
+        if self.verifier not in VERIFIER_NAMES:
+            raise SettingError(f"the verifier is {self.verifier!r}: use {', '.join(VERIFIER_NAMES)}")
         if self.max_tokens < 0:
             raise SettingError(f"max tokens is {self.max_tokens}: use 0 (until the end) or more")
         check_ngrams(self.ngram_min, self.ngram_max)

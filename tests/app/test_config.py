@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from specchat.cli.flags import ModelFlags
 from specchat.config import Config, read_config
 from specchat.errors import ConfigError
 from specchat.paths import config_file
+from specchat_engine.settings import Settings
 
 
 def write_config(text: str | bytes) -> Path:
@@ -119,9 +121,84 @@ def test_a_drafter_that_is_not_there_is_refused() -> None:
     assert complaint(drafter="hybrid") == "the drafter is 'hybrid': use model, lookup, none"
 
 
+def test_a_verifier_comes_from_a_flag_a_variable_or_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).verifier == Settings().verifier == "coupled"
+    write_config('verifier = "rejection"\n')
+    assert read_config({}).verifier == "rejection"
+    monkeypatch.setenv("SPECCHAT_VERIFIER", "block")
+    assert read_config({}).verifier == "block"
+    assert read_config({"verifier": "typical"}).verifier == "typical"
+
+
+def test_a_verifier_that_is_not_there_is_refused() -> None:
+    file = write_config('verifier = "magic"\n')
+    assert complaint() == f"{file}: the verifier is 'magic': use coupled, rejection, block, typical"
+    assert complaint(verifier="Block") == "the verifier is 'Block': use coupled, rejection, block, typical"
+
+
 def test_a_draft_without_a_model_is_refused() -> None:
     assert "has no target" in complaint(draft="/small.gguf")
 
 
 def test_the_model_drafter_needs_a_draft_model() -> None:
     assert "no draft model" in complaint(model="/big.gguf", drafter="model")
+
+
+def test_biases_come_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).sampling.logit_bias is None
+    write_config('logit_bias = ["5=1.5", "7-inf"]\n')
+    assert read_config({}).sampling.logit_bias == ((5, 1.5), (7, -math.inf))
+    monkeypatch.setenv("SPECCHAT_LOGIT_BIAS", "5+2, 6=-3e0")
+    assert read_config({}).sampling.logit_bias == ((5, 2.0), (6, -3.0))
+    assert read_config({"logit_bias": ["8=1"]}).sampling.logit_bias == ((8, 1.0),)
+
+
+@pytest.mark.parametrize("text", ["5", "x=1", "5=", "5=much", "=1", "5 1", "-5=1", "5.5=1"])
+def test_a_bias_that_cannot_be_read_is_refused_with_its_text(text: str) -> None:
+    assert complaint(logit_bias=[text]).startswith(f"logit_bias is '{text}': use TOKEN=BIAS")
+
+
+def test_an_absurd_bias_is_refused_by_its_token() -> None:
+    assert complaint(logit_bias=["5=nan"]).startswith("logit_bias is nan for token 5")
+
+
+def test_a_grammar_in_any_form_takes_away_the_others_of_the_sources_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_config('grammar = "root ::= [a]"\n')
+    assert read_config({}).sampling.grammar == "root ::= [a]"
+    monkeypatch.setenv("SPECCHAT_JSON_SCHEMA", '{"const": 1}')
+    assert 'root ::= "1"' in (read_config({}).sampling.grammar or "")
+    assert read_config({"grammar": ""}).sampling.grammar == ""
+
+
+def test_two_grammars_in_one_place_contradict_each_other() -> None:
+    both = complaint(grammar="x", json_schema_file=Path("s.json"))
+    assert both == "grammar and json_schema_file are both given: an answer follows one grammar, so leave one away"
+
+
+def test_a_grammar_file_in_the_configuration_stands_beside_it() -> None:
+    file = write_config('grammar_file = "my.gbnf"\n')
+    (file.parent / "my.gbnf").write_text("\ufeffroot ::= [é]\n", "utf-8")
+    assert read_config({}).sampling.grammar == "root ::= [é]\n"
+    write_config('json_schema_file = "my.json"\n')
+    (file.parent / "my.json").write_text('{"type": "null"}')
+    assert "root ::= null" in (read_config({}).sampling.grammar or "")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"\xff", "save it as UTF-8"),
+        (b"", "is empty"),
+        (b"#" * 2_000_000, "more than 1000000 bytes"),
+    ],
+)
+def test_a_grammar_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | None, words: str) -> None:
+    path = tmp_path / "my.gbnf"
+    if content is not None:
+        path.write_bytes(content)
+    for key in ("grammar_file", "json_schema_file"):
+        with pytest.raises(ConfigError) as caught:
+            _ = read_config({key: path}).sampling
+        assert str(caught.value).startswith(str(path))
+        assert words in str(caught.value)

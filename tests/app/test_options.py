@@ -21,6 +21,11 @@ def test_the_user_comes_before_the_models_recommendation() -> None:
     assert SamplingOverrides(temperature=0.0).over(recommended) == SamplingParams(temperature=0.0, top_k=20)
 
 
+def test_a_grammar_and_biases_reach_the_engine() -> None:
+    overrides = SamplingOverrides(grammar='root ::= "a"', logit_bias=((5, -1.0),))
+    assert overrides.over(SamplingParams()) == SamplingParams(grammar='root ::= "a"', logit_bias=((5, -1.0),))
+
+
 def test_a_value_out_of_range_is_refused() -> None:
     with pytest.raises(SettingError, match="temperature is -1"):
         SamplingOverrides(temperature=-1).over(SamplingParams())
@@ -34,3 +39,8 @@ def test_the_draft_model_drafts_where_there_is_one() -> None:
 def test_a_chosen_drafter_is_kept_where_it_can_work() -> None:
     assert options(drafter="none").settings(SamplingParams(), BOTH).drafter == "none"
     assert options(drafter="model").settings(SamplingParams(), BOTH[1:]).drafter == "lookup"
+
+
+def test_the_verifier_reaches_the_settings_of_the_first_turn() -> None:
+    assert options().settings(SamplingParams(), BOTH).verifier == "coupled"
+    assert options(verifier="block").settings(SamplingParams(), BOTH).verifier == "block"

@@ -36,6 +36,10 @@ def test_a_model_without_a_draft_has_none() -> None:
     assert (options.target, options.draft) == (Path("/big.gguf"), None)
 
 
+def test_the_rule_is_the_configured_one() -> None:
+    assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).verifier == "block"
+
+
 def test_the_flags_of_loading_reach_the_engine() -> None:
     flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 40}
     options = chat_options(read_config(flags)).options

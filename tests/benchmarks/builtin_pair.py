@@ -25,7 +25,7 @@ CONFIGURATIONS = {
     "lookup k=4": ("lookup", 4),
     "lookup k=8": ("lookup", 8),
 }
-PARTS = ("draft_ms", "verify_ms", "other_ms")
+PARTS = ("draft_ms", "verify_ms", "rollback_ms", "other_ms")
 SEED = 7
 
 
@@ -58,7 +58,19 @@ def measure(engine: Engine, temperature: float, repeats: int, max_tokens: int) -
 def show(samples: dict[tuple[str, str], list[Sample]], title: str, console: Console) -> None:
     """One table a temperature. `× plain` is the median of the ratios prompt by prompt."""
     table = Table(title=title)
-    for column in ("kind", "drafting", "tok/s", "× plain", "α", "τ", "draft", "verify", "other", "same text"):
+    for column in (
+        "kind",
+        "drafting",
+        "tok/s",
+        "× plain",
+        "α",
+        "τ",
+        "draft",
+        "verify",
+        "rollback",
+        "other",
+        "same text",
+    ):
         table.add_column(column, justify="left" if column in ("kind", "drafting") else "right")
     for (kind, name), taken in samples.items():
         plain = samples[kind, "plain"]
@@ -80,7 +92,7 @@ def show(samples: dict[tuple[str, str], list[Sample]], title: str, console: Cons
             f"{tokens / rounds:.2f}",
             *(
                 f"{sum(getattr(s.stats, part) for s in taken) / total:.1%}"
-                for part in ("draft_ms", "verify_ms", "other_ms")
+                for part in ("draft_ms", "verify_ms", "rollback_ms", "other_ms")
             ),
             f"{sum(sample.same_text for sample in taken)}/{len(taken)}",
         )

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from builtin_pair import mixture
-from builtin_pair.mixture import KINDS, SHARES, Mixture, drill
+from builtin_pair.mixture import DRILL_GROUP, KINDS, SHARES, Mixture, drill
 from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Document
@@ -35,7 +35,9 @@ def test_every_kind_gets_about_its_share_of_the_tokens(tokenizer: BytePairTokeni
     tokens: Counter[int] = Counter()
     for document in mix.documents(1, 512):
         tokens[document.group] += len(document.ids)
+    drilled = tokens.pop(DRILL_GROUP)
     total = sum(tokens.values())
+    assert 0.04 < drilled / total < 0.14
     for number, kind in enumerate(KINDS):
         assert tokens[number] / total == pytest.approx(SHARES[kind], abs=0.08), kind
 

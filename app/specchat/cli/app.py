@@ -27,6 +27,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a lin
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 Prompt = Annotated[str | None, typer.Argument(help="What to ask. Standard input is read too when it is a pipe.")]
 
+Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Prompts of each kind of text.")]
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -75,6 +77,19 @@ def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flag
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
         raise typer.Exit(answer_once(text, chat_options(read_config(flags.given())), as_json=json))
+
+
+@app.command()
+@takes_model_flags
+def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, flags: ModelFlags) -> None:
+    """Check that speculation leaves the text of your pair as it is. --temp, -k, --drafter and --verifier narrow it."""
+    with one_line_errors(debug):
+        from specchat.cli.verify import verify as verify_pair
+        from specchat.config import read_config
+        from specchat.pair import chat_options
+
+        given = flags.given()
+        raise typer.Exit(verify_pair(chat_options(read_config(given)), given.keys(), prompts, as_json=json))
 
 
 @app.command()

@@ -28,6 +28,10 @@ class ModelFlags:
     drafter: Annotated[
         str | None, typer.Option("--drafter", help="model, lookup or none. [model where there is one]")
     ] = None
+    verifier: Annotated[
+        str | None,
+        typer.Option("--verifier", metavar="RULE", help="coupled, rejection, block, or typical (lossy). [coupled]"),
+    ] = None
     temperature: Annotated[
         float | None, typer.Option("--temp", help="Temperature; 0 is greedy. [the model's, or 0.8]")
     ] = None
@@ -44,6 +48,18 @@ class ModelFlags:
     presence_penalty: Annotated[float | None, typer.Option("--presence-penalty", help="0 is off. [0]")] = None
     penalty_last_n: Annotated[
         int | None, typer.Option("--repeat-last-n", help="Tokens that penalties look at. [64]")
+    ] = None
+    logit_bias: Annotated[
+        list[str] | None,
+        typer.Option("--logit-bias", metavar="TOKEN=BIAS", help="Add to a token's logit; -inf bans it. Repeatable."),
+    ] = None
+    grammar: Annotated[str | None, typer.Option("--grammar", help="GBNF grammar that answers follow.")] = None
+    grammar_file: Annotated[Path | None, typer.Option("--grammar-file", help="File with such a grammar.")] = None
+    json_schema: Annotated[str | None, typer.Option("-j", "--json-schema", help="JSON schema that answers follow.")] = (
+        None
+    )
+    json_schema_file: Annotated[
+        Path | None, typer.Option("-jf", "--json-schema-file", help="File with such a schema.")
     ] = None
     seed: Annotated[int | None, typer.Option("-s", "--seed", help="Session seed; -1 is a new one. [-1]")] = None
     max_tokens: Annotated[int | None, typer.Option("-n", "--max-tokens", help="Longest answer; 0 is no limit. [0]")] = (

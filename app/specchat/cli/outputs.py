@@ -25,8 +25,8 @@ class Output(Protocol):
     def error(self, message: str) -> None:
         """The turn failed; `end` follows."""
 
-    def end(self, line: Mapping[str, Any], seed: int) -> None:
-        """The turn is over; `seed` is the session's."""
+    def end(self, line: Mapping[str, Any]) -> None:
+        """The turn is over."""
 
 
 def output_for(stream: TextIO, *, as_json: bool) -> Output:
@@ -57,9 +57,8 @@ class JsonOutput:
         """Prints an error line."""
         self._print({"type": "error", "message": message})
 
-    def end(self, line: Mapping[str, Any], seed: int) -> None:
-        """Prints the end line; the seed stands in the start line."""
-        del seed
+    def end(self, line: Mapping[str, Any]) -> None:
+        """Prints the end line."""
         self._print(line)
 
     def _print(self, line: Mapping[str, Any]) -> None:
@@ -72,10 +71,12 @@ class PlainOutput:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._start: Mapping[str, Any] = {}
         self._last = ""
 
     def start(self, line: Mapping[str, Any]) -> None:
-        """Prints nothing."""
+        """Prints nothing; the statistics need it."""
+        self._start = line
 
     def round(self, event: Round) -> None:
         """Prints what the round added."""
@@ -87,14 +88,14 @@ class PlainOutput:
     def error(self, message: str) -> None:
         """Prints nothing; the command says the error on standard error."""
 
-    def end(self, line: Mapping[str, Any], seed: int) -> None:
+    def end(self, line: Mapping[str, Any]) -> None:
         """Ends the line and says the statistics."""
         if _said_nothing(line):
             return
         if not self._last.endswith("\n"):
             self._stream.write("\n")
             self._stream.flush()
-        say(statistics_line(line["stats"], seed))
+        say(statistics_line(line["stats"], self._start))
 
 
 class ColourOutput:
@@ -105,9 +106,11 @@ class ColourOutput:
 
         self._console = Console(file=stream, highlight=False, soft_wrap=True)
         self._filter = TerminalFilter()
+        self._start: Mapping[str, Any] = {}
 
     def start(self, line: Mapping[str, Any]) -> None:
-        """Prints nothing."""
+        """Prints nothing; the statistics need it."""
+        self._start = line
 
     def round(self, event: Round) -> None:
         """Prints the round's tokens."""
@@ -119,12 +122,12 @@ class ColourOutput:
     def error(self, message: str) -> None:
         """Prints nothing; the command says the error on standard error."""
 
-    def end(self, line: Mapping[str, Any], seed: int) -> None:
+    def end(self, line: Mapping[str, Any]) -> None:
         """Ends the line and says the statistics."""
         if _said_nothing(line):
             return
         self._console.print()
-        say(statistics_line(line["stats"], seed))
+        say(statistics_line(line["stats"], self._start))
 
 
 def _said_nothing(line: Mapping[str, Any]) -> bool:

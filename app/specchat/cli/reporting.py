@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -23,6 +24,11 @@ def say(message: str) -> None:
     """One line to the user, beside the answer."""
     sys.stderr.write(f"specchat: {clean_line(message)}\n")
     sys.stderr.flush()
+
+
+def no_native_debugger() -> None:
+    """A failed assertion in native code must not start a debugger on the terminal; call it before models load."""
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 
 @contextmanager

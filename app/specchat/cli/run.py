@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import FAILED, INTERRUPTED, say
+from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
 from specchat.options import ChatOptions
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
@@ -30,7 +29,7 @@ def read_prompt(prompt: str | None) -> str:
 
 def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
     """Streams one answer to standard output and returns the exit code. Raises EngineError where loading fails."""
-    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a failed assertion must not start a debugger on the terminal
+    no_native_debugger()
     speculates_with_model = options.k > 0 and options.drafter in (None, "model")
     draft = options.draft if speculates_with_model else None
     with Engine.load(options.target, draft, options.options) as engine:
@@ -48,7 +47,7 @@ def _stream(session: Session, prompt: str, output: Output) -> int:
             error = _print_rounds(session, prompt, output)
         if error:
             output.error(error)
-        output.end(session.end_line(), session.seed)
+        output.end(session.end_line())
     except BrokenPipeError:
         return 0
     if error:

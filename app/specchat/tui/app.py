@@ -47,7 +47,7 @@ class SpecchatApp(App[None]):
         yield from super().get_system_commands(screen)
         if isinstance(screen, ChatScreen):
             yield SystemCommand("New chat", "An empty conversation with the same models", screen.action_new_chat)
-            yield SystemCommand("Knobs", "k, drafter, temperature and more", screen.action_knobs)
+            yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", screen.action_knobs)
             yield SystemCommand("Change the view", "Trace, coloured, Markdown", screen.action_view)
 
     def on_unmount(self) -> None:

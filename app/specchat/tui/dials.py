@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from specchat.rules import LOSSY_SIGN
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import Settings
+from specchat_engine.settings import LOSSY_VERIFIERS, VERIFIER_NAMES, Settings
 
 
 class Dial(Protocol):
@@ -75,27 +76,37 @@ class NumberDial:
 
 
 @dataclass(frozen=True, slots=True)
-class DrafterDial:
-    """Which drafter, of those that the loaded pair has."""
+class ChoiceDial:
+    """One of a few names; `label` is the setting's own. Those in `lossy` say so."""
 
+    label: str
     choices: tuple[str, ...]
-    label: str = "drafter"
+    lossy: tuple[str, ...] = ()
 
     def text(self, settings: Settings) -> str:
-        """The drafter's name."""
-        return settings.drafter
+        """The chosen name, with a sign and a word where the choice is lossy."""
+        chosen = self._chosen(settings)
+        return f"{chosen} {LOSSY_SIGN}lossy" if chosen in self.lossy else chosen
 
     def turned(self, settings: Settings, steps: int) -> Settings:
-        """The next drafter, round and round."""
-        place = self.choices.index(settings.drafter) if settings.drafter in self.choices else 0
-        return replace(settings, drafter=self.choices[(place + steps) % len(self.choices)])
+        """The next name, round and round."""
+        chosen = self._chosen(settings)
+        place = self.choices.index(chosen) if chosen in self.choices else 0
+        return self._with(settings, self.choices[(place + steps) % len(self.choices)])
 
     def typed(self, settings: Settings, text: str) -> Settings:
-        """The drafter whose name begins so. Raises SettingError where there is none."""
+        """The name that begins so. Raises SettingError where there is none."""
         for choice in self.choices:
             if choice.startswith(text.strip()):
-                return replace(settings, drafter=choice)
-        raise SettingError(f"the drafter is {text!r}: use {', '.join(self.choices)}")
+                return self._with(settings, choice)
+        raise SettingError(f"the {self.label} is {text!r}: use {', '.join(self.choices)}")
+
+    def _chosen(self, settings: Settings) -> str:
+        return str(getattr(settings, self.label))
+
+    def _with(self, settings: Settings, choice: str) -> Settings:
+        chosen: dict[str, Any] = {self.label: choice}
+        return replace(settings, **chosen)
 
 
 def k_dial(k_max: int) -> NumberDial:
@@ -107,7 +118,8 @@ def dials(drafters: Sequence[str], k_max: int) -> tuple[Dial, ...]:
     """All dials, in the order in which they are shown."""
     return (
         k_dial(k_max),
-        DrafterDial(tuple(drafters)),
+        ChoiceDial("drafter", tuple(drafters)),
+        ChoiceDial("verifier", VERIFIER_NAMES, LOSSY_VERIFIERS),
         NumberDial("temperature", "temperature", 0.1, 5.0, 2, "greedy", sampling=True),
         NumberDial("top-k", "top_k", 5, 100_000, 0, "all", sampling=True),
         NumberDial("top-p", "top_p", 0.05, 1.0, 2, sampling=True),

@@ -168,14 +168,19 @@ def _time_bar(view: TurnView, room: int) -> list[Styled]:
     if not view.num_rounds:
         return [("–", QUIET)]
     draft = round(view.draft_share * room)
+    back = round(view.rollback_share * room)
     other = round(view.other_share * room)
-    return [("█" * draft, TARGET), ("▓" * (room - draft - other), ACCEPTED), ("░" * other, QUIET)]
+    verify = max(room - draft - back - other, 0)
+    return [("█" * draft, TARGET), ("▓" * verify, ACCEPTED), ("▒" * back, BONUS), ("░" * other, QUIET)]
 
 
 def _time_shares(view: TurnView) -> list[Styled]:
-    shares = (("█", TARGET, "draft", view.draft_share), ("▓", ACCEPTED, "verify", view.verify_share))
+    """Three shares fit; where going back takes one of them, the rest of the bar is `other`."""
+    back = view.rollback_share >= 0.02
+    last = ("▒", BONUS, "back", view.rollback_share) if back else ("░", QUIET, "other", view.other_share)
+    shares = (("█", TARGET, "draft", view.draft_share), ("▓", ACCEPTED, "verify", view.verify_share), last)
     parts: list[Styled] = []
-    for glyph, style, name, share in (*shares, ("░", QUIET, "other", view.other_share)):
+    for glyph, style, name, share in shares:
         parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:.0f}".ljust(4) if view.num_rounds else "–   "]
     return parts
 

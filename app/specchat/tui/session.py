@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from specchat.options import ChatOptions
+from specchat.naming import pair_name
+from specchat.options import DEFAULT_VERIFIER, ChatOptions
+from specchat.rules import LOSSY_SIGN
 from specchat.terminal import clean_line
-from specchat.worker.protocol import ChatMessage, Ended, Loaded, ModelSummary
-
-if TYPE_CHECKING:
-    from specchat_engine.settings import Settings
-
-
-_SIZE = re.compile(r"(?<![\w.])\d+(\.\d+)?[MB]\b", re.IGNORECASE)
-"""A number of parameters in a model's name."""
+from specchat.worker.protocol import ChatMessage, Ended, Loaded
+from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
 
 class Phase(Enum):
@@ -35,6 +30,7 @@ class Speculation(Enum):
 
     LOADING = "…"
     ACTIVE = "●"
+    LOSSY = LOSSY_SIGN
     OFF = "○"
     REFUSED = "✕"
     FAILED = "!"
@@ -120,7 +116,9 @@ class ChatSession:
         state, status = self._status()
         used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
-            pair=pair_name(self.loaded) if self.loaded else clean_line(self.options.target.name),
+            pair=pair_name(self.loaded.target, self.loaded.draft)
+            if self.loaded
+            else clean_line(self.options.target.name),
             state=state,
             status=status,
             ctx_used=used + tokens_now,
@@ -140,36 +138,22 @@ class ChatSession:
             return Speculation.REFUSED, f"refused: {clean_line(loaded.plain_because)}"
         if settings.k == 0:
             return Speculation.OFF, "off · k 0"
+        lossy = settings.verifier in LOSSY_VERIFIERS
+        rule = f"lossy {settings.verifier}" if lossy else settings.verifier
+        how = [*([] if rule == DEFAULT_VERIFIER else [rule]), settings.drafter, f"k {settings.k}"]
         if settings.drafter == "none":
-            off = Speculation.OFF, "off · drafter none"
+            state, status, how = Speculation.OFF, "off · drafter none", ["plain"]
+        elif lossy:
+            state, status = Speculation.LOSSY, " · ".join(how)
         else:
-            off = Speculation.ACTIVE, f"active · {settings.drafter} · k {settings.k}"
+            state, status = Speculation.ACTIVE, " · ".join(("active", *how))
         if loaded.refusal is None:
-            return off
-        instead = f"{settings.drafter}, k {settings.k}" if settings.drafter != "none" else "plain"
-        return Speculation.REFUSED, f"refused ({instead}): {clean_line(loaded.refusal)}"
-
-
-def pair_name(loaded: Loaded) -> str:
-    """Both models with their sizes: `guide 18M ⇠ draft 2M`."""
-    target = model_name(loaded.target)
-    return target if loaded.draft is None else f"{target} ⇠ {model_name(loaded.draft)}"
-
-
-def model_name(model: ModelSummary) -> str:
-    """A model's name and size: `guide 18M`; the size only once where the name tells it already."""
-    name = clean_line(model.name)
-    if _SIZE.search(name):
-        return name
-    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if model.n_params >= scale:
-            size = model.n_params / scale
-            return f"{name} {size:.1f}{unit}" if unit == "B" and size < 10 else f"{name} {size:.0f}{unit}"
-    return name
+            return state, status
+        return Speculation.REFUSED, f"refused ({', '.join(how)}): {clean_line(loaded.refusal)}"
 
 
 def _plain_ms(stats: Mapping[str, Any]) -> float | None:
     """C(1) as the finished turn measured it, from its speed-up."""
-    spent = stats["draft_ms"] + stats["verify_ms"] + stats["other_ms"]
+    spent = stats["draft_ms"] + stats["verify_ms"] + stats.get("rollback_ms", 0.0) + stats["other_ms"]
     speedup, tokens = stats["speedup"], stats["num_tokens"]
     return speedup * spent / tokens if speedup and tokens else None

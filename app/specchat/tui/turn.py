@@ -40,6 +40,7 @@ class TurnView:
     by_position: tuple[float, ...] = ()
     draft_share: float = 0.0
     verify_share: float = 0.0
+    rollback_share: float = 0.0
     other_share: float = 0.0
     sources: tuple[tuple[str, float], ...] = ()
     ribbon: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ class TurnModel:
             self.stats.observe(event)
             self._k, self._reason = event.k, event.reason
             self._k_most = max(self._k_most, event.k)
-            milliseconds = event.ms.draft + event.ms.verify + event.ms.other
+            milliseconds = event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other
             self._recent.append((event.num_emitted, milliseconds))
             self._bars.add(event.num_emitted, milliseconds)
             self._ribbon.append(word_of(event))
@@ -141,6 +142,7 @@ class TurnModel:
             by_position=tuple(hit / tried for hit, tried in zip(accepted, self._drafted_at, strict=True)),
             draft_share=stats.draft_ms / spent,
             verify_share=stats.verify_ms / spent,
+            rollback_share=stats.rollback_ms / spent,
             other_share=stats.other_ms / spent,
             sources=tuple((name, count / drafts) for name, count in self._sources.most_common()),
             ribbon=tuple(self._ribbon),

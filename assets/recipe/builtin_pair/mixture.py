@@ -24,12 +24,12 @@ SOURCES: Mapping[Kind, ChatSource] = {
     "other": other.chats,
 }
 SHARES: Mapping[Kind, float] = {
-    "copy": 0.66,
-    "facts": 0.14,
-    "python": 0.07,
-    "structured": 0.06,
+    "copy": 0.58,
+    "facts": 0.18,
+    "python": 0.09,
+    "structured": 0.07,
     "story": 0.02,
-    "other": 0.05,
+    "other": 0.06,
 }
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
@@ -42,8 +42,10 @@ _DRILL_TOKENS = 12
 _FOCUS_CHANCE = 0.75
 
 _SAMPLE = 200
+_SKILL_WEIGHTS = (1, 5, 4, 2)
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.1, 0.6
+_DRILLS, _EARLY_DRILLS = 0.08, 0.7
+"""The share of the tokens that drills take in any case, and the share more that they take at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,10 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
 
 
 def drill_of_words(drills: Drills, random: Random, hardness: float) -> Document:
-    """A drill of any skill over the whole vocabulary."""
-    level = Level(8 + round(40 * hardness), VOCABULARY_SIZE, 3)
-    return drills.document(random, level, random.randrange(len(SKILLS)), DRILL_GROUP)
+    """A drill of any skill, of the harder ones more often, mostly over the whole vocabulary."""
+    ids = 600 if random.random() < 0.4 else VOCABULARY_SIZE
+    level = Level(6 + round(40 * hardness), ids, random.choice((1, 1, 2, 3)))
+    return drills.document(random, level, random.choices(range(len(SKILLS)), _SKILL_WEIGHTS)[0], DRILL_GROUP)
 
 
 def drill(document: Document) -> Document:
@@ -147,8 +150,13 @@ class Mixture:
         streams = {kind: self._stream(kind, f"{self._seed} {step}", longest, hardness) for kind in KINDS}
         documents: list[Document] = []
         size = 0
+        drilled = 0
         while size < self._step_tokens:
-            document = next(streams[random.choices(KINDS, chances)[0]])
+            if drilled < size * (_DRILLS + _EARLY_DRILLS * (1 - hardness) ** 3):
+                document = drill_of_words(self._drills, random, hardness)
+                drilled += len(document.ids)
+            else:
+                document = next(streams[random.choices(KINDS, chances)[0]])
             documents.append(document)
             size += len(document.ids)
         return documents if longest == PHASES[0].longest else self._joined(documents, longest, random)
@@ -187,8 +195,6 @@ class Mixture:
         random = Random(f"{seed} {kind}")
         chats = copying.chats(random, hardness) if kind == "copy" else SOURCES[kind](random)
         for chat in chats:
-            if kind == "copy" and random.random() < _DRILLS + _EARLY_DRILLS * (1 - hardness):
-                yield drill_of_words(self._drills, random, hardness)
             document = to_document(chat, self._tokenizer)
             if kind == "facts" and random.random() < _CHOICE_CHANCE:
                 document = drill(document)

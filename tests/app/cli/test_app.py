@@ -29,6 +29,13 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "x", "-k", "-1"], "k is -1: use 0"),
         (["run", "x", "--temp", "-1"], "temperature is -1.0: use 0 to 100"),
         (["run", "x", "-d", "small.gguf"], "has no target"),
+        (["run", "x", "--verifier", "magic"], "the verifier is 'magic': use coupled, rejection, block, typical"),
+        (["chat", "--verifier", "magic"], "the verifier is 'magic': use coupled, rejection, block, typical"),
+        (["run", "x", "--logit-bias", "7"], "logit_bias is '7': use TOKEN=BIAS"),
+        (["run", "x", "--grammar", "a", "-j", "{}"], "grammar and json_schema are both given"),
+        (["run", "x", "--json-schema", "{"], "the JSON schema is not JSON"),
+        (["run", "x", "--grammar-file", "none.gbnf"], "none.gbnf cannot be read"),
+        (["chat", "-jf", "none.json"], "none.json cannot be read"),
         (["run"], "there is nothing to answer"),
     ],
 )

@@ -47,7 +47,8 @@ def test_a_pipe_gets_the_plain_text_and_standard_error_the_statistics(
 def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.llama.model.api.llama_model_is_recurrent", lambda _: True)
+    goes_back = iter([False, True])
+    monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: next(goes_back))
     assert main(["run", "hello", *pair, "--json"]) == 0
     captured = capsys.readouterr()
     _, *rounds, _ = [json.loads(line) for line in captured.out.splitlines()]
@@ -78,6 +79,22 @@ def test_the_text_is_the_same_with_any_drafter_and_k(
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize(
+    ("verifier", "lossless", "label"),
+    [("coupled", True, ""), ("rejection", True, "rejection · "), ("typical", False, "≈ typical (lossy) · ")],
+)
+def test_the_rule_is_in_the_trace_and_a_lossy_one_labelled_in_the_last_line(
+    capsys: pytest.CaptureFixture[str], pair: list[str], verifier: str, lossless: bool, label: str
+) -> None:
+    assert main(["run", "hello", *pair, "--verifier", verifier, "--json"]) == 0
+    start = json_lines(capsys)[0]
+    assert (start["verifier"], start["lossless"]) == (verifier, lossless)
+    assert main(["run", "hello", *pair, "--verifier", verifier]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"specchat: 24 tokens · {label}")
+    assert ("lossy" in said) is not lossless
+
+
 def test_a_piped_text_follows_the_prompt(
     capsys: pytest.CaptureFixture[str], pair: list[str], pipe_in: Callable[[bytes], None]
 ) -> None:
@@ -94,6 +111,37 @@ def test_the_models_recommendation_gives_way_to_a_flag(capsys: pytest.CaptureFix
     assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.7)
     main(["run", "x", *pair, "--json", "--temp", "0.3"])
     assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("flags", [["-k", "0"], ["-k", "4"], ["--drafter", "lookup"]])
+def test_an_answer_keeps_to_the_schema_and_the_trace_tells_by_what_rule(
+    capsys: pytest.CaptureFixture[str], pair: list[str], flags: list[str]
+) -> None:
+    schema = '{"type": "array", "items": {"enum": ["é", 7]}, "minItems": 2, "maxItems": 2}'
+    bias = ["--logit-bias", "2=3", "--logit-bias", "5-inf", "--logit-bias", "2+0.5"]
+    assert main(["run", "hello", *pair, "-n", "100", *flags, "--json-schema", schema, *bias, "--json"]) == 0
+    start, *_, end = json_lines(capsys)
+    assert len(json.loads(end["text"])) == 2
+    assert start["params"]["logit_bias"] == [[2, 3.5], [5, "-inf"]]
+    assert start["params"]["grammar"].startswith('root ::= "["')
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--grammar", "root := x"], "the grammar cannot be used: line 1: expecting ::= before ':= x'"),
+        (["--grammar", 'root ::= root "x" | "y"'], "the grammar's rule root begins with itself"),
+        (["--logit-bias", "99999=1"], "logit_bias names token 99999: this vocabulary has 0 to 260"),
+    ],
+)
+def test_what_this_vocabulary_cannot_serve_is_wrong_usage_in_one_line(
+    capfd: pytest.CaptureFixture[str], pair: list[str], flags: list[str], words: str
+) -> None:
+    assert main(["run", "hello", *pair, *flags]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", [None, b"", b"junk that is no model", b"GGUF\x03\x00\x00\x00"])

@@ -22,12 +22,41 @@ async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() 
 async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
-        await pilot.press("f2", "right", "down", "right", "down", "0", ".", "5", "enter")
+        await pilot.press("f2", "right", "down", "right", "down", "right", "down", "0", ".", "5", "enter")
         settings = client.settings[-1]
-        assert (settings.k, settings.drafter, settings.sampling.temperature) == (5, "lookup", 0.5)
-        assert len(pilot.app.screen.query(Knob)) == 7
+        assert (settings.k, settings.drafter, settings.verifier) == (5, "lookup", "rejection")
+        assert settings.sampling.temperature == 0.5
+        assert len(pilot.app.screen.query(Knob)) == 8
         await pilot.press("f2")
         assert prompt(pilot).has_focus
+
+
+async def test_the_verifier_turns_while_an_answer_streams_and_a_lossy_one_stays_named_under_the_answer() -> None:
+    client = ScriptedClient(script(" a> b| c> d"), hold_after=1)
+    async with chat(client, (80, 24)) as pilot:
+        await ask(pilot)
+        assert "● active · model · k 4" in header(pilot)
+        await pilot.press("f2", "down", "down", "t", "enter")
+        assert client.settings[-1].verifier == "typical"
+        assert "≈ lossy typical · model · k 4" in header(pilot)
+        assert "typical ≈lossy" in str(pilot.app.focused.render())  # type: ignore[union-attr]
+        await pilot.press("right")
+        assert "● active · model · k 4" in header(pilot)
+        client.go.set()
+        await quiet(pilot)
+        assert figures(pilot).endswith(" · ≈ typical (lossy)")
+
+
+async def test_an_answer_under_the_usual_rule_says_nothing_of_it_and_one_where_nothing_was_drafted_neither() -> None:
+    client = ScriptedClient(script(" a> b"))
+    async with chat(client) as pilot:
+        await ask(pilot)
+        assert "coupled" not in figures(pilot)
+        await pilot.press("f2", "down", "down", "t", "enter", "f2")
+        client.rounds = script("> a|> b")
+        await ask(pilot)
+        assert "tok/s" in figures(pilot)
+        assert "lossy" not in figures(pilot)
 
 
 async def test_escape_stops_an_answer_first_and_then_leaves_the_knobs() -> None:

@@ -30,7 +30,15 @@ def test_a_typed_value_is_taken() -> None:
     assert dial("top-p").typed(Settings(), "0,5").sampling.top_p == 0.5
 
 
-@pytest.mark.parametrize(("label", "text"), [("k", "99"), ("k", "x"), ("top-p", "2"), ("drafter", "model")])
+def test_the_verifiers_go_round_and_the_lossy_one_says_so() -> None:
+    turned = [dial("verifier").turned(Settings(), steps) for steps in range(5)]
+    shown = [dial("verifier").text(settings) for settings in turned]
+    assert shown == ["coupled", "rejection", "block", "typical ≈lossy", "coupled"]
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [("k", "99"), ("k", "x"), ("top-p", "2"), ("drafter", "model"), ("verifier", "magic")]
+)
 def test_a_value_that_cannot_be_is_refused_with_the_ones_that_can(label: str, text: str) -> None:
     with pytest.raises(SettingError, match=r"use|type"):
         dial(label).typed(Settings(), text)

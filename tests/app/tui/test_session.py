@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import LOADED, chat_options, ended, script
-from specchat.tui.session import ChatSession, Speculation, model_name
+from specchat.tui.session import ChatSession, Speculation
 from specchat.tui.widgets.header import header
-from specchat.worker.protocol import ModelSummary
 
 
 def ready() -> ChatSession:
@@ -58,22 +57,6 @@ def test_every_session_has_another_seed_unless_it_is_fixed() -> None:
     assert len(seeds) > 1
 
 
-@pytest.mark.parametrize(
-    ("size", "name"), [(0, "m"), (91_000, "m 91k"), (18e6, "m 18M"), (6e8, "m 600M"), (4e9, "m 4.0B")]
-)
-def test_a_model_is_named_with_its_size(size: float, name: str) -> None:
-    assert model_name(ModelSummary("m", "m.gguf", n_params=int(size))) == name
-
-
-@pytest.mark.parametrize("name", ["specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"])
-def test_a_size_in_the_name_is_not_said_twice(name: str) -> None:
-    assert model_name(ModelSummary(name, "m.gguf", n_params=18_000_000)) == name
-
-
-def test_a_number_in_the_name_that_is_no_size_does_not_hide_the_size() -> None:
-    assert model_name(ModelSummary("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
-
-
 def test_the_context_counts_the_prompt_as_soon_as_it_is_read() -> None:
     session = ready()
     session.ask("Hi")
@@ -91,8 +74,36 @@ def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
     assert session.header().ctx_used == 0
 
 
-def test_a_hostile_model_name_cannot_move_the_cursor() -> None:
-    assert "\x1b" not in model_name(ModelSummary("\x1b[2Jm\n", "m.gguf"))
+@pytest.mark.parametrize(
+    ("verifier", "chip"),
+    [
+        ("coupled", "● active · model · k 3"),
+        ("rejection", "● active · rejection · model · k 3"),
+        ("block", "● active · block · model · k 3"),
+        ("typical", "≈ lossy typical · model · k 3"),
+    ],
+)
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_chip_names_a_rule_that_is_not_the_usual_one_also_on_narrow_screens(
+    verifier: str, chip: str, width: int
+) -> None:
+    session = ChatSession(chat_options(k=3, verifier=verifier))
+    session.ready(LOADED)
+    assert chip in header(session.header(), "", width).plain
+
+
+def test_a_refused_draft_model_hides_no_lossy_rule() -> None:
+    session = ChatSession(chat_options(k=3, verifier="typical"))
+    session.ready(replace(LOADED, drafters=("lookup", "none"), refusal="token 5 differs"))
+    assert "✕ refused (lossy typical, lookup, k 3): token 5" in header(session.header(), "", 140).plain
+
+
+def test_plain_decoding_is_never_lossy() -> None:
+    for changes in ({"k": 0}, {"drafter": "none"}):
+        session = ChatSession(chat_options(verifier="typical", **changes))
+        session.ready(LOADED)
+        assert session.header().state is Speculation.OFF
+        assert "lossy" not in session.header().status
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 140, 300])

@@ -33,7 +33,7 @@ def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
 
 def test_the_shares_of_time_add_up() -> None:
     view = seen(" a b> c|> d")
-    assert view.draft_share + view.verify_share + view.other_share == pytest.approx(1)
+    assert view.draft_share + view.verify_share + view.rollback_share + view.other_share == pytest.approx(1)
 
 
 def test_a_snapshot_does_not_change_afterwards() -> None:

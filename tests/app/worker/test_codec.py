@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,13 @@ from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import TokenKind
 from support.sample_rounds import sample_round
 
-SETTINGS = Settings(k=2, drafter="lookup", sampling=SamplingParams(temperature=0.0), stop=("\n",))
+SETTINGS = Settings(
+    k=2,
+    drafter="lookup",
+    verifier="block",
+    sampling=SamplingParams(temperature=0.0, logit_bias=((5, -math.inf), (7, 0.5)), grammar="x"),
+    stop=("\n",),
+)
 COMMANDS: list[Command] = [
     Load("t.gguf", None, LoadOptions(n_ctx=512, devices=("A", "B"), tensor_split=(3.0, 1.0))),
     Load("t.gguf", "d.gguf", LoadOptions()),

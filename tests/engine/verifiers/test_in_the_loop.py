@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine import DecodeError, Drafter, ModelDrafter, PromptLookupDrafter, SamplingParams, SettingError
+from specchat_engine import (
+    DecodeError,
+    Drafter,
+    ModelDrafter,
+    PromptLookupDrafter,
+    SamplingParams,
+    SettingError,
+    Settings,
+)
 from specchat_engine.candidates import Candidates
 from specchat_engine.drafts import Context, Draft
 from specchat_engine.testing import ScriptedModel, random_law
-from specchat_engine.verifiers import BLOCK, COUPLED, REJECTION, TYPICAL, VERIFIERS, verifier_named
+from specchat_engine.verifiers import BLOCK, COUPLED, REJECTION, TYPICAL, VERIFIERS
 from specchat_engine.verify import ProposalLaw, Verifier
 from support.loops import FixedDrafter, Loop, RandomDrafter
 
@@ -99,4 +107,4 @@ def test_a_token_that_q_rules_out_is_an_error_and_not_a_division_by_zero(verifie
 
 def test_an_unknown_verifier_is_refused_with_the_known_ones() -> None:
     with pytest.raises(SettingError, match="'greedy': use coupled, rejection, block, typical"):
-        verifier_named("greedy")
+        Settings(verifier="greedy")

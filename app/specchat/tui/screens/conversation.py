@@ -144,13 +144,15 @@ class ConversationScreen(Screen[None]):
 
     async def _begin(self, text: str, settings: Settings) -> None:
         self._session.ask(text)
-        self._play = Play(self._session, self._live_view)
+        self._play = Play(self._session, self._live_view, settings)
         await self.query_one(Transcript).add(self._play.answer)
         self._link.ask(self._session, settings)
         self.refresh_bindings()
 
     def _apply(self, settings: Settings) -> None:
         self._session.settings = settings
+        if self._play is not None:
+            self._play.turn(settings)
         self._link.turn(settings)
         self._show_header()
 

@@ -20,7 +20,7 @@ _KEYS = (
     ("↑ ↓", "earlier messages, on the first and the last line"),
     ("PgUp PgDn, Ctrl+Home End", "scroll the conversation"),
     ("Esc", "stop the answer, what was said stays; leave the knobs"),
-    ("F2", "knobs: k, drafter, temperature … in force at the next round"),
+    ("F2", "knobs: k, drafter, verifier … in force at the next round"),
     ("Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k, also while an answer streams"),
     ("F3", "the answer as trace, coloured, or Markdown"),
     ("Ctrl+N", "new chat"),
@@ -37,6 +37,7 @@ _FIGURES = (
     ("by place", "how often the 1st, 2nd, … drafted token is accepted"),
     ("time", "where decoding time goes: drafting, the target's passes, the rest"),
     ("k", "the most tokens drafted in a round; 0 is plain decoding"),
+    ("verifier", "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"),
 )
 
 

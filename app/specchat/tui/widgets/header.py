@@ -12,6 +12,7 @@ _NOTE_SECONDS = 2.5
 _STYLES = {
     Speculation.LOADING: "$quiet",
     Speculation.ACTIVE: "$outcome-accepted",
+    Speculation.LOSSY: "$outcome-correction",
     Speculation.OFF: "$quiet",
     Speculation.REFUSED: "$outcome-correction",
     Speculation.FAILED: "bold $text-error",

@@ -15,7 +15,7 @@ class Welcome(Static):
         rows = [
             Content.styled("Ask something.", "bold"),
             Content("A small model or a look-up drafts ahead, the target checks it in one pass."),
-            Content("The answer is always the target's own. What you will see:"),
+            Content("The answer is the target's own, unless ≈ says lossy. What you will see:"),
             Content(""),
             *legend_rows(),
         ]

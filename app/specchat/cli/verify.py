@@ -1,0 +1,171 @@
+"""`specchat verify`: the user's own pair, plain and speculative, token by token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.cli.verify_reports import described, measured, report_for
+from specchat.options import DEFAULT_VERIFIER, ChatOptions
+from specchat.paths import data_folder
+from specchat_assets.benchmark import benchmark_prompts
+from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
+from specchat_engine.audit import Case, Difference, audit
+from specchat_engine.settings import LOSSY_VERIFIERS, VERIFIER_NAMES
+
+TEMPERATURES = (0.0, 0.8)
+KS = (1, 2, 4, 8, 16)
+MAX_TOKENS = 96
+"""Tokens of each answer, where the user does not say."""
+
+SEED = 1
+"""The seed of every answer, where the user does not say: a run can be repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is compared. The first verifier is compared with every k, the others with the middle one."""
+
+    temperatures: Sequence[float]
+    drafters: Sequence[str]
+    ks: Sequence[int]
+    verifiers: Sequence[str]
+
+
+def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool) -> int:
+    """Compares, prints what differs, and returns the exit code: 1 where a difference is not numerics.
+
+    `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
+    verifier narrows what is compared. Raises SettingError where that leaves nothing, EngineError where loading fails.
+    """
+    scope = scope_of(options, given)
+    no_native_debugger()
+    with Engine.load(options.target, options.draft, options.options) as engine:
+        if engine.plain_because:
+            say(f"there is nothing to verify, speculation is refused: {engine.plain_because}")
+            return FAILED
+        cases = [*all_cases(scope, options, engine.recommended, prompts)]
+        seed = SEED if options.seed is None else options.seed
+
+        def session_for(settings: Settings) -> Session:
+            return engine.session(options.system, settings, seed)
+
+        report = report_for(engine, cases, seed, as_json=as_json)
+        kept = _Kept()
+
+        def hear(case: Case, difference: Difference | None) -> None:
+            if difference and not difference.explained:
+                kept.add(difference, session_for(case.settings), options)
+            report.case(case, difference)
+
+        try:
+            result = audit(session_for, engine.memory, engine.vocabulary, cases, hear)
+        except KeyboardInterrupt:
+            say(" · ".join(part for part in (report.stopped(), kept.told()) if part))
+            return INTERRUPTED
+        except EngineError:
+            report.stopped()
+            if kept.told():
+                say(kept.told())
+            raise
+    report.finish(result)
+    if not result.unexplained:
+        return 0
+    say(kept.told())
+    return FAILED
+
+
+def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
+    """Everything that can be compared with this pair, or the part of it that the given flags leave.
+
+    Raises SettingError where a flag leaves nothing that could be compared.
+    """
+    drafters = ("model", "lookup") if options.draft else ("lookup",)
+    scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
+    if "temperature" in given and options.sampling.temperature is not None:
+        scope = replace(scope, temperatures=(options.sampling.temperature,))
+    if "drafter" in given and options.drafter is not None:
+        scope = replace(scope, drafters=(options.drafter,))
+    if "k" in given:
+        scope = replace(scope, ks=(options.k,))
+    if scope.ks == (0,) or scope.drafters == ("none",):
+        raise SettingError("plain decoding is what the others are compared with: leave -k 0 and --drafter none away")
+    if "verifier" in given:
+        if options.verifier in LOSSY_VERIFIERS:
+            raise SettingError(
+                f"the verifier {options.verifier!r} is lossy, so it promises no text that could be compared: use "
+                f"{', '.join(scope.verifiers)}"
+            )
+        if options.verifier != DEFAULT_VERIFIER:
+            if 0 not in scope.temperatures:
+                raise SettingError(
+                    f"the verifier {options.verifier!r} keeps the target's law and not its text: compare it at --temp 0"
+                )
+            scope = replace(scope, temperatures=(0.0,))
+        scope = replace(scope, verifiers=(options.verifier,))
+    return scope
+
+
+def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int) -> Iterator[Case]:
+    """What is asked, those of one prompt and temperature together.
+
+    Rules that do not couple keep the target's law and not its text, so that only temperature 0 can compare them.
+    """
+    for (kind, texts), temperature in product(benchmark_prompts().items(), scope.temperatures):
+        sampling = replace(options.sampling.over(recommended), temperature=temperature)
+        base = Settings(sampling=sampling, max_tokens=options.max_tokens or MAX_TOKENS)
+        for prompt, verifier in product(texts[:prompts], scope.verifiers):
+            if temperature > 0 and verifier != DEFAULT_VERIFIER:
+                continue
+            ks = scope.ks if verifier == scope.verifiers[0] else scope.ks[len(scope.ks) // 2 :][:1]
+            for drafter, k in product(scope.drafters, ks):
+                yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
+
+
+class _Kept:
+    """What is not numerics, with all that repeats it: one line of JSON each, written at once, one file for a run."""
+
+    def __init__(self) -> None:
+        self._file = data_folder() / "verify" / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}.jsonl"
+        self._first: Difference | None = None
+        self._count = 0
+        self._failure = ""
+
+    def add(self, difference: Difference, session: Session, options: ChatOptions) -> None:
+        """Writes one down; `session` is one that would repeat it."""
+        self._first = self._first or difference
+        self._count += 1
+        settings = difference.case.settings
+        line = {
+            **session.start_line(),
+            "type": "difference",
+            "case": described(difference.case),
+            "system": options.system,
+            "settings": {**asdict(settings), "sampling": settings.sampling.to_json()},
+            "options": asdict(options.options),
+            "difference": measured(difference),
+            "plain": asdict(difference.plain),
+            "speculative": asdict(difference.speculative),
+        }
+        try:
+            _append(self._file, json.dumps(line))
+        except OSError as error:
+            self._failure = f"the trace {self._file} cannot be written: {error.strerror or error}"
+
+    def told(self) -> str:
+        """How many there are, why the first is one, and where they stand; empty where there are none."""
+        if self._first is None:
+            return ""
+        these = "1 difference is" if self._count == 1 else f"{self._count} differences are"
+        return f"{these} not numerics: {self._first.reason}; {self._failure or f'trace: {self._file}'}"
+
+
+def _append(file: Path, line: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(f"{line}\n")

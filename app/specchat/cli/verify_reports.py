@@ -1,0 +1,214 @@
+"""The two ways in which `verify` tells what it finds: a table while it runs, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from statistics import median
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from specchat.naming import pair_name
+from specchat.palette import GREY, ORANGE
+from specchat.terminal import clean_line
+from specchat_engine import Engine
+from specchat_engine.audit import MARGIN, Audit, Case, Difference
+
+_ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
+_REWRITE = "\r\x1b[K"
+"""Takes the terminal's last row back."""
+
+
+class Report(Protocol):
+    """Hears of every answer in the order of the cases."""
+
+    def case(self, case: Case, difference: Difference | None) -> None:
+        """One answer was compared."""
+
+    def stopped(self) -> str:
+        """The user stopped the run: how far it came."""
+
+    def finish(self, result: Audit) -> None:
+        """All were compared."""
+
+
+def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> Report:
+    """The report that was asked for."""
+    return _JsonReport(engine, cases, seed) if as_json else _TextReport(engine, cases, seed)
+
+
+def described(case: Case) -> dict[str, Any]:
+    """A case as it stands in JSON."""
+    settings = case.settings
+    return {
+        "kind": case.kind,
+        "prompt": case.prompt,
+        "temperature": settings.sampling.temperature,
+        "drafter": settings.drafter,
+        "k": settings.k,
+        "verifier": settings.verifier,
+    }
+
+
+def measured(difference: Difference) -> dict[str, Any]:
+    """What was found at the place of a difference, as it stands in JSON, which knows no infinity."""
+    return {
+        "place": difference.place,
+        "tokens": difference.tokens,
+        "logit_difference": _finite(difference.logit_difference),
+        "noise": _finite(difference.noise),
+        "gaps": [_finite(gap) for gap in difference.gaps],
+        "truncation_differs": difference.truncation_differs,
+        "reproduced": difference.reproduced,
+        "explained": difference.explained,
+        "reason": difference.reason,
+    }
+
+
+class _JsonReport:
+    """One line for every answer and one for the whole."""
+
+    def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
+        self._pair = {"target": engine.target.to_json(), "draft": engine.draft.to_json() if engine.draft else None}
+        self._seed = seed
+        self._all = len(cases)
+        self._done = 0
+
+    def case(self, case: Case, difference: Difference | None) -> None:
+        """Prints the answer's line."""
+        self._done += 1
+        self._print({"type": "case", **described(case), "difference": measured(difference) if difference else None})
+
+    def stopped(self) -> str:
+        """How far it came; a run without a last line was stopped."""
+        return f"stopped after {self._done} of {self._all} answers"
+
+    def finish(self, result: Audit) -> None:
+        """Prints the last line."""
+        self._print(
+            {
+                "type": "audit",
+                **self._pair,
+                "seed": self._seed,
+                "answers": result.compared,
+                "tokens": result.positions,
+                "differences": len(result.differences),
+                "unexplained": len(result.unexplained),
+                "logit_noise": {
+                    "median": _finite(median(result.noise or [0.0])),
+                    "max": _finite(max(result.noise, default=0.0)),
+                },
+                "margin": MARGIN,
+                "seconds": result.seconds,
+            }
+        )
+
+    def _print(self, line: Mapping[str, Any]) -> None:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+
+
+class _TextReport:
+    """A row for each kind and temperature as soon as all of its answers are compared, its differences below it."""
+
+    def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._groups = [(group, len([*found])) for group, found in groupby(cases, key=_group)]
+        self._all = len(cases)
+        self._done = 0
+        self._in_group = 0
+        self._found: list[Difference] = []
+        pair = pair_name(engine.target, engine.draft)
+        longest = cases[0].settings.max_tokens
+        self._console.print(Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, against plain decoding"))
+        self._console.print(
+            Text(f"drafters {', '.join(_each(cases, 'drafter'))}   k {', '.join(_each(cases, 'k'))}", GREY)
+        )
+        first, *others = _each(cases, "verifier")
+        also = f"; at temperature 0 also {', '.join(others)}" if others else ""
+        self._console.print(Text(f"verifiers {first}{also}", GREY))
+        self._console.print()
+        header = _ROW.format("kind", "temperature", "answers", "the same", "numerics", "unexplained")
+        self._console.print(Text(header, "bold"))
+
+    def case(self, case: Case, difference: Difference | None) -> None:
+        """Counts the answer, and prints a row where it was the last of its kind and temperature."""
+        self._done += 1
+        self._in_group += 1
+        if difference:
+            self._found.append(difference)
+        (kind, temperature), count = self._groups[0]
+        if self._in_group < count:
+            self._progress(f"{kind}, temperature {temperature:g}: {self._done} of {self._all} answers")
+            return
+        self._progress("")
+        bugs = sum(not each.explained for each in self._found)
+        numbers = (count, count - len(self._found), len(self._found) - bugs, bugs)
+        row = _ROW.format(clean_line(kind), f"{temperature:g}", *(number or "–" for number in numbers))
+        self._console.print(Text(row, f"bold {ORANGE}" if bugs else "none"))
+        self._print_found()
+        del self._groups[0]
+        self._in_group = 0
+
+    def stopped(self) -> str:
+        """How far it came; what was found in the kind at hand is shown first."""
+        self._progress("")
+        self._print_found()
+        return f"stopped after {self._done} of {self._all} answers"
+
+    def finish(self, result: Audit) -> None:
+        """Sums up."""
+        differ, bugs = len(result.differences), len(result.unexplained)
+        numerics = differ - bugs
+        rate = f" (one in {result.positions // numerics:,} tokens)" if numerics else ""
+        self._console.print()
+        self._console.print(
+            Text(
+                f"{result.compared} answers, {result.positions:,} tokens, {result.seconds:.0f} s: "
+                f"{result.compared - differ} the same as plain decoding, {numerics} numerics{rate}, {bugs} unexplained",
+                "bold",
+            )
+        )
+        if result.noise:
+            most = max(result.noise)
+            self._console.print(
+                Text(
+                    f"noise of the logits: {median(result.noise):.2g} in the median row, "
+                    f"{most:.2g} in the worst; up to {MARGIN * most:.2g} is numerics",
+                    GREY,
+                )
+            )
+
+    def _print_found(self) -> None:
+        for each in self._found:
+            self._console.print(Text(f"    {'·' if each.explained else '✗'} {_placed(each)}", GREY))
+        self._found = []
+
+    def _progress(self, text: str) -> None:
+        """What is being done, in the terminal's last row, which the next text replaces."""
+        if self._console.is_terminal:
+            self._console.file.write(_REWRITE + text)
+            self._console.file.flush()
+
+
+def _group(case: Case) -> tuple[str, float]:
+    return case.kind, case.settings.sampling.temperature
+
+
+def _each(cases: Sequence[Case], name: str) -> list[str]:
+    """The values of a setting, each once, in the order in which they come."""
+    return list(dict.fromkeys(str(getattr(case.settings, name)) for case in cases))
+
+
+def _placed(difference: Difference) -> str:
+    settings = difference.case.settings
+    return f"{settings.drafter}, k {settings.k}, {settings.verifier}, token {difference.place + 1}: {difference.reason}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,207 @@
+"""`specchat verify` on the built-in pair, and on tiny models where nothing real is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specchat.cli import main
+from specchat_engine.audit import Audit, Case, Difference, Pass, Recording
+from specchat_engine.errors import DecodeError
+from support.tiny_pair import TinyModels
+
+FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
+KINDS = 5
+
+Heard = Callable[[Case, Difference | None], None]
+
+
+@pytest.fixture
+def tiny(tiny_models: TinyModels) -> list[str]:
+    return [*FEW, "-m", str(tiny_models.target), "-d", str(tiny_models.draft)]
+
+
+@pytest.fixture
+def trace_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr("specchat.cli.verify.data_folder", lambda: tmp_path / "data")
+    return tmp_path / "data" / "verify"
+
+
+def difference(case: Case, *, explained: bool) -> Difference:
+    said = Recording((1, 2), 99, (Pass((), (5,)), Pass((), (6,))))
+    return Difference(case, said, replace(said, passes=(Pass((5, 7), (5, 7, 8)),)), 1, (6, 7), 0.5, 0.3 if explained
+                      else 0.01, (0.25, inf), truncation_differs=False, reproduced=True)  # fmt: skip
+
+
+def finds(monkeypatch: pytest.MonkeyPatch, *, explained: bool, then: BaseException | None = None) -> None:
+    """The audit tells of a difference in the first case and of none in the others, unless `then` ends it."""
+
+    def audit(_sessions: object, _target: object, _vocabulary: object, cases: list[Case], heard: Heard) -> Audit:
+        found = difference(cases[0], explained=explained)
+        for case in cases:
+            heard(case, found if case is cases[0] else None)
+            if then:
+                raise then
+        return Audit(len(cases), 12 * len(cases), [0.1, 0.3, 0.2], [found], 1.0)
+
+    monkeypatch.setattr("specchat.cli.verify.audit", audit)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
+
+
+def test_the_built_in_pair_has_no_difference_that_is_not_numerics(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*FEW, "--drafter", "model", "-k", "3"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.startswith("specchat-guide 18M ⇠ specchat-draft 2M   seed 1   answers of up to 12 tokens")
+    assert "drafters model   k 3\nverifiers coupled; at temperature 0 also rejection, block\n" in captured.out
+    assert f"{KINDS * 4} answers, " in captured.out
+    assert ", 0 unexplained\n" in captured.out
+
+
+def test_json_has_a_line_for_every_answer_and_one_for_the_whole(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    assert main([*tiny, "--json", "-s", "7"]) == 0
+    *cases, audited = json_lines(capsys.readouterr().out)
+    assert {line["type"] for line in cases} == {"case"}
+    assert (audited["type"], audited["answers"], audited["unexplained"], audited["seed"]) == ("audit", len(cases), 0, 7)
+    ways = {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases}
+    coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in ("model", "lookup") for k in (1, 2, 4, 8, 16)}
+    greedy = {(0, d, 4, v) for d in ("model", "lookup") for v in ("rejection", "block")}
+    assert ways == coupled | greedy
+    assert len(cases) == KINDS * len(ways)
+
+
+@pytest.mark.parametrize(
+    ("flags", "ways"),
+    [
+        (["-k", "2", "--temp", "0.3"], {(0.3, "model", 2, "coupled"), (0.3, "lookup", 2, "coupled")}),
+        (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(0, "lookup", 2, "block")}),
+        (["-k", "40", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 40, "coupled")}),
+    ],
+)
+def test_flags_narrow_what_is_compared(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], flags: list[str], ways: set[object]
+) -> None:
+    assert main([*tiny, *flags, "--json"]) == 0
+    *cases, _ = json_lines(capsys.readouterr().out)
+    assert {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases} == ways
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["-k", "0"], "plain decoding is what the others are compared with"),
+        (["--drafter", "none"], "plain decoding is what the others are compared with"),
+        (["--verifier", "typical"], "the verifier 'typical' is lossy"),
+        (["--verifier", "block", "--temp", "0.8"], "keeps the target's law and not its text: compare it at --temp 0"),
+    ],
+)
+def test_what_leaves_nothing_to_compare_is_wrong_usage_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str], flags: list[str], words: str
+) -> None:
+    assert main([*FEW, "-m", "none.gguf", "-d", "none.gguf", *flags]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_pair_that_cannot_speculate_says_why(
+    capsys: pytest.CaptureFixture[str], tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: False)
+    assert main([*FEW, "-m", str(tiny_models.target)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("specchat: there is nothing to verify, speculation is refused: this model's memory")
+
+
+def test_numerics_are_told_with_their_rate_and_are_no_failure(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+) -> None:
+    finds(monkeypatch, explained=True)
+    assert main([*tiny, "-k", "3", "--drafter", "model", "--temp", "0.8"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "facts                0.8         1         –          1             –\n" in captured.out
+    assert "    · model, k 3, coupled, token 2: numerics: a near-tie fell the other way, gap 0.25" in captured.out
+    assert "5 answers, 60 tokens, 1 s: 4 the same as plain decoding, 1 numerics (one in 60 tokens), 0" in captured.out
+    assert "noise of the logits: 0.2 in the median row, 0.3 in the worst; up to 1.2 is numerics" in captured.out
+    assert not trace_folder.exists()
+
+
+def test_a_difference_that_is_not_numerics_fails_and_leaves_all_that_repeats_it(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+) -> None:
+    finds(monkeypatch, explained=False)
+    assert main([*tiny, "-k", "3", "--drafter", "model", "-s", "5"]) == 1
+    captured = capsys.readouterr()
+    assert "    ✗ model, k 3, coupled, token 2: the logits differ by 0.5, the measured noise is 0.01\n" in captured.out
+    assert captured.out.count("✗") == 1
+    assert ", 1 unexplained\n" in captured.out
+    (file,) = trace_folder.iterdir()
+    assert captured.err == (
+        f"specchat: 1 difference is not numerics: the logits differ by 0.5, the measured noise is 0.01; trace: {file}\n"
+    )
+    (line,) = json_lines(file.read_text("utf-8"))
+    assert (line["type"], line["seed"], line["case"]["k"], line["options"]["threads"]) == ("difference", 5, 3, 1)
+    assert line["plain"]["passes"] == [{"drafted": [], "emitted": [5]}, {"drafted": [], "emitted": [6]}]
+    assert line["difference"]["gaps"] == [0.25, None]
+    assert line["settings"]["max_tokens"] == 12
+    assert line["target"]["path"] == tiny[-3]
+
+
+def test_a_trace_that_cannot_be_written_hides_no_failure(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+) -> None:
+    trace_folder.parent.write_text("a file where the folder should be")
+    finds(monkeypatch, explained=False)
+    assert main([*tiny, "--json"]) == 1
+    captured = capsys.readouterr()
+    assert json_lines(captured.out)[-1]["unexplained"] == 1
+    assert "1 difference is not numerics" in captured.err
+    assert "cannot be written: Not a directory" in captured.err
+
+
+def test_a_model_that_breaks_in_the_middle_ends_the_run_and_keeps_what_was_found(
+    capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
+) -> None:
+    finds(monkeypatch, explained=False, then=DecodeError("the logits are not a number"))
+    assert main([*tiny, "-k", "3", "--drafter", "model"]) == 1
+    captured = capsys.readouterr()
+    assert "    ✗ model, k 3" in captured.out
+    found, error = captured.err.splitlines()
+    assert "1 difference is not numerics" in found
+    assert error == "specchat: the logits are not a number"
+    assert trace_folder.exists()
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_control_c_says_how_far_it_came_and_keeps_what_was_found(
+    capsys: pytest.CaptureFixture[str],
+    tiny: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    trace_folder: Path,
+    explained: bool,
+) -> None:
+    finds(monkeypatch, explained=explained, then=KeyboardInterrupt())
+    assert main([*tiny, "-k", "3", "--drafter", "model"]) == 130
+    captured = capsys.readouterr()
+    assert "coupled, token 2: " in captured.out
+    assert captured.err.startswith(f"specchat: stopped after 1 of {KINDS * 4} answers")
+    assert ("not numerics" in captured.err) is not explained
+    assert trace_folder.exists() is not explained

@@ -1,0 +1,81 @@
+"""Drills on random tokens ask for what they want learned, and for nothing else."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from builtin_pair.drills import LEVELS, SKILLS, Drills, SkillLesson
+from builtin_pair.mixture import unforeseen
+from builtin_pair.template import END_ID, SPECIALS
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.packing import Document
+
+TEXTS = [
+    "Repeat exactly: Rename Replace with to Give the value of the first last line with",
+    "<|im_start|> user = ` ' :",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> BytePairTokenizer:
+    return BytePairTokenizer.train(TEXTS * 40, 300, SPECIALS)
+
+
+@pytest.mark.parametrize("skill", range(len(SKILLS)), ids=SKILLS)
+def test_a_drill_ends_with_a_learned_end(tokenizer: BytePairTokenizer, skill: int) -> None:
+    random = Random(1)
+    for _ in range(100):
+        document = Drills(tokenizer).document(random, LEVELS[0], skill, 3)
+        assert (document.ids[-1], document.learned[-1], document.group) == (END_ID, True, 3)
+        assert len(document.ids) == len(document.learned) < 60
+
+
+def test_what_is_copied_or_quoted_stands_in_the_question(tokenizer: BytePairTokenizer) -> None:
+    random = Random(2)
+    for skill in ("copy", "look up", "quote"):
+        for _ in range(100):
+            document = Drills(tokenizer).document(random, LEVELS[0], SKILLS.index(skill), 0)
+            start = document.learned.index(True)
+            answer = list(document.ids[start:-1])
+            question = list(document.ids[:start])
+            assert any(question[at : at + len(answer)] == answer for at in range(len(question)))
+
+
+def test_a_substitution_learns_what_changed_and_the_way_back(tokenizer: BytePairTokenizer) -> None:
+    random = Random(3)
+    for _ in range(100):
+        document = Drills(tokenizer).document(random, LEVELS[0], SKILLS.index("substitute"), 0)
+        learned = [token for token, wanted in zip(document.ids, document.learned, strict=True) if wanted]
+        assert learned[-1] == END_ID
+        new = learned[0]
+        assert learned[:-1:2] == [new] * ((len(learned) - 1) // 2)
+
+
+def test_the_lesson_goes_up_when_every_skill_is_right(tokenizer: BytePairTokenizer) -> None:
+    lesson = SkillLesson(tokenizer, 1, 600, 512)
+    for _ in range(60):
+        lesson.observe({0: 1.0, 1: 1.0, 2: 1.0, 3: 0.5})
+    assert lesson.state_dict()["level"] == 0
+    for _ in range(60 * len(LEVELS)):
+        lesson.observe(dict.fromkeys(range(4), 1.0))
+    assert lesson.finished
+
+
+def test_a_lesson_that_was_saved_goes_on_where_it_was(tokenizer: BytePairTokenizer) -> None:
+    first, second = (SkillLesson(tokenizer, 1, 600, 512) for _ in range(2))
+    for _ in range(30):
+        first.observe(dict.fromkeys(range(4), 1.0))
+    second.load_state_dict(first.state_dict())
+    assert first.state_dict()["level"] > 0
+    assert [batch.ids.tolist() for batch in first.batches(7, 0)] == [
+        batch.ids.tolist() for batch in second.batches(7, 0)
+    ]
+
+
+def test_only_what_the_question_does_not_foretell_is_learned() -> None:
+    question, answer = [9, 1, 2, 3, 4, 5, 8], [1, 2, 3, 7, 4, 5, END_ID]
+    document = Document([*question, *answer], [False] * 7 + [True] * 7)
+    learned = [token for token, wanted in zip(document.ids, unforeseen(document).learned, strict=True) if wanted]
+    assert learned == [1, 2, 7, 4, 5, END_ID]
