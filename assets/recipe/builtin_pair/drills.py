@@ -1,7 +1,6 @@
 """Practice on random tokens: copying, putting one thing in the place of another, looking a value up, quoting a line.
 
-What such a text says is nothing, so that nothing but the skill can be learned from it. Only those tokens of an answer
-are learned in which the skill shows. Words come later, in the chats.
+What such a text says is nothing, so that nothing but the skill can be learned from it. Words come later, in the chats.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from specchat_engine.training.packing import Batch, Document, batches_by_length
 SKILLS = ("copy", "substitute", "look up", "quote")
 _ROW_LENGTHS = (128, 256)
 _PASSED = 0.94
+_REST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,20 @@ class Drills:
         return all_of(self._encode("Repeat exactly:\n"), text, text)
 
     def _substitute(self, random: Random, level: Level) -> Asked:
-        """Every occurrence of a few tokens becomes other ones; these and what follows them are to be learned."""
+        """Every occurrence of a few tokens becomes other ones.
+
+        These and what follows them are always learned, the rest of the text often enough that they don't come too soon.
+        """
         old, new = some(random, level, 1, level.pieces), some(random, level, 1, level.pieces)
         parts = [some(random, level, 1, max(1, level.longest // 3)) for _ in range(random.choice((2, 2, 3)))]
         parts = [[token for token in part if token != old[0]] or [old[0] + 1] for part in parts]
         asked, between = random.choice((("Rename ", " to "), ("Replace ", " with ")))
         mark = self._encode(random.choice(("`", '"', "'", "")))
         question = [*self._encode(asked), *mark, *old, *mark, *self._encode(between), *mark, *new, *mark]
-        learned = [False] * len(parts[0])
+        changed = [False] * len(parts[0])
         for part in parts[1:]:
-            learned += [True] * (len(new) + 1) + [False] * (len(part) - 1)
+            changed += [True] * (len(new) + 1) + [False] * (len(part) - 1)
+        learned = [shows or random.random() < _REST for shows in changed]
         return Asked([*question, *self._encode(":\n"), *joined(parts, old)], joined(parts, new), learned)
 
     def _look_up(self, random: Random, level: Level) -> Asked:

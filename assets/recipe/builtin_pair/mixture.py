@@ -39,12 +39,12 @@ DRILL_GROUP = len(KINDS)
 
 _CHOICE_CHANCE = 0.6
 _DRILL_TOKENS = 12
-_FOCUS_CHANCE = 0.75
+_FOCUS_CHANCE, _REST = 0.75, 0.35
 
 _SAMPLE = 200
 _SKILL_WEIGHTS = (1, 5, 4, 2)
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.08, 0.7
+_DRILLS, _EARLY_DRILLS = 0.08, 0.5
 """The share of the tokens that drills take in any case, and the share more that they take at the beginning."""
 
 
@@ -101,11 +101,12 @@ def drill(document: Document) -> Document:
     return Document(document.ids[:end], document.learned[:end], document.group)
 
 
-def unforeseen(document: Document) -> Document:
-    """The chat with only those tokens of its answers to be learned that do not go on with what was pasted.
+def unforeseen(document: Document, random: Random) -> Document:
+    """The chat with mostly those tokens of its answers to be learned that do not go on with what was pasted.
 
     A token that stood behind the same two tokens in the question is copying, which is known by now; what is left are
-    the places where an edit shows, the choice of what is quoted, and where it ends.
+    the places where an edit shows, the choice of what is quoted, and where it ends, and some of the rest so that an
+    edit does not come where there is none.
     """
     ids, learned = document.ids, list(document.learned)
     seen: set[tuple[int, ...]] = set()
@@ -116,7 +117,7 @@ def unforeseen(document: Document) -> Document:
         if not document.learned[place - 1]:
             seen |= {tuple(ids[at : at + 3]) for at in range(start, place - 2)}
             start = place
-        learned[place] = tuple(ids[place - 2 : place + 1]) not in seen
+        learned[place] = tuple(ids[place - 2 : place + 1]) not in seen or random.random() < _REST
     return Document(ids, learned, document.group)
 
 
@@ -199,7 +200,7 @@ class Mixture:
             if kind == "facts" and random.random() < _CHOICE_CHANCE:
                 document = drill(document)
             if kind == "copy" and random.random() < _FOCUS_CHANCE:
-                document = unforeseen(document)
+                document = unforeseen(document, random)
             if len(document.ids) <= longest:
                 yield document
 
