@@ -13,7 +13,8 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
 
     `start` is the trace's first line. What was not measured is left out, and so is a rule that judged nothing.
     """
-    parts = [f"{stats['num_tokens']} tokens"]
+    count = stats["num_tokens"]
+    parts = [f"{count} token{'' if count == 1 else 's'}"]
     label = rule_label(start["verifier"], lossless=start["lossless"])
     if label and stats["num_draft_tokens"]:
         parts.append(label)

@@ -40,14 +40,16 @@ class Sampler:
     `constraint` follows the answer's grammar; whoever made it closes it. `params.grammar` is not looked at here.
     """
 
-    __slots__ = ("_adjusted", "_greedy", "_min_p_depth", "constraint", "params", "seed")
+    __slots__ = ("_adjusted", "_certain", "_greedy", "_min_p_depth", "_typical", "constraint", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
         self.seed = seed
         self.constraint = constraint
         self._min_p_depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
-        self._greedy = params.temperature == 0 and params.typical_p == 1
+        self._typical = params.typical_p < 1
+        self._greedy = params.temperature == 0 and not self._typical
+        self._certain: dict[int, Candidates] = {}
         self._adjusted: tuple[Adjustments, Sampler] | None = None
         if constraint or params.logit_bias or params.penalises:
             cuts = Sampler(replace(params, logit_bias=(), penalty_last_n=0), seed)
@@ -77,18 +79,17 @@ class Sampler:
             with adjustments.on(logits, context, drafted):
                 state = self.constraint.behind(context, drafted) if self.constraint else None
                 return self._of_adjusted(cuts, logits, state)
-        params = self.params
         token = int(logits.argmax())
-        peak = logits.item(token)
-        if not math.isfinite(peak):
+        peak: float = logits.item(token)
+        if not -math.inf < peak < math.inf:
             raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
         if self._greedy:
-            return Candidates.certain(token)
-        if params.typical_p < 1:
+            return self._surely(token)
+        if self._typical:
             return self._after_typical(logits, peak)
-        ids = (logits >= np.float32(peak - self._min_p_depth)).nonzero()[0]
+        ids = (logits >= peak - self._min_p_depth).nonzero()[0]
         if len(ids) == 1:
-            return Candidates.certain(token)
+            return self._surely(token)
         if len(ids) > _FEW:
             return self._of_many(logits, peak, ids)
         return self._of_few(logits, peak, dict(zip(ids.tolist(), logits[ids].tolist(), strict=True)))
@@ -106,6 +107,13 @@ class Sampler:
             return max(zip(table, table.values(), noise, strict=True), key=lambda one: one[1] + one[2])[0]
         noise_array = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
+
+    def _surely(self, token: int) -> Candidates:
+        """The point mass on a token, made once."""
+        found = self._certain.get(token)
+        if found is None:
+            found = self._certain[token] = Candidates.certain(token)
+        return found
 
     def _of_adjusted(self, cuts: Sampler, logits: NDArray[np.float32], state: GrammarState | None) -> Candidates:
         """What the grammar and then the cuts, a sampler with nothing else, leave of a row after bias and penalties."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
 from threading import Event
 from time import perf_counter_ns
 from typing import Any
@@ -217,12 +216,11 @@ class Session:
         if drafter is not self._begun:
             drafter.begin(context.tokens, self._cancel.is_set)
             self._begun = drafter
-        k, reason = min(
-            (settings.k, "fixed"),
-            (self._target.max_rows - 1, "all that were reserved at load"),
-            (self._transcript.remaining - 1, "all that are still wanted"),
-            key=itemgetter(0),
-        )
+        k, reason = settings.k, "fixed"
+        if k > self._target.max_rows - 1:
+            k, reason = self._target.max_rows - 1, "all that were reserved at load"
+        if k > self._transcript.remaining - 1:
+            k, reason = self._transcript.remaining - 1, "all that are still wanted"
         return Plan(drafter, k, sampler, reason, VERIFIERS[settings.verifier])
 
     def _drafter(self, settings: Settings) -> Drafter | None:
