@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from builtin_pair import mixture
-from builtin_pair.mixture import DRILL_GROUP, KINDS, SHARES, Mixture, drill
+from builtin_pair.mixture import DRILL_GROUP, EARLY_SHARES, KINDS, SHARES, Mixture, drill
 from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Document
@@ -20,8 +20,9 @@ def tokenizer() -> BytePairTokenizer:
 
 
 def test_the_shares_add_up_to_all_of_it() -> None:
-    assert sum(SHARES.values()) == pytest.approx(1.0)
-    assert tuple(SHARES) == KINDS
+    for shares in (SHARES, EARLY_SHARES):
+        assert sum(shares.values()) == pytest.approx(1.0)
+        assert tuple(shares) == KINDS
 
 
 def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:

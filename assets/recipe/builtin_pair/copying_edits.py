@@ -122,12 +122,12 @@ def _several_lines(material: Material) -> Pasted:
 
 
 EDITS = (
-    Task("repeat", 5, repeat),
+    Task("repeat", 4, repeat),
     Task("quote_sentence", 2.5, quote_sentence),
     Task("quote_line", 2, quote_line),
     Task("first_lines", 2.5, first_lines),
     Task("last_lines", 2, last_lines),
-    Task("rename", 6, rename),
-    Task("replace", 4, replace_word),
-    Task("upper", 4.5, upper),
+    Task("rename", 8, rename),
+    Task("replace", 6, replace_word),
+    Task("upper", 6, upper),
 )

@@ -75,7 +75,7 @@ def value(material: Material) -> Exercise:
 
 LISTS = (
     Task("repeat_list", 2, repeat_list),
-    Task("sort_words", 5, sort_words),
-    Task("emails", 3.5, emails),
-    Task("value", 3, value),
+    Task("sort_words", 6, sort_words),
+    Task("emails", 4, emails),
+    Task("value", 4, value),
 )

@@ -24,13 +24,23 @@ SOURCES: Mapping[Kind, ChatSource] = {
     "other": other.chats,
 }
 SHARES: Mapping[Kind, float] = {
-    "copy": 0.58,
-    "facts": 0.18,
-    "python": 0.09,
-    "structured": 0.07,
-    "story": 0.02,
-    "other": 0.06,
+    "copy": 0.45,
+    "facts": 0.24,
+    "python": 0.11,
+    "structured": 0.09,
+    "story": 0.03,
+    "other": 0.08,
 }
+EARLY_SHARES: Mapping[Kind, float] = {
+    "copy": 0.74,
+    "facts": 0.11,
+    "python": 0.06,
+    "structured": 0.04,
+    "story": 0.01,
+    "other": 0.04,
+}
+"""Of the easy copy tasks: they take longest to learn, and the rest needs no more at first than not to be forgotten."""
+
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
 
@@ -42,9 +52,11 @@ _DRILL_TOKENS = 12
 _FOCUS_CHANCE, _REST = 0.75, 0.35
 
 _SAMPLE = 200
+_EARLY = 0.15
+"""Below this hardness of the copy tasks it is early."""
 _SKILL_WEIGHTS = (1, 5, 4, 2)
 _JOINED_CHANCE = 0.06
-_DRILLS, _EARLY_DRILLS = 0.08, 0.5
+_DRILLS, _EARLY_DRILLS = 0.08, 0.3
 """The share of the tokens that drills take in any case, and the share more that they take at the beginning."""
 
 
@@ -208,9 +220,10 @@ class Mixture:
         """How often each kind is drawn, so that its tokens come to its share; mean lengths are those of a sample."""
         key = longest, hardness
         if key not in self._chances:
+            shares = EARLY_SHARES if hardness < _EARLY else SHARES
             chances = []
             for kind in KINDS:
                 sample = islice(self._stream(kind, f"lengths {self._seed}", longest, hardness), _SAMPLE)
-                chances.append(SHARES[kind] * _SAMPLE / sum(len(document.ids) for document in sample))
+                chances.append(shares[kind] * _SAMPLE / sum(len(document.ids) for document in sample))
             self._chances[key] = chances
         return self._chances[key]
