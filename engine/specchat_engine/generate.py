@@ -100,9 +100,10 @@ def _proposals(plan: Plan, draft: Draft) -> Sequence[Candidates]:
         return ()
     law = plan.drafter.law
     plan.verifier.check(plan.drafter.name, law)
-    if draft.rows if law == "point" else law == "drawn" and len(draft.rows) != len(draft.tokens):
+    whole = len(draft.tokens)
+    if len(draft.rows) not in {"point": (0,), "drawn": (whole,)}.get(law, (0, whole)):
         raise SettingError(
             f"the drafter {plan.drafter.name!r} declares the law {law!r} and gives {len(draft.rows)} rows of q for "
-            f"{len(draft.tokens)} tokens: it is broken"
+            f"{whole} tokens: it is broken"
         )
     return draft.rows or [Candidates.certain(token) for token in draft.tokens]

@@ -9,6 +9,7 @@ import pytest
 
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from support.engine_files import EngineFiles
 from support.memories import Make
 from support.memory_models import ARCHITECTURES, write_memory_model
 
@@ -38,3 +39,11 @@ def make(memory_models: dict[str, LlamaModel]) -> Iterator[Make]:
     yield context
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def model(files: EngineFiles) -> Iterator[LlamaModel]:
+    """The tiny target, loaded once for a file of tests."""
+    model = LlamaModel(files.target)
+    yield model
+    model.close()

@@ -13,7 +13,6 @@ from specchat_engine import Cancelled, DecodeError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.testing import ScriptedModel, random_law
-from support.engine_files import EngineFiles
 
 TOKENS = [40 + number % 90 for number in range(40)]
 CLOSE = 2e-2
@@ -22,13 +21,6 @@ CLOSE = 2e-2
 
 def never() -> bool:
     return False
-
-
-@pytest.fixture(scope="module")
-def model(files: EngineFiles) -> Iterator[LlamaModel]:
-    model = LlamaModel(files.target)
-    yield model
-    model.close()
 
 
 @pytest.fixture(scope="module")

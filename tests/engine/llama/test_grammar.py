@@ -21,13 +21,6 @@ from support.engine_files import EngineFiles
 
 
 @pytest.fixture(scope="module")
-def model(files: EngineFiles) -> Iterator[LlamaModel]:
-    model = LlamaModel(files.target)
-    yield model
-    model.close()
-
-
-@pytest.fixture(scope="module")
 def vocabulary(model: LlamaModel) -> Vocabulary:
     return model.vocabulary
 

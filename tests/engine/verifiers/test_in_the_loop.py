@@ -91,7 +91,7 @@ class Mislabelled(RandomDrafter):
 
 
 @WEIGHING
-@pytest.mark.parametrize(("law", "rows"), [("drawn", 0), ("drawn", 1), ("point", 2)])
+@pytest.mark.parametrize(("law", "rows"), [("drawn", 0), ("drawn", 1), ("point", 2), ("either", 1)])
 def test_rows_that_contradict_the_declared_law_are_refused(verifier: Verifier, law: ProposalLaw, rows: int) -> None:
     drafter = Mislabelled(law, (Candidates.certain(1), Candidates.certain(2))[:rows])
     with pytest.raises(SettingError, match=f"'random' declares the law '{law}' and gives {rows} rows of q for 2"):
