@@ -15,7 +15,7 @@ from builtin_pair.chats import single
 from builtin_pair.drills import Drills
 from builtin_pair.mixture import ROW_LENGTHS, drill, drill_of_words, to_document
 from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.packing import Batch, Document, batches_by_length
+from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 
 _COPIES = 0.12
 _HARDNESS = 0.5
@@ -45,14 +45,11 @@ class ChoiceLesson:
         """One step's batches, a function of the seed and the step."""
         random = Random(f"choice {self._seed} {step}")
         questions = self._questions(random)
-        documents: list[Document] = []
-        size = 0
-        while size < self._step_tokens:
-            copied = random.random() < _COPIES
-            document = drill_of_words(self._drills, random, _HARDNESS) if copied else next(questions)
-            documents.append(document)
-            size += len(document.ids)
-        return batches_by_length(documents, ROW_LENGTHS[:2], self._batch_tokens)
+
+        def draw() -> Document:
+            return drill_of_words(self._drills, random, _HARDNESS) if random.random() < _COPIES else next(questions)
+
+        return batches_by_length(drawn(draw, self._step_tokens), ROW_LENGTHS[:2], self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
         """Follows the share of right words."""

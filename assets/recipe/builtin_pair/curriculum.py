@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from builtin_pair.template import END_ID, FIRST_PLAIN_ID, START_ID, VOCABULARY_SIZE
-from specchat_engine.training.packing import Batch, Document, batches_by_length
+from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 
 _ROW_LENGTHS = (128, 256)
 _PASSED = 0.9
@@ -62,15 +62,12 @@ class CopyCurriculum:
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One step's batches at the present level, a fifth of them from the levels below."""
         random = Random(f"copy {self._seed} {step}")
-        documents: list[Document] = []
-        size = 0
-        while size < self._step_tokens:
+
+        def draw() -> Document:
             below = self._level > 0 and random.random() < 0.2
-            level = LEVELS[random.randrange(self._level)] if below else LEVELS[self._level]
-            document = copy_document(random, level)
-            documents.append(document)
-            size += len(document.ids)
-        return batches_by_length(documents, _ROW_LENGTHS, self._batch_tokens)
+            return copy_document(random, LEVELS[random.randrange(self._level)] if below else LEVELS[self._level])
+
+        return batches_by_length(drawn(draw, self._step_tokens), _ROW_LENGTHS, self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
         """Follows the share of copied tokens and goes up when it is high enough."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from builtin_pair.template import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.packing import Batch, Document, batches_by_length
+from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 
 SKILLS = ("copy", "substitute", "look up", "quote")
 _ROW_LENGTHS = (128, 256)
@@ -121,16 +121,14 @@ class SkillLesson:
         """One step's batches at the present level, a fifth of them from the levels below; weak skills come oftener."""
         random = Random(f"skills {self._seed} {step}")
         weights = [1.2 - share for share in self._smoothed]
-        documents: list[Document] = []
-        size = 0
-        while size < self._step_tokens:
+
+        def draw() -> Document:
             below = self._level > 0 and random.random() < 0.2
             level = LEVELS[random.randrange(self._level)] if below else LEVELS[self._level]
             skill = random.choices(range(len(SKILLS)), weights)[0]
-            document = self._drills.document(random, level, skill, skill)
-            documents.append(document)
-            size += len(document.ids)
-        return batches_by_length(documents, _ROW_LENGTHS, self._batch_tokens)
+            return self._drills.document(random, level, skill, skill)
+
+        return batches_by_length(drawn(draw, self._step_tokens), _ROW_LENGTHS, self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
         """Follows the share of right tokens of each skill and goes up when all are high enough."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -72,6 +72,16 @@ class Batch:
     def wanted(self) -> Tensor:
         """Indices into rows x length of the positions that carry loss."""
         return (self.targets.flatten() != IGNORED).nonzero()[:, 0]
+
+
+def drawn(draw: Callable[[], Document], tokens: int) -> list[Document]:
+    """Documents drawn one after another until they hold so many tokens."""
+    documents: list[Document] = []
+    size = 0
+    while size < tokens:
+        documents.append(draw())
+        size += len(documents[-1].ids)
+    return documents
 
 
 @dataclass(slots=True)
