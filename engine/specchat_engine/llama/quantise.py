@@ -1,0 +1,70 @@
+"""Writes a model file again in another type, with llama.cpp's own choice of types tensor by tensor."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from specchat_engine.errors import EngineError, ModelFileError, SettingError
+from specchat_engine.llama.devices import physical_cores
+from specchat_engine.llama.library import PINNED, api
+from specchat_engine.llama.logs import native_log
+from specchat_engine.llama.model import check_file
+
+FLOAT_TYPES: Final = ("F32", "F16", "BF16")
+QUANTISED_TYPES: Final = (
+    *("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"),
+    *("Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K", "IQ4_NL", "IQ4_XS"),
+)
+"""Types that need no importance matrix, under the names that llama.cpp's own tool takes."""
+
+_BUFFER = 1 << 30
+"""At most so many bytes of a tensor's rows in memory at once."""
+
+_DEFAULTS: Final = {
+    "nthread": 0,
+    "ftype": 7,
+    "allow_requantize": False,
+    "quantize_output_tensor": True,
+    "only_copy": False,
+    "pure": False,
+    "dry_run": False,
+    "max_buf_size": 8 << 30,
+}
+
+
+def quantise(source: Path, written: Path, kind: str) -> None:
+    """Writes `source`, a file in F32, F16 or BF16, to `written` in one of `FLOAT_TYPES` or `QUANTISED_TYPES`.
+
+    Norms stay in F32, and some matrices get a finer type than the name says, as in any file of that name. Where it
+    fails, an unfinished file may stay behind.
+
+    Raises:
+        SettingError: an unknown type, or a file that would be written onto itself.
+        ModelFileError: the source is no model file, or llama.cpp cannot convert it.
+    """
+    if kind not in (*FLOAT_TYPES, *QUANTISED_TYPES):
+        raise SettingError(f"the type {kind} cannot be written: use {', '.join((*FLOAT_TYPES, *QUANTISED_TYPES))}")
+    check_file(source)
+    if written.exists() and written.samefile(source):
+        raise SettingError(f"{source} would be written onto itself: choose another name")
+    params = api.llama_model_quantize_default_params()
+    _check_layout(params)
+    params.nthread = physical_cores()
+    params.ftype = getattr(api, f"LLAMA_FTYPE_{'ALL' if kind == 'F32' else 'MOSTLY'}_{kind}")
+    params.max_buf_size = _BUFFER
+    native_log.clear()
+    if api.llama_model_quantize(os.fsencode(source), os.fsencode(written), ctypes.byref(params)):
+        reason = native_log.last_error() or "llama.cpp gives no reason"
+        raise ModelFileError(f"{source} could not be written as {kind}: {reason}")
+
+
+def _check_layout(params: Any) -> None:
+    for name, value in _DEFAULTS.items():
+        if getattr(params, name) != value:
+            raise EngineError(
+                f"llama-cpp-python does not fit: {name} of quantising is {getattr(params, name)}, expected {value}; "
+                f"install llama-cpp-python=={PINNED}"
+            )

@@ -1,0 +1,117 @@
+"""Grows the built-in pair into models of a real model's size that say the same: real acceptance, real memory traffic.
+
+Prints a line for each file: path, parameters, bytes. A file that is there already is left as it is; its name ends with
+a digest of the source file, the sizes and the seed. Not a test, and nothing that it writes belongs into the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from specchat.paths import cache_folder
+from specchat_assets import builtin_pair
+from specchat_engine import EngineError, SettingError
+from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
+from specchat_engine.training.growth import Growth
+from specchat_engine.training.growth_shapes import Shape, choose_shape
+from specchat_engine.training.growth_writer import Source, read_source, write_grown
+
+UNITS = {"M": 10**6, "B": 10**9}
+WRITTEN_AT_ONCE = (*FLOAT_TYPES, "Q8_0")
+
+
+def parameters(text: str) -> int:
+    """A number of parameters as people write it: 0.5B, 100M."""
+    match = re.fullmatch(r"(\d+\.?\d*)([MB])", text.upper())
+    if not match or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write it as 0.5B or 100M")
+    return round(float(match[1]) * UNITS[match[2]])
+
+
+def share(text: str) -> float:
+    """A part of the whole, more than nothing."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.001 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: use 0.03 to 0.1, at most 1")
+    return value
+
+
+def short(number: int) -> str:
+    """A number of parameters in three digits: 501M, 1.50B."""
+    return f"{number / 1e9:.2f}B" if number >= 10**9 else f"{number / 1e6:.3g}M"
+
+
+def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path) -> Path:
+    """The file of the grown model, written now unless it is there."""
+    growth = Growth(source.shape, shape, source.epsilon, seed)
+    digest = hashlib.sha256(source.path.read_bytes() + repr((shape, seed)).encode()).hexdigest()[:8]
+    name = f"{source.path.stem}-grown-{short(shape.parameters)}"
+    path = folder / f"{name}-{kind}-{digest}.gguf"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind in WRITTEN_AT_ONCE:
+        finish(path, lambda part: write_grown(part, source, growth, kind, name))
+        return path
+    whole = path.with_suffix(".f16")
+    try:
+        finish(whole, lambda part: write_grown(part, source, growth, "F16", name))
+        finish(path, lambda part: quantise(whole, part, kind))
+    finally:
+        whole.unlink(missing_ok=True)
+    return path
+
+
+def finish(path: Path, write: Callable[[Path], None]) -> None:
+    """Writes under another name first, so that a file which is there is whole."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def grow_pair(options: argparse.Namespace) -> None:
+    """Writes the target, then the draft, and says where they are."""
+    target, draft = (read_source(path) for path in builtin_pair())
+    vocabulary = target.shape.vocabulary if options.vocabulary is None else options.vocabulary
+    large = choose_shape(target.shape, options.target_size, vocabulary)
+    try:
+        little = choose_shape(draft.shape, round(large.parameters * options.draft_share), vocabulary)
+    except SettingError as error:
+        raise SettingError(f"the draft: {error}: raise --draft-share or --target-size") from error
+    for source, shape in ((target, large), (draft, little)):
+        path = grow(source, shape, options.type, options.seed, options.out)
+        print(path, shape.parameters, path.stat().st_size, sep="\t", flush=True)
+
+
+def main() -> int:
+    """Parses the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=cache_folder() / "scaled-pairs", metavar="FOLDER")
+    parser.add_argument("--target-size", type=parameters, default="0.5B", metavar="N", help="0.5B, 100M")
+    parser.add_argument("--draft-share", type=share, default=0.05, metavar="N", help="of the target's parameters")
+    types = (*FLOAT_TYPES, *QUANTISED_TYPES)
+    parser.add_argument("--type", type=str.upper, choices=types, default="BF16", metavar="TYPE", help="BF16, Q4_K_M, …")
+    parser.add_argument("--vocabulary", type=int, metavar="N", help="pad it to so many tokens")
+    parser.add_argument("--seed", type=int, default=1)
+    try:
+        grow_pair(parser.parse_args())
+    except (EngineError, OSError) as error:
+        where = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        print(f"scaled_pair: {where}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""A model that was grown says what the small one says, at the size that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gguf
+import llama_cpp
+import numpy as np
+import pytest
+from gguf.quants import dequantize
+
+from specchat_engine import Engine, LoadOptions, Settings
+from specchat_engine.errors import ModelFileError, SettingError
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.quantise import quantise
+from specchat_engine.training.growth import Growth
+from specchat_engine.training.growth_shapes import Shape
+from specchat_engine.training.growth_writer import read_source, write_grown
+from support.conversations import GREEDY
+from support.tiny_models import TEMPLATE, write_tiny_model
+
+IDS = [5, 200, 17, 3, 3, 251, 40, 99, 120]
+VOCABULARY = 261
+PADDED = 1000
+WISHES: dict[str, dict[str, int]] = {
+    "wider": {"width": 512},
+    "deeper": {"layers": 5},
+    "more hidden channels": {"feed_forward": 768},
+    "more query heads": {"heads": 8},
+    "more heads of both kinds": {"heads": 12, "kv_heads": 3},
+    "padded": {"width": 512, "vocabulary": PADDED},
+    "all": {"width": 512, "layers": 3, "heads": 12, "kv_heads": 3, "feed_forward": 768, "vocabulary": PADDED},
+}
+ALL = WISHES["all"]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with embeddings so small that the norms' epsilon, and what is paid from it, is felt."""
+    return write_tiny_model(tmp_path_factory.mktemp("small") / "small.gguf", width=256, sharpness=0.003)
+
+
+@pytest.fixture(scope="module")
+def expected(small: Path) -> np.ndarray:
+    """Its logits, computed in F32 throughout."""
+    quantise(small, small.with_suffix(".f32"), "F32")
+    return logits(small.with_suffix(".f32"))
+
+
+def grow(path: Path, source: Path, wish: dict[str, int], precision: Any = "F32", seed: int = 1) -> Growth:
+    opened = read_source(source)
+    growth = Growth(opened.shape, replace(opened.shape, **wish), opened.epsilon, seed)
+    write_grown(path, opened, growth, precision, "grown")
+    return growth
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_a_grown_model_computes_the_small_ones_logits(
+    tmp_path: Path, small: Path, expected: np.ndarray, wish: str
+) -> None:
+    growth = grow(tmp_path / "grown.gguf", small, WISHES[wish])
+    found = logits(tmp_path / "grown.gguf")
+    assert found.shape[1] == growth.large.vocabulary
+    np.testing.assert_allclose(found[:, :VOCABULARY], expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0"])
+def test_a_grown_model_in_another_type_is_off_by_that_type_alone(
+    tmp_path: Path, small: Path, expected: np.ndarray, kind: str
+) -> None:
+    quantise(small, tmp_path / "small.gguf", kind)
+    grow(tmp_path / "grown.gguf", small, ALL, kind)
+    error = np.abs(logits(tmp_path / "small.gguf") - expected).max()
+    assert np.abs(logits(tmp_path / "grown.gguf")[:, :VOCABULARY] - expected).max() <= error * 1.2
+
+
+@pytest.mark.parametrize("kind", ["F16", "Q8_0", "Q2_K", "Q4_0", "Q4_K_M", "IQ4_XS"])
+@pytest.mark.parametrize("sharpness", [0.003, 1.0])
+def test_new_tokens_lie_far_below_all_others_in_every_type(tmp_path: Path, kind: str, sharpness: float) -> None:
+    write_tiny_model(tmp_path / "small.gguf", width=256, sharpness=sharpness)
+    grow(tmp_path / "whole.gguf", tmp_path / "small.gguf", {"width": 512, "vocabulary": PADDED}, "F16")
+    quantise(tmp_path / "whole.gguf", tmp_path / "grown.gguf", kind)
+    found = logits(tmp_path / "grown.gguf")
+    assert np.isfinite(found).all()
+    assert found[:, VOCABULARY:].max() < found[:, :VOCABULARY].min() - 1000
+
+
+def test_a_grown_pair_says_what_the_small_pair_says_and_accepts_as_much(tmp_path: Path) -> None:
+    target = write_tiny_model(tmp_path / "target.gguf", seed=1, width=256, sharpness=0.1)
+    draft = write_tiny_model(tmp_path / "draft.gguf", seed=2, like=1, width=256, layers=1, sharpness=0.1)
+    grow(tmp_path / "large.gguf", target, ALL, "F16")
+    grow(tmp_path / "little.gguf", draft, {"width": 512, "layers": 2, "vocabulary": PADDED}, "F16")
+    told = []
+    for pair in ((target, draft), (tmp_path / "large.gguf", tmp_path / "little.gguf")):
+        with Engine.load(*pair, LoadOptions(n_ctx=256, threads=1)) as engine:
+            session = engine.session(settings=Settings(k=3, drafter="model", sampling=GREEDY, max_tokens=24), seed=5)
+            rounds = list(session.generate("hello there"))
+            told.append((session.text, [[token.id for token in one.drafted] for one in rounds]))
+    assert told[0] == told[1]
+    assert len(told[0][1]) > 5
+
+
+def test_llama_cpp_counts_the_parameters_that_were_promised(tmp_path: Path, small: Path) -> None:
+    growth = grow(tmp_path / "grown.gguf", small, ALL)
+    model = LlamaModel(tmp_path / "grown.gguf")
+    assert model.n_params == growth.large.parameters
+    model.close()
+
+
+def test_what_is_new_is_as_costly_to_store_as_real_weights(tmp_path: Path, small: Path) -> None:
+    grow(tmp_path / "grown.gguf", small, ALL)
+    old, new = (
+        {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors} for path in (small, tmp_path / "grown.gguf")
+    )
+    for name, tensor in new.items():
+        kind = name.split(".")[-2]
+        if kind in ("attn_q", "attn_k", "attn_v", "ffn_gate", "ffn_up"):
+            like = old[f"blk.0.{kind}.weight"]
+            spread = dequantize(like.data, like.tensor_type).std()
+            assert tensor.data.std(axis=0) == pytest.approx(spread, rel=0.35)
+            assert tensor.data.std(axis=1) == pytest.approx(spread, rel=0.35)
+
+
+def test_everything_that_is_not_a_size_stays_as_it_was(tmp_path: Path, small: Path) -> None:
+    grow(tmp_path / "grown.gguf", small, ALL)
+    reader = gguf.GGUFReader(tmp_path / "grown.gguf")
+    before = read_source(small).metadata()
+    after = read_source(tmp_path / "grown.gguf").metadata()
+    changed = {key for key in before if before[key] != after[key]}
+    assert after["tokenizer.chat_template"][0] == TEMPLATE
+    assert after["general.name"][0] == "grown"
+    assert {key for key in changed if not key.startswith("llama.")} == {
+        "general.name",
+        "tokenizer.ggml.tokens",
+        "tokenizer.ggml.token_type",
+    }
+    tokens, kinds = (reader.get_field(f"tokenizer.ggml.{key}").contents() for key in ("tokens", "token_type"))
+    assert tokens[:VOCABULARY] == before["tokenizer.ggml.tokens"][0]
+    assert len(set(tokens)) == len(kinds) == PADDED
+    assert set(kinds[VOCABULARY:]) == {gguf.TokenType.UNUSED}
+
+
+def test_new_tokens_have_no_text_and_no_text_becomes_one(tmp_path: Path, small: Path) -> None:
+    grow(tmp_path / "grown.gguf", small, {"width": 512, "vocabulary": PADDED})
+    model = LlamaModel(tmp_path / "grown.gguf")
+    vocabulary = model.vocabulary
+    assert vocabulary.size == PADDED
+    assert {vocabulary.piece(token) for token in range(VOCABULARY, PADDED)} == {b""}
+    for special in (False, True):
+        assert max(vocabulary.tokenize(vocabulary.text(PADDED - 1), special=special)) < VOCABULARY
+    assert max(vocabulary.ends) < VOCABULARY
+    model.close()
+
+
+def test_a_grown_model_grows_on(tmp_path: Path, small: Path, expected: np.ndarray) -> None:
+    grow(tmp_path / "once.gguf", small, {"width": 512, "vocabulary": PADDED})
+    grow(tmp_path / "twice.gguf", tmp_path / "once.gguf", {"width": 768, "layers": 3, "vocabulary": PADDED + 9})
+    found = logits(tmp_path / "twice.gguf")
+    np.testing.assert_allclose(found[:, :VOCABULARY], expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+    assert found[:, VOCABULARY:].max() < -1000
+
+
+def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        grow(tmp_path / name, small, {"heads": 8}, "Q8_0", seed)
+    one, again, other = ((tmp_path / name).read_bytes() for name in ("one", "again", "other"))
+    assert one == again
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("wish", "complaint"),
+    [
+        ({"vocabulary": 100}, "vocabulary is 100"),
+        ({"width": 128}, "width is 128"),
+        ({"layers": 1}, "layers is 1"),
+        ({"feed_forward": 256}, "feed_forward is 256"),
+        ({"heads": 4, "kv_heads": 1}, "kv_heads is 1"),
+        ({"heads": 4, "kv_heads": 4}, "group is 1"),
+        ({"heads": 16, "kv_heads": 3}, "heads is 16"),
+        ({"head_width": 32}, "heads of 32 channels"),
+        ({"width": 300}, "width is 300: use a multiple of 256"),
+        ({"feed_forward": 600}, "feed_forward is 600: use a multiple of 256"),
+        ({"heads": 6}, "heads times their width is 384: use a multiple of 256"),
+        ({"vocabulary": PADDED}, "use at least 512"),
+    ],
+)
+def test_sizes_that_cannot_hold_the_model_are_refused(wish: dict[str, int], complaint: str) -> None:
+    shape = Shape(261, width=256, layers=2, heads=4, kv_heads=2, head_width=64, feed_forward=512)
+    with pytest.raises(SettingError, match=complaint):
+        Growth(shape, replace(shape, **wish), 1e-5, 1)
+
+
+def test_tokens_cannot_be_added_where_the_norms_have_no_epsilon() -> None:
+    shape = Shape(261, width=256, layers=2, heads=4, kv_heads=2, head_width=64, feed_forward=512)
+    with pytest.raises(SettingError, match="epsilon is 0"):
+        Growth(shape, replace(shape, width=512, vocabulary=PADDED), 0.0, 1)
+
+
+def test_a_model_of_another_form_is_refused(tmp_path: Path, small: Path) -> None:
+    (tmp_path / "text.gguf").write_text("no model")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        read_source(tmp_path / "text.gguf")
+    untied = gguf.GGUFWriter(tmp_path / "untied.gguf", "llama")
+    for key, (value, kind, entries) in read_source(small).metadata().items():
+        untied.add_key_value(key, value, kind, entries)
+    untied.add_tensor("output.weight", np.zeros((VOCABULARY, 256), np.float32))
+    for step in (untied.write_header_to_file, untied.write_kv_data_to_file, untied.write_tensors_to_file, untied.close):
+        step()
+    with pytest.raises(ModelFileError, match="it cannot be grown"):
+        read_source(tmp_path / "untied.gguf")
+
+
+def logits(path: Path, ids: Sequence[int] = IDS) -> np.ndarray:
+    """A row for each token [tokens, vocabulary]; keys and values in F32, so that only the weights' type counts."""
+    model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx, params.type_k, params.type_v, params.flash_attn_type = 256, 0, 0, 0
+    context = llama_cpp.llama_init_from_model(model, params)
+    batch = llama_cpp.llama_batch_init(len(ids), 0, 1)
+    try:
+        for place, token in enumerate(ids):
+            batch.token[place], batch.pos[place], batch.logits[place] = token, place, 1
+            batch.n_seq_id[place], batch.seq_id[place][0] = 1, 0
+        batch.n_tokens = len(ids)
+        assert llama_cpp.llama_decode(context, batch) == 0
+        size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+        return np.ctypeslib.as_array(llama_cpp.llama_get_logits(context), (len(ids), size)).copy()
+    finally:
+        llama_cpp.llama_batch_free(batch)
+        llama_cpp.llama_free(context)
+        llama_cpp.llama_model_free(model)
