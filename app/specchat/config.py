@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
@@ -28,10 +28,11 @@ from pydantic_settings import (
 
 from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, grammar_text, parse_biases
 from specchat.errors import ConfigError
-from specchat.options import DEFAULT_K, DEFAULT_VERIFIER, SamplingOverrides
+from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
+from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import DRAFTERS, K_LIMIT, VERIFIER_NAMES
+from specchat_engine.settings import AUTO, DRAFTERS, K_LIMIT, VERIFIER_NAMES, DraftLength
 
 ENV_PREFIX = "SPECCHAT_"
 SAMPLING_KEYS = tuple(name for name in SamplingOverrides.__dataclass_fields__ if name not in GRAMMAR_KEYS)
@@ -81,7 +82,7 @@ class Config(BaseSettings):
 
     model: Path | None = None
     draft: Path | None = None
-    k: int = DEFAULT_K
+    k: DraftLength = AUTO
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     temperature: float | None = None
@@ -109,6 +110,12 @@ class Config(BaseSettings):
     tensor_split: Annotated[tuple[float, ...], NoDecode] = ()
     main_gpu: int = Field(default=0, ge=0)
     threads: int = Field(default=0, ge=0)
+    threads_draft: int = Field(default=0, ge=0)
+    batch_size: int = Field(default=512, ge=1)
+    ubatch_size: int = Field(default=512, ge=1)
+    flash_attention: str = "auto"
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
 
     @classmethod
     def settings_customise_sources(
@@ -132,14 +139,14 @@ class Config(BaseSettings):
     @field_validator("k", mode="before")
     @classmethod
     def _check_k(cls, value: object) -> object:
-        if value == "auto":
-            raise ValueError("-k auto is not there yet: give a number")
+        if value == AUTO:
+            return value
         try:
             k = int(str(value))
         except ValueError:
-            raise ValueError(f"k is {value!r}: use a whole number, 0 for plain decoding") from None
+            raise ValueError(f"k is {value!r}: use auto or a whole number, 0 for plain decoding") from None
         if not 0 <= k <= K_LIMIT:
-            raise ValueError(f"k is {k}: use 0 (plain decoding) to {K_LIMIT}; 3 to 8 is usual")
+            raise ValueError(f"k is {k}: use auto, or 0 (plain decoding) to {K_LIMIT}")
         return k
 
     @field_validator("drafter")
@@ -147,6 +154,14 @@ class Config(BaseSettings):
     def _check_drafter(cls, value: str | None) -> str | None:
         if value is not None and value not in DRAFTERS:
             raise ValueError(f"the drafter is {value!r}: use {', '.join(DRAFTERS)}")
+        return value
+
+    @field_validator("flash_attention", "cache_type_k", "cache_type_v")
+    @classmethod
+    def _check_choice(cls, value: str, info: ValidationInfo) -> str:
+        choices = FLASH_ATTENTION if info.field_name == "flash_attention" else CACHE_TYPES
+        if value not in choices:
+            raise ValueError(f"{str(info.field_name).replace('_', ' ')} is {value!r}: use {', '.join(choices)}")
         return value
 
     @field_validator("verifier")

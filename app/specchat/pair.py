@@ -6,6 +6,7 @@ from specchat.config import Config
 from specchat.options import ChatOptions
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
+from specchat_engine.settings import AUTO
 
 
 def chat_options(config: Config) -> ChatOptions:
@@ -26,7 +27,13 @@ def chat_options(config: Config) -> ChatOptions:
             tensor_split=config.tensor_split,
             main_gpu=config.main_gpu,
             threads=config.threads,
-            k_max=max(config.k, LoadOptions().k_max),
+            threads_draft=config.threads_draft,
+            batch_size=config.batch_size,
+            ubatch_size=config.ubatch_size,
+            flash_attention=config.flash_attention,
+            cache_type_k=config.cache_type_k,
+            cache_type_v=config.cache_type_v,
+            k_max=LoadOptions().k_max if config.k == AUTO else max(config.k, LoadOptions().k_max),
         ),
         k=config.k,
         drafter=config.drafter,

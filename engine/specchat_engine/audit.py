@@ -26,7 +26,7 @@ from specchat_engine.noise import gumbel
 from specchat_engine.params import SamplingParams
 from specchat_engine.sampling import Sampler
 from specchat_engine.session import Session
-from specchat_engine.settings import Settings
+from specchat_engine.settings import AUTO, Settings
 
 MARGIN = 4.0
 """Logits may differ by so many times the largest difference that was measured: a sample does not show its extremes."""
@@ -136,8 +136,8 @@ def audit(
     for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
         together = list(group)
         plain = record(session_for(settings), prompt)
-        width = max(case.settings.k for case in together) + 1
-        result.noise += reading_noise(target, plain, min(width, target.max_rows))
+        widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
+        result.noise += reading_noise(target, plain, min(max(widths), target.max_rows))
         for case in together:
             found = record(session_for(case.settings), prompt)
             result.compared += 1

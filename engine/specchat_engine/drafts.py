@@ -15,13 +15,15 @@ from specchat_engine.verify import ProposalLaw, Verdict
 class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
-    `note` says why nothing, or less than asked for, was drafted.
+    `confidence[i]` in [0, 1] says how sure the drafter was of token i, where it was asked; `note` why nothing, or less
+    than asked for, was drafted.
     """
 
     tokens: tuple[int, ...]
     rows: tuple[Candidates, ...] = ()
     source: str = "none"
     note: str = ""
+    confidence: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -35,13 +37,16 @@ class Context:
     """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
 
     `sampler` is the rule in force at the next position, `proposer` what a drafter draws by, which is the same rule with
-    the noise that the verifier wants there. `ends` are the ids that end an answer.
+    the noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there is one,
+    is told the confidence of each drafted token in turn, and says whether drafting another one pays; it must not be
+    asked about a token that is then left out.
     """
 
     tokens: list[int]
     prompt_length: int
     sampler: Sampler
     ends: frozenset[int] = frozenset()
+    worth_more: Callable[[float], bool] | None = None
     proposer: Sampler = field(init=False)
 
     def __post_init__(self) -> None:

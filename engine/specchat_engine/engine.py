@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,18 +12,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from specchat_engine.constraint import constraint_of
+from specchat_engine.control.controller import Controller
 from specchat_engine.costs import PlainCost
 from specchat_engine.errors import PairError, SettingError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version, physical_cores
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.measuring import measure
 from specchat_engine.models import SessionModel
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
 from specchat_engine.params import SamplingParams
 from specchat_engine.session import Session
-from specchat_engine.settings import Settings
+from specchat_engine.settings import AUTO, Settings
 from specchat_engine.template import FALLBACK, ChatTemplate
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
@@ -73,10 +75,13 @@ class Engine:
         )
         threads = options.threads or physical_cores()
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads)
+        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads, options=options)
         reach = min(n_ctx, draft.n_ctx_train) if draft else 0
         try:
-            self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=threads) if draft else None
+            self._draft = None
+            if draft:
+                fewer = options.threads_draft or threads
+                self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=fewer, options=options)
             if self._draft and not self._draft.can_go_back:
                 self._draft.close()
                 raise PairError(
@@ -89,7 +94,8 @@ class Engine:
         self.target = _info(self._target)
         self.draft = _info(self._draft) if self._draft else None
         self.recommended = _recommended(target)
-        self.drafters: tuple[str, ...] = ("model", "lookup", "none") if draft else ("lookup", "none")
+        self.controller = Controller()
+        self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -151,11 +157,10 @@ class Engine:
         for a grammar or a biased token that the vocabulary cannot serve.
         """
         if settings is None:
-            usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
-            settings = replace(usual, k=min(usual.k, self.options.k_max))
-        if settings.k > self.options.k_max:
+            settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
+        if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
-        if settings.drafter not in self.drafters:
+        if settings.drafter not in ("hybrid", *self.drafters):
             raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
         constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
         if constraint:
@@ -170,6 +175,7 @@ class Engine:
             system=system,
             plain_cost=self._plain_cost,
             plain_because=self.plain_because,
+            controller=self.controller,
             about={
                 "target": self.target.to_json(),
                 "draft": self.draft.to_json() if self.draft else None,
@@ -177,6 +183,23 @@ class Engine:
                 "machine": _machine(self.options.threads or physical_cores()),
             },
         )
+
+    def forget(self) -> None:
+        """Empties both memories, so that the next answer reads all of its prompt: for measurements."""
+        for context in (self._target, self._draft):
+            if context:
+                context.clear()
+
+    @property
+    def identity(self) -> str:
+        """What a record of costs and habits belongs to: the files, the build, the devices, the threads."""
+        options = self.options
+        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
+        return repr((models, llama_version(), physical_cores(), replace(options, n_ctx=0, k_max=1)))
+
+    def measuring(self) -> Iterator[None]:
+        """Finds out what passes cost, one pass at a time, between two answers; see `measuring.measure`."""
+        return measure(self._target, self._draft, self.controller)
 
     def close(self) -> None:
         """Frees both models; calling it again does nothing."""

@@ -21,13 +21,17 @@ from specchat_engine.verify import Rows, Verdict, Verifier
 
 @dataclass(slots=True)
 class Plan:
-    """How the next round is to be made: who drafts, at most how many tokens, under which rule, and why."""
+    """How the next round is to be made: who drafts, at most how many tokens, under which rule, and why.
+
+    `worth_more` may end the draft before k, told how sure the drafter was of each token; see `Context`.
+    """
 
     drafter: Drafter | None
     k: int
     sampler: Sampler
     reason: str
     verifier: Verifier = COUPLED
+    worth_more: Callable[[float], bool] | None = None
 
 
 @dataclass(slots=True)
@@ -62,7 +66,7 @@ def generate(
     while end is None:
         now = plan(context)
         sampler, verifier, position = now.sampler, now.verifier, context.position
-        context.sampler = sampler
+        context.sampler, context.worth_more = sampler, now.worth_more
         context.proposer = sampler if verifier.couples else proposer(sampler, position)
         draft = now.drafter.propose(context, now.k) if now.drafter and now.k > 0 else NOTHING
         try:

@@ -44,8 +44,15 @@ class SessionModel(CausalModel, Protocol):
     def max_rows(self) -> int:
         """How many rows of logits one pass may give."""
 
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether any number of tokens can be forgotten at no cost."""
+
     def checkpoint(self) -> None:
         """Makes sure that `rewind` can come back to this length, or beyond, at little cost."""
+
+    def keep(self, tokens: Sequence[int]) -> None:
+        """Forgets what these tokens do not begin with, and more where the memory cannot go back just so far."""
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens."""

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import K_LIMIT
+
+FLASH_ATTENTION: Final = ("auto", "on", "off")
+CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
+"""What keys and values may be kept in, under llama.cpp's names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 all, `threads` 0 the physical cores.
 
-    `devices` are names as llama.cpp lists them, none meaning all; `tensor_split` shares out the target over several.
-    `k_max` rows of logits are reserved, plus one. Raises SettingError for a value out of range.
+    `threads_draft` 0 are as many as the target's. A prompt is read `batch_size` tokens at a time, computed
+    `ubatch_size` at a time. `flash_attention` and the `cache_type`s hold for both models. `devices` are names as
+    llama.cpp lists them, none meaning all; `tensor_split` shares out the target over several. `k_max` rows of logits
+    are reserved, plus one. Raises SettingError for a value out of range.
     """
 
     n_ctx: int = 0
@@ -24,6 +31,12 @@ class LoadOptions:
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = 0
     threads: int = 0
+    threads_draft: int = 0
+    batch_size: int = 512
+    ubatch_size: int = 512
+    flash_attention: str = "auto"
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
     k_max: int = 32
 
     def __post_init__(self) -> None:
@@ -33,10 +46,20 @@ class LoadOptions:
             ("gpu_layers_draft", -1, 10_000),
             ("main_gpu", 0, 255),
             ("threads", 0, 512),
+            ("threads_draft", 0, 512),
+            ("batch_size", 1, 2**16),
+            ("ubatch_size", 1, 2**16),
             ("k_max", 1, K_LIMIT),
         ):
             value = getattr(self, name)
             if not low <= value <= high:
                 raise SettingError(f"{name} is {value}: use {low} to {high}")
+        for name, choices in (
+            ("flash_attention", FLASH_ATTENTION),
+            ("cache_type_k", CACHE_TYPES),
+            ("cache_type_v", CACHE_TYPES),
+        ):
+            if getattr(self, name) not in choices:
+                raise SettingError(f"{name} is {getattr(self, name)!r}: use {', '.join(choices)}")
         if any(not 0 <= share < float("inf") for share in self.tensor_split):
             raise SettingError(f"tensor_split is {self.tensor_split}: use shares of 0 or more")

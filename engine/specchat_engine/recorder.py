@@ -37,6 +37,10 @@ class Recorder:
         self._emitted = 0
         self._mark = self._marks()
 
+    def leave_out(self) -> None:
+        """What was done since the last round belongs to no round."""
+        self._mark = self._marks()
+
     def record(self, step: Step) -> Round:
         """The round of the step that the loop just made."""
         drafted, token = self._tokens(step)

@@ -108,6 +108,20 @@ class Sampler:
         noise_array = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
 
+    def confidence(self, logits: NDArray[np.float32], candidates: Candidates, token: int) -> float:
+        """How sure a row [V] and its candidates are of a token, in [0, 1]: a hint for when to stop drafting.
+
+        Its probability or, for a point mass, its share against the next best token alone: one more pass over the row
+        tells that, where the whole mass would take a sum of V exponentials.
+        """
+        if candidates.only is None:
+            return candidates.probability(token)
+        own = logits.item(token)
+        logits[token] = -math.inf
+        rival = logits.item(int(logits.argmax()))
+        logits[token] = own
+        return 1 / (1 + math.exp(min(rival - own, 700.0)))
+
     def _surely(self, token: int) -> Candidates:
         """The point mass on a token, made once."""
         found = self._certain.get(token)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event
 from time import perf_counter_ns
 from typing import Any
 
 from specchat_engine.constraint import Constraint, constraint_of
+from specchat_engine.control.controller import Controller
 from specchat_engine.costs import PlainCost
-from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
-from specchat_engine.drafts import Context, Drafter
-from specchat_engine.errors import Cancelled, DecodeError, EngineError
+from specchat_engine.drafts import Context
+from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.generate import Plan, generate
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
-from specchat_engine.overflow import fit
+from specchat_engine.overflow import Fitted, fit
+from specchat_engine.planner import Planner
 from specchat_engine.prompt import encode
 from specchat_engine.recorder import Recorder
 from specchat_engine.rounds import Round
@@ -54,9 +55,13 @@ class Session:
         system: str | None = None,
         plain_cost: PlainCost | None = None,
         plain_because: str = "",
+        controller: Controller | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """`plain_because` says why this target cannot speculate, empty if it can; `about` goes into the start line."""
+        """`plain_because` says why this target cannot speculate, empty if it can; `about` goes into the start line.
+
+        `controller` knows what this pair's passes cost and what is accepted; without one this session learns alone.
+        """
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
@@ -71,12 +76,9 @@ class Session:
         self._vocabulary = vocabulary
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
-        self._plain_because = plain_because
         self._about = dict(about or {})
-        self._model = ModelDrafter(draft) if draft else None
-        self._lookup = PromptLookupDrafter(self.settings.ngram_min, self.settings.ngram_max)
+        self._planner = Planner(target, draft, controller or Controller(), plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
-        self._begun: Drafter | None = None
         self._asked: tuple[Message, ...] = ()
         self._cancel = Event()
 
@@ -127,6 +129,21 @@ class Session:
             if constraint:
                 constraint.close()
 
+    def prepare(self, messages: Sequence[Message], cancelled: Callable[[], bool]) -> None:
+        """Reads what will probably be asked, while it is still being written; the next answer keeps what it shares.
+
+        Between two answers only. It stops between two chunks where `cancelled` says so, and does nothing for a memory
+        that could not go back to what was really asked, or for messages that no prompt can be made of.
+        """
+        if not self._target.goes_back_freely:
+            return
+        try:
+            tokens = self._fit(messages).tokens
+            self._target.read(tokens[:-1], cancelled)
+            self._planner.prepare(tokens, self.settings, cancelled)
+        except (Cancelled, ContextOverflowError, TemplateError):
+            return
+
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
         self._cancel.set()
@@ -157,7 +174,7 @@ class Session:
     def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
         """Reads all of the prompt but its last token into the models, each timed apart from decoding."""
         stats, settings, capacity = self.stats, self.settings, self._target.capacity
-        fitted = fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), capacity)
+        fitted = self._fit(messages)
         if fitted.dropped:
             self.notices.append(fitted.notice(capacity))
         tokens = fitted.tokens
@@ -175,11 +192,9 @@ class Session:
         start = perf_counter_ns()
         self._target.read(tokens[:-1], self._cancel.is_set)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
-        start = perf_counter_ns()
-        self._begun = self._drafter(settings)
-        if self._begun:
-            self._begun.begin(tokens, self._cancel.is_set)
-        stats.draft_prompt_ms = (perf_counter_ns() - start) / 1e6
+        request = next((message.content for message in reversed(messages) if message.role == "user"), "")
+        self._planner.begin(tokens, request, settings, self._cancel.is_set)
+        stats.draft_prompt_ms = self._planner.draft_prompt_ms
         if constraint:
             constraint.begin(len(tokens))
         sampler = Sampler(settings.sampling, self.turn_seed, constraint)
@@ -187,11 +202,23 @@ class Session:
         self._target.user = context
         return context
 
+    def _fit(self, messages: Sequence[Message]) -> Fitted:
+        return fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), self._target.capacity)
+
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
         recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, began)
-        for step in generate(self._target, context, self._plan, self._transcript.receive):
+
+        def plan(now: Context) -> Plan:
+            made = self._plan(now)
+            if self._planner.draft_prompt_ms > self.stats.draft_prompt_ms:
+                self.stats.draft_prompt_ms = self._planner.draft_prompt_ms
+                recorder.leave_out()
+            return made
+
+        for step in generate(self._target, context, plan, self._transcript.receive):
             event = recorder.record(step)
+            self._planner.learn(context, step, event.ms)
             self.stats.observe(event)
             if event.index == 0:
                 self.stats.ttft_ms = event.t_ms
@@ -201,7 +228,7 @@ class Session:
             yield event
 
     def _plan(self, context: Context) -> Plan:
-        """The next round's drafter and k, as the settings are now. Raises Cancelled where the turn is to stop."""
+        """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
         if self._cancel.is_set():
             raise Cancelled("stopped")
         if self._target.user is not context:
@@ -210,35 +237,14 @@ class Session:
         if sampler.params is not settings.sampling:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
-        drafter = self._drafter(settings)
-        if drafter is None:
-            return Plan(None, 0, sampler, self._plain_because or ("k is 0" if settings.k == 0 else "no drafter"))
-        if drafter is not self._begun:
-            drafter.begin(context.tokens, self._cancel.is_set)
-            self._begun = drafter
-        k, reason = settings.k, "fixed"
-        if k > self._target.max_rows - 1:
-            k, reason = self._target.max_rows - 1, "all that were reserved at load"
-        if k > self._transcript.remaining - 1:
-            k, reason = self._transcript.remaining - 1, "all that are still wanted"
-        return Plan(drafter, k, sampler, reason, VERIFIERS[settings.verifier])
-
-    def _drafter(self, settings: Settings) -> Drafter | None:
-        """Who drafts under these settings; None for plain decoding."""
-        if settings.k == 0 or settings.drafter == "none" or self._plain_because:
-            return None
-        if settings.drafter == "model" and self._model:
-            return self._model
-        if (self._lookup.ngram_min, self._lookup.ngram_max) != (settings.ngram_min, settings.ngram_max):
-            self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
-        return self._lookup
+        return self._planner.plan(context, settings, sampler, self._transcript.remaining)
 
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
         depth = context.prompt_length + context.position // 2
         end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
         missing = self._plain_cost.missing(depth)
-        if missing and not self._plain_because:
+        if missing and not self._planner.plain_because:
             self._target.checkpoint()
             for _ in range(missing):
                 if self._cancel.is_set() or perf_counter_ns() > end:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
-DRAFTERS = ("model", "lookup", "none")
+DraftLength = int | Literal["auto"]
+AUTO: Final = "auto"
+"""The k that is chosen anew before each round, by what passes cost and what was accepted."""
+
+DRAFTERS = ("hybrid", "model", "lookup", "none")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 LOSSY_VERIFIERS = ("typical",)
 """The names of `verifiers.VERIFIERS`, which needs numpy: settings are read where nothing is computed."""
 
 K_LIMIT = 256
-NGRAM_LIMIT = 16
+NGRAM_LIMIT = 64
 
 
 def check_ngrams(shortest: int, longest: int) -> None:
@@ -26,21 +31,22 @@ def check_ngrams(shortest: int, longest: int) -> None:
 class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
-    Raises SettingError for a value that it cannot have.
+    The drafter "hybrid" is the draft model or prompt lookup, whichever promises more in each round. Raises
+    SettingError for a value that it cannot have.
     """
 
-    k: int = 4
-    drafter: str = "model"
+    k: DraftLength = AUTO
+    drafter: str = "hybrid"
     verifier: str = "coupled"
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = 0
     stop: tuple[str, ...] = ()
     ngram_min: int = 2
-    ngram_max: int = 4
+    ngram_max: int = 32
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k <= K_LIMIT:
-            raise SettingError(f"k is {self.k}: use 0 (plain decoding) to {K_LIMIT}; 3 to 8 is usual")
+        if self.k != AUTO and not (isinstance(self.k, int) and 0 <= self.k <= K_LIMIT):
+            raise SettingError(f"k is {self.k}: use auto, or 0 (plain decoding) to {K_LIMIT}")
         if self.drafter not in DRAFTERS:
             raise SettingError(f"the drafter is {self.drafter!r}: use {', '.join(DRAFTERS)}")
         if self.verifier not in VERIFIER_NAMES:

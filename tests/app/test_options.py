@@ -9,7 +9,7 @@ from specchat_engine import LoadOptions
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
-BOTH = ("model", "lookup", "none")
+BOTH = ("hybrid", "model", "lookup", "none")
 
 
 def options(**changes: object) -> ChatOptions:
@@ -32,13 +32,13 @@ def test_a_value_out_of_range_is_refused() -> None:
 
 
 def test_the_draft_model_drafts_where_there_is_one() -> None:
-    assert options().settings(SamplingParams(), BOTH).drafter == "model"
-    assert options().settings(SamplingParams(), BOTH[1:]).drafter == "lookup"
+    assert options().settings(SamplingParams(), BOTH).drafter == "hybrid"
+    assert options().settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
 
 
 def test_a_chosen_drafter_is_kept_where_it_can_work() -> None:
     assert options(drafter="none").settings(SamplingParams(), BOTH).drafter == "none"
-    assert options(drafter="model").settings(SamplingParams(), BOTH[1:]).drafter == "lookup"
+    assert options(drafter="model").settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
 
 
 def test_the_verifier_reaches_the_settings_of_the_first_turn() -> None:

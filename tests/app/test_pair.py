@@ -45,4 +45,8 @@ def test_the_flags_of_loading_reach_the_engine() -> None:
     options = chat_options(read_config(flags)).options
     assert (options.n_ctx, options.gpu_layers, options.devices, options.threads) == (512, 3, ("A", "B"), 1)
     assert options.k_max == 40
+    more = {"flash_attention": "on", "cache_type_k": "q8_0", "cache_type_v": "q4_0", "batch_size": 64}
+    options = chat_options(read_config({"model": "/big.gguf", "threads_draft": 3, "ubatch_size": 32, **more})).options
+    assert (options.flash_attention, options.cache_type_k, options.cache_type_v) == ("on", "q8_0", "q4_0")
+    assert (options.batch_size, options.ubatch_size, options.threads_draft) == (64, 32, 3)
     assert LoadOptions().k_max == chat_options(read_config({"model": "/big.gguf"})).options.k_max

@@ -129,7 +129,7 @@ def test_a_full_context_ends_the_answer(files: EngineFiles) -> None:
 
 
 def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: EngineFiles) -> None:
-    settings = Settings(max_tokens=120)
+    settings = Settings(k=4, drafter="model", max_tokens=120)
     prompt = "long " * 40
     with Engine.load(files.target, files.short, ONE_THREAD) as engine:
         assert engine.draft is not None
@@ -140,7 +140,8 @@ def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: Engine
             pass
         rounds = list(session.generate(prompt))
         assert session.text == plain.text
-        assert rounds[0].drafted
+        assert rounds[0].reason == "the draft model reads the prompt behind the first token"
+        assert rounds[1].drafted
         assert any(event.reason == "the draft's context of 256 tokens is full" for event in rounds)
 
 
@@ -172,13 +173,13 @@ def test_the_start_line_names_models_versions_and_the_machine(engine: Engine) ->
     assert line["machine"]["threads"] == 1
 
 
-def test_more_than_k_max_is_refused_and_the_default_k_obeys_it(files: EngineFiles) -> None:
+def test_more_than_k_max_is_refused_and_auto_obeys_it(files: EngineFiles) -> None:
     with Engine.load(files.target, files.draft, LoadOptions(k_max=2, threads=1)) as engine:
         with pytest.raises(SettingError, match="k is 3: the models were loaded for at most 2"):
             engine.session(settings=Settings(k=3))
         session = engine.session(seed=1)
-        assert session.settings.k == 2
-        assert next(iter(session.generate("hello"))).k == 2
+        assert session.settings.k == "auto"
+        assert max(event.k for event in session.generate("hello")) == 2
 
 
 def test_loading_can_be_watched_and_stopped(files: EngineFiles) -> None:
@@ -193,6 +194,17 @@ def test_loading_can_be_watched_and_stopped(files: EngineFiles) -> None:
     assert all(0 <= share <= 1 for share in seen)
     with pytest.raises(Cancelled, match="was stopped"):
         Engine.load(files.target, progress=lambda _: False)
+
+
+def test_an_engine_that_forgot_answers_as_a_fresh_one_from_empty_memories(files: EngineFiles) -> None:
+    settings = Settings(k=3, sampling=SamplingParams(temperature=0), max_tokens=10)
+    with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
+        first = answers(engine.session(settings=settings, seed=1))
+        engine.forget()
+        assert engine.memory.length == 0
+        assert engine._draft is not None
+        assert engine._draft.length == 0
+        assert answers(engine.session(settings=settings, seed=1)) == first
 
 
 def test_closing_twice_is_closing_once(files: EngineFiles) -> None:

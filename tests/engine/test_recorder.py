@@ -43,7 +43,6 @@ def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str) -> No
     went_back = sum(event.ms.rollback for event in rounds)
     assert went_back == pytest.approx(models[slow].rollback_ns / 1e6, rel=0.3)
     assert went_back == session.stats.rollback_ms > 20
-    assert sum(event.ms.other for event in rounds) < went_back
     assert session.stats.draft_ms + session.stats.verify_ms < 1, "a scripted pass counts a microsecond"
     assert went_back < session.stats.decode_ms <= session.stats.wall_ms
 

@@ -161,3 +161,41 @@ def test_default_settings_need_no_draft_model() -> None:
     session = Session(ScriptedModel(saying("abababab")), None, ByteTokenizer(), ChatTemplate(FALLBACK))
     assert session.settings == Settings()
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
+
+
+def test_what_was_read_ahead_is_not_read_again() -> None:
+    session = conversation(LAW, letters(3, order=1))
+    target, draft = model_of(session), model_of(session, "_draft")
+    session.prepare([Message("user", "what is being writ")], lambda: False)
+    assert sum(target.passes) > 20
+    assert sum(draft.passes) > 20
+    text = ask(conversation(LAW, letters(3, order=1)), "what is being written")
+    for model in (target, draft):
+        model.passes.clear()
+    assert ask(session, "what is being written") == text
+    assert target.passes[0] < 25, "the end of the message and of the template"
+
+
+def test_reading_ahead_stops_when_it_is_told_to_and_never_complains() -> None:
+    session = conversation(ScriptedModel(LAW, capacity=300))
+    target = model_of(session)
+    session.prepare([Message("user", "x" * 200)], lambda: len(target.passes) == 2)
+    assert len(target.passes) == 2
+    session.prepare([Message("user", "x" * 5000)], lambda: False)
+    assert len(target.passes) == 2, "no prompt can be made of it"
+    target.goes_back_freely = False
+    session.prepare([Message("user", "y" * 200)], lambda: False)
+    assert len(target.passes) == 2
+
+
+def test_the_draft_model_never_delays_the_first_token() -> None:
+    session = conversation(letters(3, end=-50), letters(3, end=-50))
+    draft = model_of(session, "_draft")
+    events = session.generate("x" * 300)
+    first = next(events)
+    assert (first.token.kind, draft.passes) == (TokenKind.PLAIN, [])
+    assert first.reason == "the draft model reads the prompt behind the first token"
+    assert next(events).source == "model"
+    assert sum(draft.passes) > 300
+    assert session.stats.draft_prompt_ms > 0
+    assert next(iter(session.generate("y" * 10))).source == "model", "little is left to be read"

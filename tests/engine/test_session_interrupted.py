@@ -38,9 +38,11 @@ def test_a_cancel_inside_a_long_prompt_stops_at_once_and_is_not_read_again(who: 
         return read(tokens, rows)
 
     model.advance = cancel_at_the_third_chunk  # type: ignore[method-assign, assignment]
-    assert ask(session, "x" * 500) == ""
-    assert (session.end_reason, session.messages) == ("cancelled", [])
+    behind_the_first_token = "Y" if who == "_draft" else ""
+    assert ask(session, "x" * 500) == behind_the_first_token
+    assert (session.end_reason, bool(session.messages)) == ("cancelled", bool(behind_the_first_token))
     assert len(model.passes) == 3
+    session.messages = []
     assert ask(session, "x" * 500) == "Yes."
     assert model.passes.count(64) == 8
 

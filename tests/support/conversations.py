@@ -55,8 +55,12 @@ def as_model(law: Law | ScriptedModel) -> ScriptedModel:
 
 def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, **given: Any) -> Session:
     """A session; laws become models, and what is not an argument of Session changes its settings."""
-    settings = Settings(drafter="model" if draft else "none", max_tokens=60)
-    own = {name: given.pop(name) for name in ("system", "plain_cost", "plain_because", "about") if name in given}
+    settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
+    own = {
+        name: given.pop(name)
+        for name in ("system", "plain_cost", "plain_because", "controller", "about")
+        if name in given
+    }
     seed = given.pop("seed", 1)
     return Session(
         as_model(target),

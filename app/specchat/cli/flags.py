@@ -23,10 +23,11 @@ class ModelFlags:
         Path | None, typer.Option("-d", "--draft", help="Draft GGUF file, with the target's tokenizer.")
     ] = None
     k: Annotated[
-        str | None, typer.Option("-k", metavar="N", help="Most tokens drafted in a round; 0 is plain decoding. [4]")
+        str | None,
+        typer.Option("-k", metavar="N", help="Most tokens drafted in a round; 0 is plain decoding. [auto]"),
     ] = None
     drafter: Annotated[
-        str | None, typer.Option("--drafter", help="model, lookup or none. [model where there is one]")
+        str | None, typer.Option("--drafter", help="hybrid, model, lookup or none. [hybrid with a draft]")
     ] = None
     verifier: Annotated[
         str | None,
@@ -86,6 +87,22 @@ class ModelFlags:
     threads: Annotated[
         int | None, typer.Option("-t", "--threads", help="Threads; 0 is one for each physical core. [0]")
     ] = None
+    threads_draft: Annotated[
+        int | None, typer.Option("-td", "--threads-draft", help="Threads of the draft; 0 is the target's. [0]")
+    ] = None
+    batch_size: Annotated[
+        int | None, typer.Option("-b", "--batch-size", help="Tokens of a prompt read at a time. [512]")
+    ] = None
+    ubatch_size: Annotated[
+        int | None, typer.Option("-ub", "--ubatch-size", help="Tokens computed at a time. [512]")
+    ] = None
+    flash_attention: Annotated[str | None, typer.Option("-fa", "--flash-attn", help="auto, on or off. [auto]")] = None
+    cache_type_k: Annotated[
+        str | None, typer.Option("-ctk", "--cache-type-k", help="What keys are kept in, such as q8_0. [f16]")
+    ] = None
+    cache_type_v: Annotated[str | None, typer.Option("-ctv", "--cache-type-v", help="The same for values. [f16]")] = (
+        None
+    )
 
     def given(self) -> dict[str, Any]:
         """The flags that stood on the command line, by their key in the configuration."""
@@ -95,21 +112,30 @@ class ModelFlags:
 
 def takes_model_flags(command: Callable[..., None]) -> Callable[..., None]:
     """Replaces a command's parameter `flags: ModelFlags` with one option for each of its fields."""
-    names = [field.name for field in fields(ModelFlags)]
+    return takes_model_flags_but()(command)
+
+
+def takes_model_flags_but(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The same for a command that has no use for some of the fields, or asks for them in its own way."""
+    names = [field.name for field in fields(ModelFlags) if field.name not in left_out]
     hints = get_type_hints(ModelFlags, include_extras=True)
 
-    @wraps(command)
-    def with_options(**values: Any) -> None:
-        command(flags=ModelFlags(**{name: values.pop(name) for name in names}), **values)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_options(**values: Any) -> None:
+            command(flags=ModelFlags(**{name: values.pop(name) for name in names}), **values)
 
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name]) for name in names
-    ]
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name != "flags"
-    ]
-    signature = inspect.Signature([*parameters, *options], return_annotation=None)
-    vars(with_options)["__signature__"] = signature
-    with_options.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    return with_options
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])
+            for name in names
+        ]
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name != "flags"
+        ]
+        signature = inspect.Signature([*parameters, *options], return_annotation=None)
+        vars(with_options)["__signature__"] = signature
+        with_options.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+        return with_options
+
+    return decorate

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
 from specchat.options import ChatOptions
+from specchat.records import keep, recall
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 
@@ -30,14 +31,17 @@ def read_prompt(prompt: str | None) -> str:
 def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
     """Streams one answer to standard output and returns the exit code. Raises EngineError where loading fails."""
     no_native_debugger()
-    speculates_with_model = options.k > 0 and options.drafter in (None, "model")
+    speculates_with_model = options.k != 0 and options.drafter in (None, "model", "hybrid")
     draft = options.draft if speculates_with_model else None
     with Engine.load(options.target, draft, options.options) as engine:
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
             say(f"speculation is refused: {engine.plain_because}")
+        recall(engine)
         session = engine.session(options.system, settings, options.seed)
-        return _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
+        code = _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
+        keep(engine)
+        return code
 
 
 def _stream(session: Session, prompt: str, output: Output) -> int:

@@ -16,7 +16,7 @@ from specchat.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
 from specchat_engine.audit import Case, Difference, audit
-from specchat_engine.settings import LOSSY_VERIFIERS, VERIFIER_NAMES
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 2, 4, 8, 16)
@@ -29,11 +29,14 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is compared. The first verifier is compared with every k, the others with the middle one."""
+    """What is compared. The first verifier is compared with every k, the others with the middle one.
+
+    Hybrid drafting is compared with k auto, unless k was given.
+    """
 
     temperatures: Sequence[float]
     drafters: Sequence[str]
-    ks: Sequence[int]
+    ks: Sequence[DraftLength]
     verifiers: Sequence[str]
 
 
@@ -85,7 +88,7 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
 
     Raises SettingError where a flag leaves nothing that could be compared.
     """
-    drafters = ("model", "lookup") if options.draft else ("lookup",)
+    drafters = ("hybrid", "model", "lookup") if options.draft else ("lookup",)
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
     if "temperature" in given and options.sampling.temperature is not None:
         scope = replace(scope, temperatures=(options.sampling.temperature,))
@@ -122,9 +125,11 @@ def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, p
         for prompt, verifier in product(texts[:prompts], scope.verifiers):
             if temperature > 0 and verifier != DEFAULT_VERIFIER:
                 continue
-            ks = scope.ks if verifier == scope.verifiers[0] else scope.ks[len(scope.ks) // 2 :][:1]
-            for drafter, k in product(scope.drafters, ks):
-                yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
+            some = scope.ks if verifier == scope.verifiers[0] else scope.ks[len(scope.ks) // 2 :][:1]
+            for drafter in scope.drafters:
+                ks: Sequence[DraftLength] = (AUTO,) if drafter == "hybrid" and scope.ks == KS else some
+                for k in ks:
+                    yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
 
 
 class _Kept:

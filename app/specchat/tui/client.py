@@ -26,6 +26,10 @@ class EngineClient(Protocol):
         """Ends with Ended or WorkerFailed."""
         ...
 
+    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+        """Lets an idle engine read what will probably be asked."""
+        ...
+
     def set(self, settings: Settings) -> None:
         """New settings for the running answer, from its next round on."""
         ...

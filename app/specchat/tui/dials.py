@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from specchat.rules import LOSSY_SIGN
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import LOSSY_VERIFIERS, VERIFIER_NAMES, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, Settings
 
 
 class Dial(Protocol):
@@ -109,15 +109,43 @@ class ChoiceDial:
         return replace(settings, **chosen)
 
 
-def k_dial(k_max: int) -> NumberDial:
-    """The dial of k."""
-    return NumberDial("k", "k", 1, k_max, zero="plain")
+_USUAL_K = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLengthDial:
+    """k: auto, 0 (plain decoding), and the numbers up to `high`; a step away from auto leads to the usual one."""
+
+    high: int
+    label: str = "k"
+
+    def text(self, settings: Settings) -> str:
+        """The value, with what 0 means."""
+        return "0 plain" if settings.k == 0 else str(settings.k)
+
+    def turned(self, settings: Settings, steps: int) -> Settings:
+        """So many places further; below 0 lies auto."""
+        if settings.k == AUTO and steps:
+            steps -= 1 if steps > 0 else -1
+        place = _USUAL_K if settings.k == AUTO else settings.k
+        return self._with(settings, min(max(place + steps, -1), self.high))
+
+    def typed(self, settings: Settings, text: str) -> Settings:
+        """The typed number, or auto. Raises SettingError for anything else."""
+        if text.strip().lower() == AUTO:
+            return self._with(settings, -1)
+        if not text.strip().isdecimal() or int(text) > self.high:
+            raise SettingError(f"k is {text!r}: use auto, or 0 to {self.high}")
+        return self._with(settings, int(text))
+
+    def _with(self, settings: Settings, place: int) -> Settings:
+        return replace(settings, k=AUTO if place < 0 else place)
 
 
 def dials(drafters: Sequence[str], k_max: int) -> tuple[Dial, ...]:
     """All dials, in the order in which they are shown."""
     return (
-        k_dial(k_max),
+        DraftLengthDial(k_max),
         ChoiceDial("drafter", tuple(drafters)),
         ChoiceDial("verifier", VERIFIER_NAMES, LOSSY_VERIFIERS),
         NumberDial("temperature", "temperature", 0.1, 5.0, 2, "greedy", sampling=True),

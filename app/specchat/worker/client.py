@@ -22,6 +22,7 @@ from specchat.worker.protocol import (
     Generate,
     Load,
     Loaded,
+    Prepare,
     Quit,
     Set,
     WorkerFailed,
@@ -44,7 +45,7 @@ class WorkerClient:
 
     `load` and `generate` block until the engine answers and yield its events: use them in a thread, one at a time.
     Whatever happens to the process, each of them ends with exactly one Loaded, Ended or WorkerFailed.
-    `set`, `cancel` and `close` may be called from any thread at any time.
+    `prepare`, `set`, `cancel` and `close` may be called from any thread at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
@@ -82,6 +83,11 @@ class WorkerClient:
                     if isinstance(event, WorkerFailed):
                         return
             yield from self._converse(Generate(tuple(messages), turn, attempt, seed, settings))
+
+    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+        """Lets an idle engine read what will probably be asked. Nothing comes back; a later call ends it."""
+        if self._pair_is_loaded:
+            self._send(Prepare(tuple(messages), seed, settings))
 
     def set(self, settings: Settings) -> None:
         """New settings for the running answer, in force at its next round. Nothing happens while none runs."""

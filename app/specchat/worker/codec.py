@@ -23,6 +23,7 @@ from specchat.worker.protocol import (
     Loading,
     ModelSummary,
     Notice,
+    Prepare,
     Quit,
     Set,
     Started,
@@ -54,6 +55,12 @@ def decode_command(line: str | bytes) -> Command | None:
                     messages=tuple(build(ChatMessage, message) for message in fields_of["messages"]),
                     turn=fields_of["turn"],
                     attempt=fields_of.get("attempt", 0),
+                    seed=fields_of["seed"],
+                    settings=_settings(fields_of["settings"]),
+                )
+            case "prepare":
+                return Prepare(
+                    messages=tuple(build(ChatMessage, message) for message in fields_of["messages"]),
                     seed=fields_of["seed"],
                     settings=_settings(fields_of["settings"]),
                 )

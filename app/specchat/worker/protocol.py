@@ -55,6 +55,15 @@ class Generate:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """Reads a conversation that is likely to be asked about next, unless there is something else to do."""
+
+    messages: tuple[ChatMessage, ...]
+    seed: int
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
 class Set:
     """New settings, in force at the next round."""
 
@@ -71,7 +80,7 @@ class Quit:
     """Ends the process."""
 
 
-Command = Load | Generate | Set | Cancel | Quit
+Command = Load | Generate | Prepare | Set | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)

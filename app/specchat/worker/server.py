@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
+from specchat.records import keep, recall
 from specchat.worker.codec import build, decode_command, encode_event
 from specchat.worker.protocol import (
     Cancel,
@@ -23,6 +24,7 @@ from specchat.worker.protocol import (
     Loading,
     ModelSummary,
     Notice,
+    Prepare,
     Quit,
     Set,
     Started,
@@ -42,19 +44,23 @@ class Server:
     def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
         self._commands = commands
         self._events = events
-        self._waiting: queue.SimpleQueue[Load | Generate | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Load | Generate | Prepare | None] = queue.SimpleQueue()
         self._cancelled = threading.Event()
         self._done = threading.Event()
         self._guard = threading.Lock()
         self._settings: Settings | None = None
         self._engine: Engine | None = None
         self._session: Session | None = None
+        self._measuring: Iterator[None] = iter(())
 
     def run(self) -> int:
         """Serves until `quit` or the end of the commands; returns the exit code."""
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
         with suppress(BrokenPipeError):
-            while (command := self._waiting.get()) is not None:
+            while (command := self._next()) is not None:
+                if isinstance(command, Prepare):
+                    self._prepare(command)
+                    continue
                 for event in self._guarded(command):
                     self._events.write(encode_event(event).encode() + b"\n")
                     self._events.flush()
@@ -62,6 +68,26 @@ class Server:
         if self._engine is not None:
             self._engine.close()
         return 0
+
+    def _next(self) -> Load | Generate | Prepare | None:
+        """The next command; while there is none, the costs of a pair that is not known yet are measured."""
+        while True:
+            try:
+                return self._waiting.get_nowait()
+            except queue.Empty:
+                if self._measured_all():
+                    return self._waiting.get()
+
+    def _measured_all(self) -> bool:
+        """Makes one pass of the measurement that is left, and says whether there is no more."""
+        try:
+            next(self._measuring)
+        except StopIteration:
+            return True
+        except EngineError as error:
+            sys.stderr.write(f"measuring stopped: {error}\n")
+            return True
+        return False
 
     def _listen(self) -> None:
         for line in self._commands:
@@ -95,6 +121,8 @@ class Server:
                 case Load():
                     self._cancelled.clear()
                     self._waiting.put(command)
+                case Prepare():
+                    self._waiting.put(command)
 
     def _guarded(self, command: Load | Generate) -> Iterator[Event]:
         """The events of a command; whatever it raises becomes the last of them, and the process lives on."""
@@ -113,6 +141,7 @@ class Server:
         with self._guard:
             self._session = None
         if self._engine is not None:
+            self._measuring = iter(())
             self._engine.close()
             self._engine = None
         refusal = None
@@ -122,6 +151,7 @@ class Server:
             refusal = str(error)
             self._engine = self._open(command, None)
         engine = self._engine
+        self._measuring = iter(()) if recall(engine) else engine.measuring()
         yield Loaded(
             target=build(ModelSummary, engine.target.to_json()),
             draft=build(ModelSummary, engine.draft.to_json()) if engine.draft else None,
@@ -170,15 +200,28 @@ class Server:
             yield event
             if self._cancelled.is_set():
                 session.cancel()
+        if self._engine is not None:
+            keep(self._engine)
         end = session.end_line()
         yield Ended(end["reason"], end["text"], end["stats"])
 
-    def _session_for(self, command: Generate) -> Session | None:
+    def _prepare(self, command: Prepare) -> None:
+        """Reads on until there is something else to do, a newer prompt included."""
+        session = self._session_for(command)
+        if session is None:
+            return
+        messages = [Message(message.role, message.content) for message in command.messages]
+        try:
+            session.prepare(messages, lambda: not self._waiting.empty())
+        except EngineError as error:
+            sys.stderr.write(f"reading ahead stopped: {error}\n")
+
+    def _session_for(self, command: Generate | Prepare) -> Session | None:
         """The session, with the seed of this turn and the newest settings; None where nothing is loaded."""
         with self._guard:
             if self._engine is None:
                 return None
-            settings = self._settings or command.settings
+            settings = command.settings if isinstance(command, Prepare) else self._settings or command.settings
             if self._session is None or self._session.seed != command.seed:
                 self._session = self._engine.session(None, settings, command.seed)
             self._session.settings = settings

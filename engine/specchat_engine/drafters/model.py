@@ -24,7 +24,7 @@ class ModelDrafter:
         self.model.read(tokens[: min(len(tokens) - 1, self.model.capacity)], cancelled)
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Up to k tokens, each with its row of q; it stops behind a token that ends the answer.
+        """Up to k tokens, each with its row of q; it stops behind a token that ends the answer, or where no more pay.
 
         What the model has not read yet goes in the first pass, together with the last token.
         """
@@ -33,7 +33,8 @@ class ModelDrafter:
             return Draft((), source=self.name, note=f"the draft's context of {self.model.capacity} tokens is full")
         tokens: list[int] = []
         rows: list[Candidates] = []
-        proposer = context.proposer
+        confidence: list[float] = []
+        proposer, worth_more = context.proposer, context.worth_more
         unread: Sequence[int] = context.tokens[self.model.length :]
         for place in range(min(k, room)):
             row = self.model.advance(unread, 1)[0]
@@ -43,10 +44,14 @@ class ModelDrafter:
             token = proposer.draw(candidates, context.position + place)
             tokens.append(token)
             rows.append(candidates)
+            if worth_more:
+                confidence.append(proposer.confidence(row, candidates, token))
+                if not worth_more(confidence[-1]):
+                    break
             if token in context.ends:
                 break
             unread = (token,)
-        return Draft(tuple(tokens), tuple(rows), self.name)
+        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence))
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Forgets what was not accepted."""

@@ -15,11 +15,17 @@ from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
+from specchat_engine.options import LoadOptions
 from specchat_engine.prefix import common_prefix
 
-_CHUNK = 512
-"""At most so many tokens of a prompt in a pass: a cancel is looked for between passes."""
+_BF16 = 30
+"""GGML_TYPE_BF16 of ggml.h, which the binding leaves out."""
 
+_FLASH_ATTENTION = {
+    "auto": api.LLAMA_FLASH_ATTN_TYPE_AUTO,
+    "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+    "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+}
 _CELLS = 256
 """llama.cpp makes memories in such steps, and clamps the batch to what was asked for before it rounds up."""
 
@@ -38,8 +44,14 @@ class LlamaContext:
     nothing but reading again from the start takes tokens back.
     """
 
-    def __init__(self, model: LlamaModel, *, n_ctx: int, max_rows: int, threads: int) -> None:
-        """Raises ModelFileError where llama.cpp cannot make the context (out of memory, mostly) or cannot decode."""
+    def __init__(
+        self, model: LlamaModel, *, n_ctx: int, max_rows: int, threads: int, options: LoadOptions | None = None
+    ) -> None:
+        """Of the `options` only batch sizes, flash attention and cache types count.
+
+        Raises ModelFileError where llama.cpp cannot make the context (out of memory, mostly) or cannot decode.
+        """
+        options = options or LoadOptions()
         self.model = model
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
@@ -47,7 +59,10 @@ class LlamaContext:
         self.max_rows = max_rows
         params = api.llama_context_default_params()
         params.n_ctx = -(-n_ctx // _CELLS) * _CELLS
-        params.n_batch = params.n_ubatch = max(_CHUNK, max_rows)
+        params.n_batch = max(options.batch_size, max_rows)
+        params.n_ubatch = min(options.ubatch_size, params.n_batch)
+        params.flash_attn_type = _FLASH_ATTENTION[options.flash_attention]
+        params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
         params.n_outputs_max = max_rows
         params.n_threads = params.n_threads_batch = threads
         params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
@@ -81,6 +96,11 @@ class LlamaContext:
     def length(self) -> int:
         """How many tokens the memory holds."""
         return len(self.tokens)
+
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether any number of tokens can be forgotten at no cost."""
+        return not self._rollback.bounded
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         """Reads tokens behind the memory; logits [rows, V] of the last `rows`, a view that the next pass overwrites.
@@ -227,3 +247,8 @@ class LlamaContext:
                 self._views = {(address, self.max_rows): np.ctypeslib.as_array(pointer, (self.max_rows, self._n_vocab))}
             view = self._views[address, rows] = self._views[address, self.max_rows][:rows]
         return view
+
+
+def _cache_type(name: str) -> int:
+    found: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
+    return found

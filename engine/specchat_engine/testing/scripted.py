@@ -27,6 +27,7 @@ class ScriptedModel:
         self.passes: list[int] = []
         self.capacity = capacity
         self.max_rows = max_rows
+        self.goes_back_freely = True
         self.law = law
         self._chunk = chunk
         self._rows: NDArray[np.float32] | None = None

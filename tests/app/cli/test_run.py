@@ -86,10 +86,11 @@ def test_the_text_is_the_same_with_any_drafter_and_k(
 def test_the_rule_is_in_the_trace_and_a_lossy_one_labelled_in_the_last_line(
     capsys: pytest.CaptureFixture[str], pair: list[str], verifier: str, lossless: bool, label: str
 ) -> None:
-    assert main(["run", "hello", *pair, "--verifier", verifier, "--json"]) == 0
+    flags = [*pair, "--verifier", verifier, "--drafter", "model", "-k", "4"]
+    assert main(["run", "hello", *flags, "--json"]) == 0
     start = json_lines(capsys)[0]
     assert (start["verifier"], start["lossless"]) == (verifier, lossless)
-    assert main(["run", "hello", *pair, "--verifier", verifier]) == 0
+    assert main(["run", "hello", *flags]) == 0
     said = capsys.readouterr().err
     assert said.startswith(f"specchat: 24 tokens · {label}")
     assert ("lossy" in said) is not lossless

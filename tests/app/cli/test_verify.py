@@ -81,14 +81,17 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_whole(
     ways = {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases}
     coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in ("model", "lookup") for k in (1, 2, 4, 8, 16)}
     greedy = {(0, d, 4, v) for d in ("model", "lookup") for v in ("rejection", "block")}
-    assert ways == coupled | greedy
+    hybrid = {(t, "hybrid", "auto", "coupled") for t in (0, 0.8)} | {
+        (0, "hybrid", "auto", v) for v in ("rejection", "block")
+    }
+    assert ways == coupled | greedy | hybrid
     assert len(cases) == KINDS * len(ways)
 
 
 @pytest.mark.parametrize(
     ("flags", "ways"),
     [
-        (["-k", "2", "--temp", "0.3"], {(0.3, "model", 2, "coupled"), (0.3, "lookup", 2, "coupled")}),
+        (["-k", "2", "--temp", "0.3"], {(0.3, d, 2, "coupled") for d in ("hybrid", "model", "lookup")}),
         (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(0, "lookup", 2, "block")}),
         (["-k", "40", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 40, "coupled")}),
     ],

@@ -20,7 +20,7 @@ from specchat_engine.stats import TurnStats
 LOADED = Loaded(
     target=ModelSummary("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),
     draft=ModelSummary("builtin-draft", "draft.gguf", n_params=2_000_000, n_ctx=1024),
-    drafters=("model", "lookup", "none"),
+    drafters=("hybrid", "model", "lookup", "none"),
     recommended=SamplingParams(temperature=0.7),
     refusal=None,
     n_ctx=1024,
@@ -85,6 +85,7 @@ class ScriptedClient:
     go: threading.Event = field(default_factory=threading.Event)
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
+    prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     stopped: bool = False
     died: bool = False
     idle: bool = True
@@ -128,6 +129,9 @@ class ScriptedClient:
         self.idle = True
         self.go.wait(10)
         self.idle = False
+
+    def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
+        self.prepared.append(tuple(messages))
 
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)

@@ -10,8 +10,15 @@ def dial(label: str) -> Dial:
 
 
 def test_k_stops_at_both_ends() -> None:
-    assert dial("k").turned(Settings(k=0), -1).k == 0
+    assert dial("k").turned(Settings(k=0), -1).k == "auto"
+    assert [dial("k").turned(Settings(k="auto"), steps).k for steps in (-2, -1, 1, 2)] == [3, 4, 4, 5]
     assert dial("k").turned(Settings(k=32), 1).k == 32
+
+
+def test_k_is_typed_as_a_number_or_as_auto() -> None:
+    assert dial("k").typed(Settings(k=3), " auto ").k == "auto"
+    assert dial("k").typed(Settings(), "12").k == 12
+    assert [dial("k").text(Settings(k=k)) for k in ("auto", 5)] == ["auto", "5"]
 
 
 def test_the_temperature_turns_in_tenths() -> None:
@@ -37,7 +44,8 @@ def test_the_verifiers_go_round_and_the_lossy_one_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "text"), [("k", "99"), ("k", "x"), ("top-p", "2"), ("drafter", "model"), ("verifier", "magic")]
+    ("label", "text"),
+    [("k", "99"), ("k", "x"), ("k", "-1"), ("k", "1.5"), ("top-p", "2"), ("drafter", "model"), ("verifier", "magic")],
 )
 def test_a_value_that_cannot_be_is_refused_with_the_ones_that_can(label: str, text: str) -> None:
     with pytest.raises(SettingError, match=r"use|type"):

@@ -47,6 +47,16 @@ def answer(client: WorkerClient, settings: Settings = SHORT, seed: int = 7) -> I
     return client.generate(HELLO, turn=0, attempt=0, seed=seed, settings=settings)
 
 
+def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient, tiny_models: TinyModels) -> None:
+    client.prepare(HELLO, seed=7, settings=SHORT)
+    list(client.load(tiny_models.target, tiny_models.draft, OPTIONS))
+    texts = [text_of(list(answer(client)))]
+    for read in ("hel", "hello", "something else " * 40, "x" * 100_000):
+        client.prepare((ChatMessage("user", read),), seed=7, settings=SHORT)
+        texts.append(text_of(list(answer(client))))
+    assert texts == [texts[0]] * 5
+
+
 def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
     process = client._process
     assert process is not None
@@ -64,7 +74,7 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert isinstance(last, Loaded)
     assert (last.target.name, last.drafters, last.refusal, last.n_ctx) == (
         "target",
-        ("model", "lookup", "none"),
+        ("hybrid", "model", "lookup", "none"),
         None,
         4096,
     )

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from specchat.options import ChatOptions
 from specchat.tui.client import EngineClient
-from specchat.tui.dials import k_dial
+from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.conversation import ConversationScreen
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.turn import TurnView
@@ -82,10 +82,10 @@ class ChatScreen(ConversationScreen):
         """Raises or lowers k from the next round on."""
         settings = self._session.settings
         if settings is not None:
-            turned = k_dial(self._session.k_max).turned(settings, steps)
+            turned = DraftLengthDial(self._session.k_max).turned(settings, steps)
             self.query_one(Knobs).show(turned)
             self._apply(turned)
-            self._note(f"k {turned.k} from the next round on" if turned.k else "k 0: plain decoding")
+            self._note(f"k {turned.k} from the next round on" if turned.k != 0 else "k 0: plain decoding")
 
     async def action_view(self) -> None:
         """Shows the answer in view in another way; while one streams, the next ones stream that way too."""

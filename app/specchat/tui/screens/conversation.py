@@ -28,6 +28,7 @@ from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
 _FIGURES_PAUSE = 0.1
+_READING_PAUSE = 0.25
 
 
 class ConversationScreen(Screen[None]):
@@ -41,6 +42,7 @@ class ConversationScreen(Screen[None]):
         self._waiting: str | None = None
         self._live_view = View.TRACE
         self._figures = Pace(self, _FIGURES_PAUSE, self._draw_figures)
+        self._reading = Pace(self, _READING_PAUSE, self._read_ahead)
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
@@ -136,6 +138,15 @@ class ConversationScreen(Screen[None]):
         self._waiting = message.text
         if self._session.phase is Phase.FAILED:
             self._load()
+
+    def on_text_area_changed(self) -> None:
+        """The engine reads what is being written, so that less is left to be read when it is sent."""
+        self._reading.request()
+
+    def _read_ahead(self) -> None:
+        text, settings = self.query_one(Prompt).text.strip(), self._session.settings
+        if text and settings is not None and self._session.phase is Phase.READY:
+            self._link.prepare(self._session, settings, text)
 
     def _load(self) -> None:
         self._session.phase = Phase.LOADING

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from specchat.options import ChatOptions
 from specchat.tui.client import EngineClient
 from specchat.tui.session import ChatSession
-from specchat.worker.protocol import Ended, Event, Loaded, WorkerFailed
+from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
 from specchat_engine.settings import Settings
 
 POSTS_A_SECOND = 15
@@ -50,6 +50,10 @@ class EngineLink(Widget):
     def ask(self, session: ChatSession, settings: Settings) -> None:
         """Answers the session's conversation; an engine that died is loaded again first."""
         self._answer(self._begin(Ended), session, settings)
+
+    def prepare(self, session: ChatSession, settings: Settings, text: str) -> None:
+        """Lets the engine read the conversation with a message that is still being written."""
+        self._client.prepare((*session.messages, ChatMessage("user", text)), seed=session.seed, settings=settings)
 
     def turn(self, settings: Settings) -> None:
         """New settings for the running answer."""

@@ -1,0 +1,48 @@
+"""What was learned of each pair on this machine, kept from one start to the next."""
+
+from __future__ import annotations
+
+import json
+import logging
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.paths import cache_folder
+from specchat_engine.control.controller import Controller
+
+if TYPE_CHECKING:
+    from specchat_engine import Engine
+
+_log = logging.getLogger(__name__)
+
+
+def recall(engine: Engine) -> bool:
+    """Gives a freshly loaded engine what was learned of its pair before; False where there is nothing to be used."""
+    try:
+        kept = json.loads(_file(engine).read_text(encoding="utf-8"))
+        engine.controller = Controller.from_json(kept)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, RecursionError) as error:
+        _log.warning("the record of this pair is left alone: %s", error)
+        return False
+    return True
+
+
+def keep(engine: Engine) -> None:
+    """Keeps what the engine has learned; a folder that cannot be written costs nothing but that."""
+    path = _file(engine)
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(engine.controller.to_json()), encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        _log.warning("the record of this pair could not be kept: %s", error)
+
+
+def _file(engine: Engine) -> Path:
+    """One file for each pair, build, device and thread count: what was measured with one says little about another."""
+    name = sha256(engine.identity.encode()).hexdigest()[:24]
+    return cache_folder() / "pairs" / f"{name}.json"

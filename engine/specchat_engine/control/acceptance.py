@@ -1,0 +1,131 @@
+"""What is accepted here: shares that follow the text, and fall back on what the pair did before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_CAPPED = 64
+POSITIONS = 32
+"""Positions of a draft that are told apart; those behind count as the last of them."""
+
+_CONFIDENCES = (0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997)
+_ACCEPTED_BY_CONFIDENCE = (0.25, 0.42, 0.58, 0.72, 0.85, 0.92, 0.96, 0.98, 0.99, 0.995)
+_MATCHES = (3, 4, 5, 7, 9, 13, 17, 25)
+_CLASSES = tuple(bisect_right(_MATCHES, length) for length in range(2 * _CAPPED))
+_ACCEPTED_BY_MATCH = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93)
+_ACCEPTED = 0.7
+"""Before anything was seen of a pair: what a token is accepted with."""
+
+_PAIR = 4.0
+"""How many trials the expectation counts for that all positions share."""
+
+
+class Shares:
+    """The shares of hits in the trials of several classes; old trials fade, and few fall back on a prior.
+
+    `fade` is what a trial keeps of its weight when another one of its class comes, `strength` how many trials the
+    prior is worth.
+    """
+
+    __slots__ = ("_fade", "_hits", "_prior", "_strength", "_taken", "_trials")
+
+    def __init__(self, prior: Sequence[float], *, fade: float, strength: float) -> None:
+        self._prior = list(prior)
+        self._hits = [0.0] * len(prior)
+        self._trials = [0.0] * len(prior)
+        self._fade = fade
+        self._strength = strength
+        self._taken = False
+
+    def observe(self, place: int, hit: bool) -> None:
+        """Counts one trial of a class; places behind the last class count as the last."""
+        place = min(place, len(self._prior) - 1)
+        self._hits[place] = self._hits[place] * self._fade + hit
+        self._trials[place] = self._trials[place] * self._fade + 1
+
+    def at(self, place: int) -> float:
+        """The expected share of a class."""
+        place = min(place, len(self._prior) - 1)
+        return (self._hits[place] + self._strength * self._prior[place]) / (self._trials[place] + self._strength)
+
+    @property
+    def tried(self) -> bool:
+        """Whether there were trials, now or in the record that the prior was taken from."""
+        return self._taken or any(self._trials)
+
+    def each(self, count: int) -> list[float]:
+        """The expected shares of the first classes, where the prior of each is what all of them have in common."""
+        trials = sum(self._trials) + _PAIR
+        common = (sum(self._hits) + _PAIR * self._prior[0]) / trials
+        weighed = self._strength * common
+        return [
+            (hits + weighed) / (tried + self._strength)
+            for hits, tried in zip(self._hits[:count], self._trials[:count], strict=True)
+        ]
+
+    def all(self) -> list[float]:
+        """The expected shares of all classes."""
+        strength = self._strength
+        return [
+            (hits + strength * prior) / (tried + strength)
+            for hits, prior, tried in zip(self._hits, self._prior, self._trials, strict=True)
+        ]
+
+    def to_json(self) -> list[float]:
+        """The expected shares, to be kept."""
+        return [round(share, 4) for share in self.all()]
+
+    def take(self, kept: Any) -> None:
+        """Takes the shares that `to_json` wrote as the prior. Raises ValueError for anything else."""
+        if not (isinstance(kept, list) and len(kept) == len(self._prior) and all(map(_is_share, kept))):
+            raise ValueError("these are no shares of the same classes")
+        self._prior = [float(value) for value in kept]
+        self._taken = True
+
+
+class Habits:
+    """What a pair does on one kind of text.
+
+    `chain[i]`: drafted token i stands, given that the i before it do; a draft that stopped early counts as one that
+    does not, so that the products of these shares are the accepted tokens to expect. `longer[i]`: the drafter goes on
+    to token i, given that it drafted the i before it. `tested`: any token that was compared. `by_confidence` and
+    `by_match`: the same by the drafter's confidence and by the length of the match in front of the token.
+    """
+
+    __slots__ = ("by_confidence", "by_match", "chain", "longer", "tested")
+
+    def __init__(self) -> None:
+        self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=3)
+        self.longer = Shares([1.0] * POSITIONS, fade=0.96, strength=3)
+        self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
+        self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
+        self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.95, strength=3)
+
+    def to_json(self) -> dict[str, list[float]]:
+        """What to keep for the next time."""
+        kept = {name: getattr(self, name).to_json() for name in self.__slots__}
+        return kept | {"chain": [round(share, 4) for share in self.chain.each(POSITIONS)]}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Habits:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        habits = cls()
+        for name in cls.__slots__:
+            getattr(habits, name).take(kept[name])
+        return habits
+
+
+def matches_from(length: int, count: int) -> Sequence[int]:
+    """The classes of matches of `length` to `length + count - 1` tokens."""
+    return _CLASSES[min(length, _CAPPED) : min(length, _CAPPED) + count]
+
+
+def confidence_class(confidence: float) -> int:
+    """The class of `Habits.by_confidence` for a confidence in [0, 1]."""
+    return bisect_right(_CONFIDENCES, confidence)
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1

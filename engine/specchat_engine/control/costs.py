@@ -1,0 +1,131 @@
+"""What a pass over w tokens costs on this machine: C(w), learned from every pass that is made."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+_KEPT = 15
+"""Of each width so many of the latest passes count, by their median."""
+
+_TRUSTED, _SUGGESTED = 8, 2
+"""Below so many passes of a width, what its neighbours suggest counts as so many passes."""
+
+_REDRAWN, _NEW = 8, 4
+"""The curve is drawn anew after so many passes, and at once where a width has been seen no more than `_NEW` times."""
+
+_MOOD = 5
+"""The level is the median of what so many passes say."""
+
+_SHALLOW = 1024
+
+
+class PassCosts:
+    """The milliseconds of a model's passes by width and depth, both in tokens.
+
+    A machine that slows down slows all widths, so each time is kept in units of a common level that follows the drift:
+    what was measured in another mood of the machine stays comparable. Widths that were seen often say how the level is,
+    and a median lets single slow passes go by. Depths are told apart by powers of two from 1024
+    tokens on; where a depth has not been seen, the nearest one that has stands in for it.
+    """
+
+    def __init__(self, *, slope: float) -> None:
+        """`slope` is what a further token costs, in units of a pass over one, while only one width has been seen."""
+        self._slope = slope
+        self._level = 1.0
+        self._levels: deque[float] = deque(maxlen=_MOOD)
+        self._seen: dict[int, dict[int, deque[float]]] = {}
+        self._shapes: dict[int, dict[int, float]] = {}
+        self._drawn: tuple[int, list[float]] = (-1, [])
+        self._since = 0
+
+    def observe(self, width: int, depth: int, milliseconds: float) -> None:
+        """Counts one pass over `width` tokens behind `depth` others."""
+        if milliseconds <= 0:
+            return
+        zone = _zone(depth)
+        times = self._seen.setdefault(zone, {}).setdefault(width, deque(maxlen=_KEPT))
+        if len(times) >= _TRUSTED:
+            self._levels.append(milliseconds / self._shape(zone)[width])
+            self._level = median(self._levels)
+        times.append(milliseconds / self._level)
+        self._shapes.pop(zone, None)
+        self._since += 1 if len(times) > _NEW else _REDRAWN
+
+    def at(self, width: int, depth: int) -> float | None:
+        """The expected milliseconds of a pass, None until one has been seen."""
+        if not self._seen:
+            return None
+        if width < 1:
+            return 0.0
+        shape = self._shape(min(self._seen, key=lambda zone: abs(zone - _zone(depth))))
+        known = shape.get(width)
+        return self._level * (self._between(shape, width) if known is None else known)
+
+    def curve(self, depth: int, most: int) -> list[float] | None:
+        """The expected milliseconds of passes over 0 to at least `most` tokens, None until one has been seen.
+
+        The curve is drawn anew after some passes only, since a round decides by it in a few microseconds.
+        """
+        if not self._seen:
+            return None
+        zone, drawn = self._drawn
+        if zone != _zone(depth) or len(drawn) <= most or self._since >= _REDRAWN:
+            self._drawn = _zone(depth), [self.at(width, depth) or 0.0 for width in range(most + 1)]
+            self._since = 0
+        return self._drawn[1]
+
+    def _shape(self, zone: int) -> dict[int, float]:
+        """The widths that were seen in a zone and their costs in units of the level.
+
+        A few passes alone may mislead, and a width that looks dear would not be tried again: so they count together
+        with what the other widths suggest.
+        """
+        if zone not in self._shapes:
+            seen = self._seen[zone]
+            medians = {width: median(seen[width]) for width in sorted(seen)}
+            shape = {}
+            for width, value in medians.items():
+                others = {other: cost for other, cost in medians.items() if other != width}
+                count = len(seen[width])
+                if others and count < _TRUSTED:
+                    value = (count * value + _SUGGESTED * self._between(others, width)) / (count + _SUGGESTED)
+                shape[width] = value
+            self._shapes[zone] = shape
+        return self._shapes[zone]
+
+    def _between(self, shape: Mapping[int, float], width: int) -> float:
+        """The cost at a width by a straight line through its neighbours; beyond both ends the last slope goes on."""
+        widths = sorted(shape)
+        if len(widths) == 1:
+            return shape[widths[0]] * (1 + self._slope * (width - 1)) / (1 + self._slope * (widths[0] - 1))
+        place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
+        left, right = widths[place - 1 : place + 1]
+        slope = max(0.0, (shape[right] - shape[left]) / (right - left))
+        return max(shape[left] + slope * (width - left), 0.1 * shape[left])
+
+    def to_json(self) -> dict[str, Any]:
+        """What to keep for the next time: milliseconds by zone and width."""
+        return {
+            str(zone): {str(width): round(self._level * median(times), 6) for width, times in seen.items()}
+            for zone, seen in self._seen.items()
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], *, slope: float) -> PassCosts:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
+        costs = cls(slope=slope)
+        for zone, seen in kept.items():
+            times = {int(width): deque([float(value)] * _TRUSTED, _KEPT) for width, value in seen.items()}
+            if any(not (width > 0 and 0 < value[0] < float("inf")) for width, value in times.items()):
+                raise ValueError("a cost that is not positive")
+            if times:
+                costs._seen[int(zone)] = times
+        return costs
+
+
+def _zone(depth: int) -> int:
+    return (depth // _SHALLOW).bit_length()

@@ -1,0 +1,114 @@
+"""Where the last tokens of a growing text stood before, longest match first, without searching the text.
+
+Hash chains as in Deutsch and Gailly, "ZLIB Compressed Data Format" and DEFLATE, RFC 1950 and 1951: places whose last n
+tokens have the same hash are linked, latest first, and candidates are compared backwards only where they can beat the
+best so far. A text of n tokens takes 8 n bytes and one megabyte; taking tokens back undoes their links one by one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_BITS = 17
+_MASK = (1 << _BITS) - 1
+_LOOKED_AT = 256
+"""So many of the latest candidates are looked at: a common pair of tokens has thousands of them in a long text."""
+
+_LONG = 8
+"""Matches from this length on have a chain of their own, so that common short ones do not hide an old long one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An earlier occurrence of the last `length` tokens; `place` is the index of the token behind it."""
+
+    place: int
+    length: int
+
+
+class MatchIndex:
+    """A text, and for its last tokens the longest earlier match of `shortest` to `longest` tokens."""
+
+    def __init__(self, shortest: int, longest: int) -> None:
+        self.tokens: list[int] = []
+        self._longest = longest
+        sizes = {shortest, max(shortest, min(longest, _LONG))}
+        self._chains = [_Chain(size) for size in sorted(sizes, reverse=True)]
+
+    def learn(self, tokens: Sequence[int]) -> None:
+        """Appends tokens to the text."""
+        for token in tokens:
+            self.tokens.append(token)
+            for chain in self._chains:
+                chain.link(self.tokens)
+
+    def forget(self, length: int) -> None:
+        """Takes back all but the first `length` tokens."""
+        while len(self.tokens) > length:
+            for chain in self._chains:
+                chain.unlink(self.tokens)
+            self.tokens.pop()
+
+    def find(self) -> Match | None:
+        """The longest match, of equal ones the latest; lengths beyond `longest` count as that."""
+        for chain in self._chains:
+            match = chain.search(self.tokens, self._longest)
+            if match:
+                return match
+        return None
+
+
+class _Chain:
+    """The places of a text, linked by the hash of the `size` tokens before them; place 0 stands for none."""
+
+    __slots__ = ("_earlier", "_latest", "_size")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._latest = array("i", bytes(4 * (_MASK + 1)))
+        self._earlier = array("i", [0])
+
+    def link(self, tokens: list[int]) -> None:
+        """Adds the place behind the last token."""
+        end = len(tokens)
+        if end < self._size:
+            self._earlier.append(0)
+            return
+        bucket = self._bucket(tokens)
+        self._earlier.append(self._latest[bucket])
+        self._latest[bucket] = end
+
+    def unlink(self, tokens: list[int]) -> None:
+        """Takes the last place away again; `tokens` still has the last token."""
+        earlier = self._earlier.pop()
+        if len(tokens) >= self._size:
+            self._latest[self._bucket(tokens)] = earlier
+
+    def search(self, tokens: list[int], longest: int) -> Match | None:
+        """The longest match of at least `size` tokens among the latest candidates."""
+        end = len(tokens)
+        best, where = self._size - 1, 0
+        place = self._earlier[end]
+        for _ in range(_LOOKED_AT):
+            if place <= best or best >= longest:
+                break
+            if tokens[place - 1 - best] == tokens[end - 1 - best]:
+                length = _common_suffix(tokens, place, end, longest)
+                if length > best:
+                    best, where = length, place
+            place = self._earlier[place]
+        return Match(where, best) if where else None
+
+    def _bucket(self, tokens: list[int]) -> int:
+        return hash(tuple(tokens[-self._size :])) & _MASK
+
+
+def _common_suffix(tokens: list[int], one: int, other: int, longest: int) -> int:
+    """How many tokens before two places are the same, `longest` at most; `one` is the smaller place."""
+    most = min(one, longest)
+    length = 0
+    while length < most and tokens[one - 1 - length] == tokens[other - 1 - length]:
+        length += 1
+    return length

@@ -1,0 +1,38 @@
+"""What a pair's passes cost, found out while nobody waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.costs import PassCosts
+from specchat_engine.models import SessionModel
+
+_WIDTHS = (1, 2, 4, 8, 16)
+"""Of the target's passes: enough to see the curve and its steps; a real round corrects what lies between."""
+
+_DRAFT_WIDTHS = (1, 8)
+
+
+def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
+    """Makes a few passes behind what the memories hold, forgets them, and yields behind each, so that one can stop.
+
+    At most five passes of the target and two of the draft model. Raises DecodeError where llama.cpp fails.
+    """
+    yield from _passes(target, controller.target, [(width, width) for width in _WIDTHS if width <= target.max_rows])
+    if draft:
+        yield from _passes(draft, controller.draft, [(width, 1) for width in _DRAFT_WIDTHS])
+
+
+def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, int]]) -> Iterator[None]:
+    """Passes of so many tokens and rows of logits."""
+    depth = model.length
+    for width, rows in shapes:
+        if depth + width > model.capacity:
+            return
+        model.checkpoint()
+        before = model.busy_ns
+        model.advance(range(width), rows)
+        costs.observe(width, depth, (model.busy_ns - before) / 1e6)
+        model.rewind(depth)
+        yield

@@ -1,0 +1,85 @@
+"""Shares follow what happens, and fall back on what happened before."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine.control.acceptance import POSITIONS, Habits, Shares, confidence_class, matches_from
+
+hits = st.lists(st.booleans(), max_size=60)
+
+
+@given(hits, st.floats(0.01, 0.99))
+def test_an_expectation_lies_between_its_prior_and_what_was_seen(seen: list[bool], prior: float) -> None:
+    shares = Shares([prior], fade=0.9, strength=3)
+    for hit in seen:
+        shares.observe(0, hit)
+    low, high = min([prior, *seen]), max([prior, *seen])
+    assert low - 1e-9 <= shares.at(0) <= high + 1e-9
+
+
+def test_many_trials_outweigh_the_prior_and_the_latest_the_older_ones() -> None:
+    shares = Shares([0.9], fade=0.9, strength=3)
+    for _ in range(100):
+        shares.observe(0, False)
+    assert shares.at(0) < 0.25
+    for _ in range(30):
+        shares.observe(0, True)
+    assert shares.at(0) > 0.9
+
+
+def test_positions_that_were_never_tried_expect_what_the_others_see() -> None:
+    shares = Shares([0.7] * 4, fade=0.96, strength=3)
+    for _ in range(40):
+        shares.observe(0, False)
+    alone, together = shares.at(3), shares.each(4)[3]
+    assert alone == pytest.approx(0.7)
+    assert together < 0.15
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), max_size=40))
+def test_the_shares_of_all_classes_are_those_of_each(trials: list[tuple[int, bool]]) -> None:
+    shares = Shares([0.2, 0.5, 0.8], fade=0.9, strength=2)
+    for place, hit in trials:
+        shares.observe(place, hit)
+    assert shares.all() == [shares.at(place) for place in range(3)]
+    assert shares.at(7) == shares.at(2)
+
+
+def test_trials_are_known_of_after_a_restart_as_well() -> None:
+    shares = Shares([0.5], fade=0.9, strength=2)
+    assert not shares.tried
+    shares.observe(0, False)
+    assert shares.tried
+    again = Shares([0.5], fade=0.9, strength=2)
+    again.take(shares.to_json())
+    assert again.tried
+    assert again.at(0) == pytest.approx(shares.at(0), abs=1e-3)
+
+
+def test_longer_matches_and_surer_drafts_are_in_higher_classes() -> None:
+    assert list(matches_from(2, 40)) == sorted(matches_from(2, 40))
+    assert matches_from(2, 3) != matches_from(12, 3)
+    assert len(matches_from(10_000, POSITIONS)) == POSITIONS
+    classes = [confidence_class(percent / 100) for percent in range(101)]
+    assert classes == sorted(classes)
+    assert (classes[0], classes[-1]) == (0, 9)
+
+
+def test_habits_survive_a_restart() -> None:
+    habits = Habits()
+    for place in range(20):
+        habits.chain.observe(place % 4, place % 3 > 0)
+        habits.by_confidence.observe(place % 10, place % 2 > 0)
+    again = Habits.from_json(json.loads(json.dumps(habits.to_json())))
+    assert again.to_json() == habits.to_json()
+
+
+@pytest.mark.parametrize("kept", [[0.5], [0.5] * 31 + [1.5], [0.5] * 31 + ["x"], "x", None])
+def test_a_damaged_record_is_refused(kept: object) -> None:
+    with pytest.raises(ValueError, match="no shares of the same classes"):
+        Habits.from_json({**Habits().to_json(), "chain": kept})  # type: ignore[dict-item]

@@ -1,0 +1,192 @@
+"""The controller takes what pays, leaves what does not, says why, and finds out again what has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from specchat_engine.control.controller import Controller, Decision, Outcome, Situation
+
+NOW = Situation(depth=100, unread=1, match=0, longest=32, model=True, lookup=True)
+DRAFT = 0.05
+
+
+def cheap(width: int) -> float:
+    return 1 + 0.1 * (width - 1)
+
+
+def dear(width: int) -> float:
+    return 1 + 1.2 * (width - 1)
+
+
+def measured(cost: Callable[[int], float] = cheap, draft: float = DRAFT) -> Controller:
+    controller = Controller()
+    for width in (1, 2, 4, 8, 16, 32):
+        controller.target.observe(width, NOW.depth, cost(width))
+    controller.draft.observe(1, NOW.depth, draft)
+    controller.begin("prose")
+    return controller
+
+
+def happen(
+    controller: Controller,
+    now: Situation,
+    right: int,
+    cost: Callable[[int], float] = cheap,
+    *,
+    confidence: float = 0.9,
+    foretold: bool = False,
+) -> Decision:
+    """One round, in which the first `right` drafted tokens are accepted."""
+    decision = controller.decide(now)
+    drafted = 0
+    while drafted < decision.k:
+        drafted += 1
+        if decision.worth_more and not decision.worth_more(confidence):
+            break
+    accepted = min(right, drafted)
+    controller.learn(
+        now,
+        decision,
+        Outcome(
+            drafted=drafted,
+            accepted=accepted,
+            compared=min(accepted + 1, drafted),
+            emitted=accepted + 1,
+            confidence=[confidence] * drafted if decision.worth_more else [],
+            foretold=[foretold] if now.match else [],
+            verify_ms=cost(drafted + 1),
+            draft_ms=DRAFT * drafted if decision.source == "model" else 0.0,
+            other_ms=0.0,
+        ),
+    )
+    return decision
+
+
+def test_the_first_round_of_an_unknown_machine_is_plain_and_says_so() -> None:
+    decision = Controller().decide(NOW)
+    assert (decision.source, decision.k, decision.reason) == ("none", 0, "measures a plain pass")
+
+
+def test_an_untried_draft_model_is_tried_with_a_short_draft() -> None:
+    decision = measured().decide(NOW)
+    assert decision.source == "model"
+    assert 1 <= decision.k <= 3
+
+
+def test_a_good_draft_model_gets_longer_drafts_and_the_reason_tells_the_gain() -> None:
+    controller = measured()
+    for _ in range(40):
+        happen(controller, NOW, right=32, confidence=0.999)
+    decision = controller.decide(NOW)
+    assert (decision.source, decision.k) == ("model", 16)
+    assert float(decision.reason.split(" × plain expected")[0]) > 3
+
+
+def test_a_draft_model_that_is_never_right_is_left_alone() -> None:
+    controller = measured()
+    last = [happen(controller, NOW, right=0) for _ in range(300)][-200:]
+    tried = [decision for decision in last if decision.source == "model"]
+    assert 1 <= len(tried) <= 25
+    assert all(decision.k == 1 and decision.reason.startswith("tried again after") for decision in tried)
+    assert all("× plain" in decision.reason for decision in last if decision.source == "none")
+
+
+def test_it_is_taken_again_when_the_text_has_changed() -> None:
+    controller = measured()
+    for _ in range(100):
+        happen(controller, NOW, right=0)
+    later = [happen(controller, NOW, right=32) for _ in range(100)]
+    assert sum(decision.k > 1 for decision in later[50:]) > 40
+
+
+def test_where_wide_passes_cost_too_much_nothing_is_ever_drafted_again() -> None:
+    controller = measured(dear)
+    sources = [happen(controller, NOW, right=32, cost=dear).source for _ in range(60)]
+    assert sources[10:] == ["none"] * 50
+
+
+def test_a_long_match_beats_the_model_and_gets_a_long_draft() -> None:
+    controller = measured()
+    for _ in range(30):
+        happen(controller, NOW, right=1)
+    decision = controller.decide(replace(NOW, match=24))
+    assert (decision.source, decision.reason.split(",")[0]) == ("lookup", "match of 24")
+    assert decision.k > 8
+
+
+def test_matches_that_mislead_are_no_longer_followed_although_none_was_verified() -> None:
+    """What lookup foretold is compared with whatever was said, so that its record costs nothing."""
+    controller = measured()
+    now = replace(NOW, match=4, model=False)
+    assert controller.decide(now).source == "lookup"
+    for _ in range(40):
+        happen(controller, now, right=0)
+    assert controller.decide(now).source == "none"
+    for _ in range(60):
+        happen(controller, now, right=0, foretold=True)
+    assert controller.decide(now).source == "lookup"
+
+
+def test_a_draft_ends_where_its_confidence_promises_too_little() -> None:
+    controller = measured()
+    for _ in range(60):
+        happen(controller, NOW, right=32, confidence=0.999)
+        happen(controller, NOW, right=0, confidence=0.2)
+    sure, unsure = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
+    assert sure is not None
+    assert unsure is not None
+    assert sure(0.999)
+    assert not unsure(0.2)
+
+
+def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen() -> None:
+    controller = measured(dear)
+    fixed = replace(NOW, longest=5, free=False)
+    for _ in range(30):
+        assert happen(controller, fixed, right=0, cost=dear).source == "model"
+    decision = controller.decide(replace(fixed, match=30))
+    assert (decision.source, decision.k, decision.worth_more) == ("lookup", 5, None)
+    assert controller.decide(replace(fixed, model=False)).k == 0, "no match, no draft"
+    assert Controller().decide(fixed).k == 5
+
+
+@pytest.mark.parametrize("now", [replace(NOW, longest=0), replace(NOW, model=False, lookup=False)])
+def test_where_nothing_may_be_drafted_nothing_is(now: Situation) -> None:
+    assert measured().decide(now).k == 0
+
+
+def test_kinds_of_text_are_learned_apart() -> None:
+    controller = measured()
+    controller.begin("code")
+    for _ in range(40):
+        happen(controller, NOW, right=32, confidence=0.999)
+    controller.begin("prose")
+    for _ in range(40):
+        happen(controller, NOW, right=0)
+    controller.begin("code")
+    assert controller.decide(NOW).k == 16
+    controller.begin("prose")
+    assert controller.decide(NOW).k == 0
+
+
+def test_what_was_learned_survives_a_restart() -> None:
+    controller = measured()
+    for _ in range(200):
+        happen(controller, NOW, right=0)
+    again = Controller.from_json(json.loads(json.dumps(controller.to_json())))
+    again.begin("prose")
+    assert again.decide(NOW).source == "none"
+    again.begin("code")
+    assert again.decide(NOW).source == "model"
+
+
+@pytest.mark.parametrize(
+    "kept", [{}, {"target": 3, "draft": {}, "habits": {}}, {"target": {}, "draft": {}, "habits": []}]
+)
+def test_a_damaged_record_is_refused(kept: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="no record of a pair"):
+        Controller.from_json(kept)

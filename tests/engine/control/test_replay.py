@@ -1,0 +1,68 @@
+"""On recorded answers, under frozen costs, the controller keeps up with whatever would have been best.
+
+Deterministic: the drafts of a real pair were recorded, and what a pass costs is a formula.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from functools import cache
+
+import pytest
+
+from specchat_engine.control.controller import Controller
+from support.replay import Answer, Machine, looked_up, measured, recorded
+
+MACHINES = {
+    "half precision on two cores": Machine(lambda width: 1 + 0.375 * (width - 1), 0.12),
+    "half precision, bound by memory": Machine(lambda width: 1 + 0.13 * (width - 1), 0.06),
+    "four bits on two cores": Machine(lambda width: 1 + 0.7 * (width - 1), 0.06),
+    "a step behind eight tokens": Machine(lambda width: 1 + 0.01 * width + (1.3 if width > 8 else 0), 0.15),
+    "a slow draft model": Machine(lambda width: 1 + 0.2 * (width - 1), 0.4),
+}
+FIXED = [("model", k) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)] + [
+    ("lookup", k) for k in (2, 4, 6, 8, 12, 16, 24, 32)
+]
+each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+
+
+@cache
+def spent(machine: Machine) -> dict[str, dict[object, float]]:
+    """By kind of text: the time of each fixed setting, of plain decoding, and of the controller."""
+    times: dict[str, dict[object, float]] = defaultdict(lambda: defaultdict(float))
+    controller = measured(machine)
+    for answer in recorded():
+        kind = times[answer.kind]
+        kind["plain"] += answer.plain(machine)
+        for setting in FIXED:
+            kind[setting] += answer.fixed(*setting, machine)
+        kind["auto"] += answer.adaptive(controller, machine)
+    return times
+
+
+@each_machine
+def test_it_is_within_three_percent_of_the_best_fixed_setting_of_each_kind_in_hindsight(machine: Machine) -> None:
+    for kind, times in spent(machine).items():
+        best = min(time for setting, time in times.items() if setting != "auto")
+        assert times["auto"] <= best / 0.97, kind
+
+
+@each_machine
+def test_over_all_kinds_it_is_ahead_of_every_fixed_setting(machine: Machine) -> None:
+    totals: dict[object, float] = defaultdict(float)
+    for times in spent(machine).values():
+        for setting, time in times.items():
+            totals[setting] += time / times["plain"]
+    assert min(totals, key=lambda setting: totals[setting]) == "auto"
+
+
+@each_machine
+@pytest.mark.parametrize("confidence", ["random", "always sure"])
+def test_a_draft_that_knows_nothing_costs_next_to_nothing(machine: Machine, confidence: str) -> None:
+    """From a cold start, on random text: never under 0.97 of plain decoding."""
+    chance = random.Random(1)
+    prompt, text = ([chance.randrange(4000) for _ in range(length)] for length in (50, 256))
+    sure = [[chance.random() if confidence == "random" else 0.995 for _ in range(16)] for _ in text]
+    answer = Answer("prose", len(prompt), len(text), [0] * len(text), sure, looked_up(prompt, text))
+    assert answer.plain(machine) / answer.adaptive(Controller(), machine) >= 0.97

@@ -1,0 +1,71 @@
+"""What is chosen at load reaches llama.cpp, and what cannot be is refused before anything is loaded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from specchat_assets import builtin_pair
+from specchat_engine import Engine, LoadOptions, SamplingParams, SettingError, Settings
+
+USUAL = LoadOptions(n_ctx=512, threads=1)
+
+
+def logits(options: LoadOptions) -> NDArray[np.float32]:
+    """Those behind a few tokens, read in one pass."""
+    with Engine.load(builtin_pair()[0], options=options) as engine:
+        return engine.memory.advance(range(300, 308), 1).copy()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        LoadOptions(n_ctx=512, threads=1, cache_type_k="q8_0", flash_attention="on"),
+        LoadOptions(n_ctx=512, threads=1, cache_type_v="q8_0", flash_attention="on"),
+    ],
+    ids=["keys", "values"],
+)
+def test_a_coarser_cache_changes_the_logits_a_little(changed: LoadOptions) -> None:
+    difference = float(np.abs(logits(changed) - logits(USUAL)).max())
+    assert 0 < difference < 1
+
+
+def test_every_way_of_loading_speculates_without_changing_the_text() -> None:
+    options = LoadOptions(
+        n_ctx=512,
+        threads=1,
+        threads_draft=2,
+        batch_size=40,
+        ubatch_size=16,
+        flash_attention="off",
+        cache_type_k="bf16",
+        cache_type_v="bf16",
+    )
+    texts = []
+    with Engine.load(*builtin_pair(), options) as engine:
+        for k in (0, 4, "auto"):
+            settings = Settings(k=k, sampling=SamplingParams(temperature=0), max_tokens=40)  # type: ignore[arg-type]
+            session = engine.session(settings=settings, seed=1)
+            for _ in session.generate("What is speculative decoding? " * 8):
+                pass
+            texts.append(session.text)
+            engine.forget()
+    assert texts[0] == texts[1] == texts[2] != ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"cache_type_k": "q3_k"}, "cache_type_k is 'q3_k': use f32, f16"),
+        ({"cache_type_v": ""}, "cache_type_v is ''"),
+        ({"flash_attention": "yes"}, "flash_attention is 'yes': use auto, on, off"),
+        ({"batch_size": 0}, "batch_size is 0: use 1"),
+        ({"threads_draft": -1}, "threads_draft is -1"),
+        ({"n_ctx": -1}, "n_ctx is -1"),
+        ({"tensor_split": (-1.0,)}, "tensor_split"),
+    ],
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(SettingError, match=words.replace("(", r"\(")):
+        LoadOptions(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""Recorded answers played again under a frozen cost of passes: what each way of drafting would have taken.
+
+Under the coupled rule the text does not depend on who drafts, so one recording of what the draft model proposes behind
+every token of an answer tells what becomes of any draft, whoever decides on it. tests/benchmarks/record_drafts.py makes
+the recording. Prompt lookup needs none: it reads the same tokens again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from specchat_engine import PromptLookupDrafter, SamplingParams
+from specchat_engine.control.controller import Controller, Outcome, Situation
+from specchat_engine.drafts import Context
+from specchat_engine.sampling import Sampler
+
+RECORDING = Path(__file__).parents[1] / "engine" / "control" / "recorded.json.gz"
+LONGEST = 32
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What passes cost, in units of a pass over one token: of the target by width, of the draft model a step."""
+
+    verify: Callable[[int], float]
+    draft: float
+    read: float = 0.15
+    """What the draft model pays for a token that it reads together with others, in units of its step."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer's tokens, and behind each what the draft model proposes: how much of it is right, and how sure it is.
+
+    `matches[t]`: the length of prompt lookup's match behind t tokens, and how much of what it foretells is right.
+    """
+
+    kind: str
+    prompt: int
+    length: int
+    right: Sequence[int]
+    confidence: Sequence[Sequence[float]]
+    matches: Sequence[tuple[int, int]]
+
+    def plain(self, machine: Machine) -> float:
+        """The time without drafts."""
+        return self.length * machine.verify(1)
+
+    def fixed(self, source: str, k: int, machine: Machine) -> float:
+        """The time with drafts of k tokens from one source."""
+        spent, place = 0.0, 0
+        while place < self.length:
+            drafted = min(k, self.length - place - 1)
+            if source == "model":
+                drafted = min(drafted, len(self.confidence[place]))
+                right = self.right[place]
+                spent += drafted * machine.draft
+            else:
+                match, right = self.matches[place]
+                drafted = drafted if match else 0
+            spent += machine.verify(drafted + 1)
+            place += min(right, drafted) + 1
+        return spent
+
+    def adaptive(self, controller: Controller, machine: Machine) -> float:
+        """The time with the controller's drafts; it learns as it goes."""
+        spent, place, unread = 0.0, 0, 1
+        controller.begin(self.kind)
+        while place < self.length:
+            match, foretold = self.matches[place]
+            now = Situation(self.prompt + place, unread, match, self.length - place - 1, model=True, lookup=True)
+            decision = controller.decide(now)
+            confidence: list[float] = []
+            drafted = right = 0
+            draft_ms = 0.0
+            if decision.source == "model":
+                for sure in self.confidence[place][: decision.k]:
+                    drafted += 1
+                    confidence.append(sure)
+                    if decision.worth_more and not decision.worth_more(sure):
+                        break
+                right = self.right[place]
+                draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
+            elif decision.source == "lookup":
+                drafted, right = decision.k, foretold
+            accepted = min(right, drafted)
+            emitted = min(accepted + 1, self.length - place)
+            verify_ms = machine.verify(drafted + 1)
+            said = [index < foretold for index in range(min(emitted, foretold + 1))] if match else []
+            controller.learn(
+                now,
+                decision,
+                Outcome(
+                    drafted,
+                    accepted,
+                    min(accepted + 1, drafted),
+                    emitted,
+                    confidence if decision.worth_more else (),
+                    said,
+                    verify_ms,
+                    draft_ms,
+                    0.0,
+                ),
+            )
+            spent += verify_ms + draft_ms
+            unread = 1 if decision.source == "model" else unread + emitted
+            place += emitted
+        return spent
+
+
+def measured(machine: Machine) -> Controller:
+    """A controller that has measured the machine in the few passes that it may take."""
+    controller = Controller()
+    for width in (1, 2, 4, 8, 16):
+        controller.target.observe(width, 0, machine.verify(width))
+    controller.draft.observe(1, 0, machine.draft)
+    return controller
+
+
+@cache
+def recorded() -> tuple[Answer, ...]:
+    """The recorded answers."""
+    return tuple(
+        Answer(
+            line["kind"],
+            len(line["prompt"]),
+            len(line["answer"]),
+            [right for right, _ in line["drafts"]],
+            [[sure / 1000 for sure in confidence] for _, confidence in line["drafts"]],
+            looked_up(line["prompt"], line["answer"]),
+        )
+        for line in json.loads(gzip.decompress(RECORDING.read_bytes()))
+    )
+
+
+def looked_up(prompt: Sequence[int], answer: Sequence[int]) -> list[tuple[int, int]]:
+    """What prompt lookup finds behind each token of an answer."""
+    drafter = PromptLookupDrafter()
+    drafter.begin(prompt, lambda: False)
+    found = []
+    for place in range(len(answer)):
+        context = Context([*prompt, *answer[:place]], len(prompt), Sampler(SamplingParams(), 0))
+        match = drafter.find(context)
+        run = drafter.continuation(match, LONGEST) if match else ()
+        agreed = zip(run, answer[place:], strict=False)
+        right = next(
+            (index for index, (one, other) in enumerate(agreed) if one != other), min(len(run), len(answer) - place)
+        )
+        found.append((match.length if match else 0, right))
+    return found
