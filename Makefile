@@ -37,8 +37,8 @@ format: $(VENV)/.test ## lay the code out and mend what ruff can mend
 builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, target, draft, model card
 	PYTHONPATH=assets/recipe $(BIN)/python -m builtin_pair all --work assets/recipe/work $(ARGS)
 
-bench: $(VENV)/.chat ## plain and speculative decoding on the built-in pair, kind by kind
-	@$(BIN)/python tests/benchmarks/builtin_pair.py $(ARGS)
+bench: $(VENV)/.chat ## what each drafter and k gains over plain decoding, kind by kind
+	@$(BIN)/specchat bench $(ARGS)
 
 verify: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
@@ -50,7 +50,10 @@ gpu-check: ## build for a GPU (CUDA unless CMAKE_ARGS says otherwise), test the 
 	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test
 	.venv-gpu/bin/specchat doctor
 	.venv-gpu/bin/python -m pytest -q tests/engine --ignore tests/engine/training
-	.venv-gpu/bin/python tests/benchmarks/builtin_pair.py --compare-offload $(ARGS)
+	@echo "== all layers offloaded"
+	.venv-gpu/bin/specchat bench -ngl -1 -ngld -1 $(ARGS)
+	@echo "== no layer offloaded"
+	.venv-gpu/bin/specchat bench -ngl 0 -ngld 0 $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis

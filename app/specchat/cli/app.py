@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
 from specchat import __version__
-from specchat.cli.flags import ModelFlags, takes_model_flags
+from specchat.cli.flags import ModelFlags, takes_model_flags, takes_model_flags_but
 from specchat.cli.reporting import INTERRUPTED, one_line_errors, say
 
 app = typer.Typer(
@@ -28,6 +29,33 @@ Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an 
 Prompt = Annotated[str | None, typer.Argument(help="What to ask. Standard input is read too when it is a pipe.")]
 
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Prompts of each kind of text.")]
+
+Arms = Annotated[
+    str | None,
+    typer.Option(
+        "--arms", metavar="LIST", help="What takes turns, such as none,model:4,lookup:8,hybrid:auto. [usual k]"
+    ),
+]
+Temperatures = Annotated[
+    list[float] | None,
+    typer.Option("--temp", metavar="FLOAT", help="Temperature; 0 is greedy. Repeatable. [0 and 0.8]"),
+]
+PromptsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompts", help="One prompt a line; or .toml: for each kind a [kind] with prompts = [...]. [built in]"
+    ),
+]
+Repeats = Annotated[int | None, typer.Option("--repeats", min=1, help="Answers to each prompt under each arm. [2]")]
+Chart = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write a chart.")]
+Export = Annotated[
+    str | None,
+    typer.Option("--export", metavar="TOOL", help="End with a command line for llama-server or vllm, alone on stdout."),
+]
+Compare = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option("--compare", metavar="A.json B.json", help="Measure nothing: compare what --json printed twice."),
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -90,6 +118,38 @@ def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, fl
 
         given = flags.given()
         raise typer.Exit(verify_pair(chat_options(read_config(given)), given.keys(), prompts, as_json=json))
+
+
+@app.command()
+@takes_model_flags_but("temperature", "k", "drafter")
+def bench(
+    arms: Arms = None,
+    temperatures: Temperatures = None,
+    prompts: PromptsFile = None,
+    repeats: Repeats = None,
+    svg: Chart = None,
+    export: Export = None,
+    compare: Compare = None,
+    json: Json = False,
+    debug: Debug = False,
+    *,
+    flags: ModelFlags,
+) -> None:
+    """Measure what each drafter and k gains over plain decoding on your pair, and say which settings to use."""
+    with one_line_errors(debug):
+        from specchat.cli.bench import Request, compare_files
+        from specchat.cli.bench import bench as bench_pair
+        from specchat.config import read_config
+        from specchat.pair import chat_options
+
+        given = flags.given()
+        if compare:
+            if given or any((arms, temperatures, prompts, repeats, svg, export)):
+                say("--compare reads two files and measures nothing: leave all other flags but --json away")
+                raise typer.Exit(2)
+            raise typer.Exit(compare_files(*compare, as_json=json))
+        request = Request(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
+        raise typer.Exit(bench_pair(chat_options(read_config(given)), request))
 
 
 @app.command()

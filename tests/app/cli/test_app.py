@@ -25,8 +25,8 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["frob"], "No such command 'frob'; see `specchat --help`"),
         (["run", "--frob"], "No such option"),
         (["run", "x", "--temp", "hot"], "see `specchat run --help`"),
-        (["run", "x", "-k", "auto"], "-k auto is not there yet: give a number"),
-        (["run", "x", "-k", "-1"], "k is -1: use 0"),
+        (["run", "x", "-k", "many"], "k is 'many': use auto or a whole number, 0 for plain decoding"),
+        (["run", "x", "-k", "-1"], "k is -1: use auto, or 0"),
         (["run", "x", "--temp", "-1"], "temperature is -1.0: use 0 to 100"),
         (["run", "x", "-d", "small.gguf"], "has no target"),
         (["run", "x", "--verifier", "magic"], "the verifier is 'magic': use coupled, rejection, block, typical"),
@@ -51,8 +51,8 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 
 
 def test_flags_without_a_command_belong_to_the_chat(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["-k", "auto"]) == 2
-    assert "-k auto is not there yet" in capsys.readouterr().err
+    assert main(["-k", "many"]) == 2
+    assert "k is 'many'" in capsys.readouterr().err
 
 
 def test_the_chat_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,129 @@
+"""Two benchmarks, arm by arm: what became faster, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from specchat.bench.document import Benchmark
+from specchat.bench.estimates import Estimate, estimate, paired_ratios
+from specchat.bench.plan import Arm
+from specchat.bench.samples import Sample
+from specchat.bench.summary import kinds
+from specchat.errors import ConfigError
+
+TYPE = "bench-comparison"
+SCHEMA = 1
+
+_Question = tuple[str, int]
+"""A prompt's text and the repeat."""
+
+_Cell = tuple[float, str, Arm]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One arm on one kind of text at one temperature: B's speed over A's from the prompt to the last token.
+
+    `first` and `second` are what A and B gain over their own plain decoding there, which no machine's speed touches.
+    """
+
+    temperature: float
+    kind: str
+    arm: Arm
+    ratio: Estimate
+    first: float | None
+    second: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The change as it stands in JSON."""
+        return {
+            "temperature": self.temperature,
+            "kind": self.kind,
+            "arm": str(self.arm),
+            "speed_ratio": self.ratio.to_json(),
+            "end_to_end_ratio_a": self.first,
+            "end_to_end_ratio_b": self.second,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The changes; how many answers of A have no counterpart in B and the other way round; conditions that differ."""
+
+    changes: Sequence[Change]
+    only_first: int
+    only_second: int
+    differences: Mapping[str, tuple[Any, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as one JSON document."""
+        return {
+            "type": TYPE,
+            "schema": SCHEMA,
+            "only_a": self.only_first,
+            "only_b": self.only_second,
+            "differences": {name: [*values] for name, values in self.differences.items()},
+            "changes": [change.to_json() for change in self.changes],
+        }
+
+
+def compare(first: Benchmark, second: Benchmark) -> Comparison:
+    """B against A, in pairs of the same temperature, arm, prompt (by its text) and repeat.
+
+    Raises ConfigError where the two have nothing in common.
+    """
+    a, b = _cells(first), _cells(second)
+    order, arms = kinds(first.samples), first.conditions.arms
+    common = sorted(a.keys() & b.keys(), key=lambda cell: (cell[0], order.index(cell[1]), arms.index(cell[2])))
+    gains = [{(row.temperature, row.kind, row.arm): row.ratio for row in each.rows} for each in (first, second)]
+    changes = []
+    for cell in common:
+        if ratio := estimate(paired_ratios(b[cell], a[cell])):
+            before, after = (gain[cell] for gain in gains)
+            changes.append(Change(*cell, ratio, before.value if before else None, after.value if after else None))
+    if not changes:
+        raise ConfigError(
+            "the two benchmarks have no answer in common: measure both with the same --prompts, --arms and --temp"
+        )
+    paired = sum(change.ratio.pairs for change in changes)
+    return Comparison(changes, _count(a) - paired, _count(b) - paired, _differences(first, second))
+
+
+def _differences(first: Benchmark, second: Benchmark) -> dict[str, tuple[Any, Any]]:
+    """What else was not the same, one level deep: `threads` of the machine, the version of llama.cpp, the seed."""
+    a, b = (_flat(each.conditions.to_json()) for each in (first, second))
+    return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
+
+
+def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in conditions.items():
+        if name in ("target", "draft"):
+            flat[name] = value["name"] if value else None
+        elif isinstance(value, Mapping) and name != "prompts":
+            flat |= {f"{name}.{key}": inner for key, inner in value.items()}
+        elif name not in ("prompts", "arms", "temperatures"):
+            flat[name] = value
+    return flat
+
+
+def _count(cells: Mapping[_Cell, Mapping[_Question, float]]) -> int:
+    return sum(len(cell) for cell in cells.values())
+
+
+def _cells(benchmark: Benchmark) -> dict[_Cell, dict[_Question, float]]:
+    """The answers' speeds by temperature, kind and arm, under what was asked."""
+    cells: dict[_Cell, dict[_Question, float]] = {}
+    prompts: Mapping[str, Sequence[str]] = benchmark.conditions.prompts
+    for sample in benchmark.samples:
+        speed = sample.end_to_end_speed
+        if speed is not None:
+            question = prompts[sample.kind][sample.prompt], sample.repeat
+            cells.setdefault(_cell(sample), {})[question] = speed
+    return cells
+
+
+def _cell(sample: Sample) -> _Cell:
+    return sample.temperature, sample.kind, sample.arm

@@ -1,0 +1,151 @@
+"""A whole benchmark as one JSON document: what was measured where, every sample, and what it comes to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from specchat.bench.choice import Choice, choose
+from specchat.bench.plan import Arm
+from specchat.bench.samples import Sample
+from specchat.bench.summary import Overall, Row, overall, rows, temperatures
+from specchat.errors import ConfigError
+from specchat.naming import pair_name
+from specchat_engine.errors import SettingError
+
+SCHEMA = 1
+"""The version of the document."""
+
+TYPE = "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under what a benchmark ran: the models, the machine, and all that was chosen."""
+
+    target: Mapping[str, Any]
+    draft: Mapping[str, Any] | None
+    versions: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    options: Mapping[str, Any]
+    sampling: Mapping[str, Any]
+    system: str | None
+    verifier: str
+    seed: int
+    max_tokens: int
+    repeats: int
+    temperatures: tuple[float, ...]
+    arms: tuple[Arm, ...]
+    prompts: Mapping[str, tuple[str, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The conditions as they stand in the document."""
+        return asdict(self) | {"arms": [str(arm) for arm in self.arms]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError, AttributeError or SettingError for anything else."""
+        known = {name: values[name] for name in cls.__slots__}
+        return cls(
+            **known
+            | {
+                "temperatures": tuple(float(temperature) for temperature in values["temperatures"]),
+                "arms": tuple(Arm.parse(arm) for arm in values["arms"]),
+                "prompts": {kind: tuple(texts) for kind, texts in values["prompts"].items()},
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    name: str
+    n_params: int
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Self:
+        return cls(described["name"], described["n_params"])
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What was measured. `complete` is False where the run was stopped; `seconds` is how long it took."""
+
+    conditions: Conditions
+    samples: Sequence[Sample]
+    complete: bool
+    seconds: float
+    peak_memory_bytes: int
+
+    @property
+    def pair(self) -> str:
+        """Both models, as the user knows them."""
+        target, draft = self.conditions.target, self.conditions.draft
+        return pair_name(_Model.of(target), _Model.of(draft) if draft else None)
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each temperature, kind and arm."""
+        return rows(self.samples, self.conditions.arms)
+
+    @property
+    def temperatures(self) -> list[float]:
+        """The temperatures at which something was measured."""
+        return temperatures(self.samples)
+
+    @property
+    def choice(self) -> Choice | None:
+        """The settings that it speaks for; None where nothing could be compared."""
+        return choose(self.overall(None))
+
+    def overall(self, temperature: float | None) -> list[Overall]:
+        """Each arm over all kinds, at one temperature or at all of them (None)."""
+        return overall(self.samples, self.conditions.arms, temperature)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document."""
+        choice = self.choice
+        means = [mean for temperature in (*self.temperatures, None) for mean in self.overall(temperature)]
+        return {
+            "type": TYPE,
+            "schema": SCHEMA,
+            **self.conditions.to_json(),
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "rows": [row.to_json() for row in self.rows],
+            "overall": [mean.to_json() for mean in means],
+            "choice": choice.to_json() if choice else None,
+            "samples": [sample.to_json() for sample in self.samples],
+        }
+
+
+def read_benchmark(file: Path) -> Benchmark:
+    """The benchmark in a file that `specchat bench --json` wrote.
+
+    Raises ConfigError, in one line, for a file that cannot be read, is no benchmark, or has another schema.
+    """
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise ConfigError(f"{file} is not JSON: name a file that `specchat bench --json` wrote") from None
+    if not isinstance(document, dict) or document.get("type") != TYPE:
+        raise ConfigError(f"{file} is no benchmark: name a file that `specchat bench --json` wrote")
+    if document.get("schema") != SCHEMA:
+        raise ConfigError(
+            f"{file} has schema {document.get('schema')!r}, this specchat reads {SCHEMA}: measure it again"
+        )
+    try:
+        return Benchmark(
+            conditions=Conditions.from_json(document),
+            samples=[Sample.from_json(sample) for sample in document["samples"]],
+            complete=document["complete"],
+            seconds=document["seconds"],
+            peak_memory_bytes=document["peak_memory_bytes"],
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, SettingError) as error:
+        raise ConfigError(f"{file} is damaged, {type(error).__name__} {error}: measure it again") from None

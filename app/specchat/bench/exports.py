@@ -1,0 +1,95 @@
+"""The settings that a benchmark chose, as the command line of another tool.
+
+llama-server's flags are those of the llama.cpp that llama-cpp-python 0.3.36 carries (`common/arg.cpp`); vLLM's are
+`vllm serve` and the keys of its `--speculative-config` (docs.vllm.ai, "Speculative Decoding").
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from specchat.bench.choice import best_of
+from specchat.bench.document import Benchmark, Conditions
+from specchat.bench.plan import PLAIN, Arm
+from specchat_engine.settings import Settings
+
+
+class Tool(StrEnum):
+    """Whose command line it is."""
+
+    LLAMA_SERVER = "llama-server"
+    VLLM = "vllm"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A command line and what has to be known of it; an empty note where there is nothing."""
+
+    command: str
+    note: str
+
+
+def export(benchmark: Benchmark, tool: Tool) -> Export | None:
+    """The best arm that the tool can do too; None where nothing was compared."""
+    choice, means = benchmark.choice, benchmark.overall(None)
+    best = best_of(mean for mean in means if mean.arm == PLAIN or (mean.arm.is_fixed and _can(tool, mean.arm)))
+    if choice is None or best is None:
+        return None
+    notes = []
+    if choice.best.arm != best.arm:
+        notes.append(f"{tool} has nothing like {choice.best.arm.label}, so this is {best.arm.label}")
+    if tool is Tool.VLLM:
+        notes.append("vLLM reads GGUF files through its vllm-gguf-plugin, on a GPU, else name the original models")
+    words = _vllm if tool is Tool.VLLM else _llama_server
+    return Export(shlex.join(words(benchmark.conditions, best.arm)), "; ".join(notes))
+
+
+def _can(tool: Tool, arm: Arm) -> bool:
+    """Whether the tool has such a drafter; none of them changes k by itself."""
+    return tool is Tool.LLAMA_SERVER or arm.drafter != "hybrid"
+
+
+def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
+    options, k = conditions.options, str(arm.k)
+    words = ["llama-server", "-m", conditions.target["path"], "-c", str(options["n_ctx"]), "-np", "1"]
+    words += ["-t", str(conditions.machine["threads"]), *_layers("-ngl", options["gpu_layers"])]
+    words += _listed("-dev", options["devices"]) + _listed("-ts", options["tensor_split"])
+    if options["main_gpu"]:
+        words += ["-mg", str(options["main_gpu"])]
+    types = {"lookup": "ngram-simple", "model": "draft-simple", "hybrid": "ngram-simple,draft-simple"}
+    if arm != PLAIN:
+        words += ["--spec-type", types[arm.drafter]]
+    if arm.drafter in ("model", "hybrid") and conditions.draft:
+        words += ["-md", conditions.draft["path"], "--spec-draft-n-max", k, "--spec-draft-n-min", "0"]
+        words += [*_layers("-ngld", options["gpu_layers_draft"]), *_listed("-devd", options["devices_draft"])]
+    if arm.drafter in ("lookup", "hybrid"):
+        words += ["--spec-ngram-simple-size-n", str(Settings().ngram_min), "--spec-ngram-simple-size-m", k]
+    return words
+
+
+def _vllm(conditions: Conditions, arm: Arm) -> list[str]:
+    words = ["vllm", "serve", conditions.target["path"]]
+    if conditions.options["n_ctx"]:
+        words += ["--max-model-len", str(conditions.options["n_ctx"])]
+    config: dict[str, Any] = {}
+    if arm.drafter == "model" and conditions.draft:
+        config = {"method": "draft_model", "model": conditions.draft["path"]}
+    elif arm.drafter == "lookup":
+        usual = Settings()
+        config = {"method": "ngram", "prompt_lookup_min": usual.ngram_min, "prompt_lookup_max": usual.ngram_max}
+    return [*words, "--speculative-config", json.dumps(config | {"num_speculative_tokens": arm.k})] if config else words
+
+
+def _layers(flag: str, count: int) -> list[str]:
+    """Both offload what fits where nothing is said."""
+    return [flag, str(count)] if count >= 0 else []
+
+
+def _listed(flag: str, values: list[Any]) -> list[str]:
+    return (
+        [flag, ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)] if values else []
+    )

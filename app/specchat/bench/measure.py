@@ -1,0 +1,108 @@
+"""Answers, measured one by one on an engine in this process."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import resource
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from specchat.bench.plan import Arm, Turn
+from specchat.bench.samples import Sample
+from specchat_engine import Engine, SamplingParams, Settings
+from specchat_engine.control.controller import Controller
+
+WARM_UP_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all answers of a run have in common. The seed of repeat r is `seed` + r."""
+
+    system: str | None
+    sampling: SamplingParams
+    verifier: str
+    max_tokens: int
+    seed: int
+
+    def settings(self, arm: Arm, temperature: float) -> Settings:
+        """How an arm answers."""
+        return Settings(
+            k=arm.k,
+            drafter=arm.drafter,
+            verifier=self.verifier,
+            sampling=replace(self.sampling, temperature=temperature),
+            max_tokens=self.max_tokens,
+        )
+
+
+class Runner:
+    """Measures turns on an engine.
+
+    Each arm has a controller of its own, which starts from what the engine's knew: what an adaptive arm knows of costs
+    and acceptance it has learned from its own answers, as it would where nothing else runs.
+    """
+
+    def __init__(self, engine: Engine, setup: Setup) -> None:
+        self._engine = engine
+        self._setup = setup
+        self._known = copy.deepcopy(engine.controller)
+        self._controllers: dict[Arm, Controller] = {}
+
+    def warm_up(self, first: Iterable[Turn]) -> None:
+        """Answers a few words under each of the turns, so that no first pass, page or buffer is measured."""
+        short = replace(self._setup, max_tokens=min(WARM_UP_TOKENS, self._setup.max_tokens))
+        for turn in first:
+            self._answer(short, turn)
+
+    def measure(self, turns: Iterable[Turn]) -> Iterator[Sample]:
+        """One sample a turn, in order. Raises EngineError where an answer fails."""
+        for turn in turns:
+            yield self._answer(self._setup, turn)
+
+    def _answer(self, setup: Setup, turn: Turn) -> Sample:
+        """A fresh session on empty memories: every arm reads its whole prompt, whatever was answered before."""
+        engine = self._engine
+        engine.forget()
+        if turn.arm not in self._controllers:
+            self._controllers[turn.arm] = copy.deepcopy(self._known)
+        engine.controller = self._controllers[turn.arm]
+        session = engine.session(setup.system, setup.settings(turn.arm, turn.temperature), setup.seed + turn.repeat)
+        full_rounds, full_verify_ms = 0, 0.0
+        for event in session.generate(turn.text):
+            if event.drafted and len(event.drafted) == turn.arm.k:
+                full_rounds += 1
+                full_verify_ms += event.ms.verify
+        stats = session.stats
+        return Sample(
+            arm=turn.arm,
+            temperature=turn.temperature,
+            kind=turn.kind,
+            prompt=turn.prompt,
+            repeat=turn.repeat,
+            prompt_tokens=stats.prompt_tokens,
+            num_tokens=stats.num_tokens,
+            num_rounds=stats.num_rounds,
+            num_draft_tokens=stats.num_draft_tokens,
+            num_accepted_tokens=stats.num_accepted_tokens,
+            num_rejected_tokens=stats.num_rejected_tokens,
+            full_rounds=full_rounds,
+            full_verify_ms=full_verify_ms,
+            prompt_ms=stats.prompt_ms,
+            draft_prompt_ms=stats.draft_prompt_ms,
+            ttft_ms=stats.ttft_ms,
+            draft_ms=stats.draft_ms,
+            verify_ms=stats.verify_ms,
+            rollback_ms=stats.rollback_ms,
+            other_ms=stats.other_ms,
+            wall_ms=stats.wall_ms,
+            text_hash=hashlib.blake2b(session.text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
+        )
+
+
+def peak_memory_bytes() -> int:
+    """The most memory that this process has held so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,156 @@
+"""A benchmark as tables for a terminal or a text file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from specchat.bench.comparison import Comparison
+from specchat.bench.document import Benchmark
+from specchat.bench.estimates import Estimate
+from specchat.bench.plan import PLAIN
+from specchat.bench.summary import ALL_KINDS, Overall, Row
+from specchat.palette import BLUE, ORANGE
+from specchat.terminal import clean_line
+
+NOTHING = "–"
+_KIND_WIDTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A heading, what a row shows below it, and what the mean over all kinds shows."""
+
+    heading: str
+    cell: Callable[[Row], Text]
+    mean: Callable[[Overall], Text] = lambda _mean: Text("")
+
+
+def tables(benchmark: Benchmark, temperature: float, console: Console) -> list[Table]:
+    """The rows of one temperature: one table, or two below each other where the console is too narrow for one."""
+    rows = [row for row in benchmark.rows if row.temperature == temperature]
+    means = benchmark.overall(temperature)
+    title = f"temperature {temperature:g}"
+    whole = _table(title, (*_SPEED, *_REASONS), rows, means)
+    if Measurement.get(console, console.options.update(max_width=1000), whole).maximum <= console.width:
+        return [whole]
+    return [_table(title, _SPEED, rows, means), _table(f"{title}, the reasons", _REASONS, rows, ())]
+
+
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """One table for each temperature."""
+    found = []
+    for temperature in dict.fromkeys(change.temperature for change in comparison.changes):
+        table = _empty(f"temperature {temperature:g}", ("speed B / A", "95 %", "× plain A", "× plain B"))
+        kind = None
+        for change in comparison.changes:
+            if change.temperature != temperature:
+                continue
+            if kind not in (None, change.kind):
+                table.add_section()
+            table.add_row(
+                clean_line(change.kind) if change.kind != kind else "",
+                change.arm.label,
+                _gain(change.ratio),
+                _interval(change.ratio),
+                _number(change.first, 2),
+                _number(change.second, 2),
+            )
+            kind = change.kind
+        found.append(table)
+    return found
+
+
+def _table(title: str, columns: Sequence[_Column], rows: Sequence[Row], means: Sequence[Overall]) -> Table:
+    table = _empty(title, [column.heading for column in columns])
+    kind = None
+    for row in rows:
+        if kind not in (None, row.kind):
+            table.add_section()
+        name = clean_line(row.kind) if row.kind != kind else ""
+        table.add_row(name, row.arm.label, *(column.cell(row) for column in columns))
+        kind = row.kind
+    if len({row.kind for row in rows}) < 2:
+        return table
+    table.add_section()
+    for place, mean in enumerate(means):
+        name = "" if place else ALL_KINDS
+        table.add_row(name, mean.arm.label, *(column.mean(mean) for column in columns))
+    return table
+
+
+def _empty(title: str, headings: Sequence[str]) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.padding, table.pad_edge, table.show_edge = 0, False, False
+    table.add_column("kind", no_wrap=True, max_width=_KIND_WIDTH)
+    table.add_column("drafting", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _number(value: float | None, digits: int) -> Text:
+    return Text(NOTHING if value is None else f"{value:.{digits}f}")
+
+
+def _speed(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _spread(low_and_high: tuple[float, float] | None, show: Callable[[float], str]) -> Text:
+    return Text("–".join(show(value) for value in low_and_high) if low_and_high else NOTHING)
+
+
+def _gain(ratio: Estimate | None) -> Text:
+    """A ratio; blue where it is surely a gain, orange where it is surely a loss."""
+    if ratio is None:
+        return Text(NOTHING)
+    low, high = ratio.interval or (1.0, 1.0)
+    return Text(f"{ratio.value:.2f}", f"bold {BLUE}" if low > 1 else ORANGE if high < 1 else "none")
+
+
+def _interval(ratio: Estimate | None) -> Text:
+    return _spread(ratio.interval if ratio else None, lambda value: f"{value:.2f}")
+
+
+def _share(part: str) -> Callable[[Row], Text]:
+    return lambda row: Text(f"{row.shares[part]:.1%}" if row.shares else NOTHING)
+
+
+def _against_plain(show: Callable[[Estimate | None], Text]) -> Mapping[str, Any]:
+    """Plain decoding is what the others are compared with: its own ratio says nothing."""
+    return {
+        "cell": lambda row: Text(NOTHING) if row.arm == PLAIN else show(row.ratio),
+        "mean": lambda mean: Text(NOTHING) if mean.arm == PLAIN else show(mean.ratio),
+    }
+
+
+_SPEED = (
+    _Column("tok/s", lambda row: Text(NOTHING if row.speed is None else _speed(row.speed))),
+    _Column("quartiles", lambda row: _spread(row.quartiles, _speed)),
+    _Column("× plain", **_against_plain(_gain)),
+    _Column("95 %", **_against_plain(_interval)),
+    _Column("first ms", lambda row: Text(f"{row.ttft_ms:.0f}")),
+)
+"""How fast; `× plain` is of the whole answer, `tok/s` of decoding."""
+
+_REASONS = (
+    _Column("α", lambda row: _number(row.alpha, 2)),
+    _Column("τ", lambda row: _number(row.block_efficiency, 2)),
+    _Column("draft", _share("draft")),
+    _Column("verify", _share("verify")),
+    _Column("back", _share("rollback")),
+    _Column("other", _share("other")),
+    _Column("decode", lambda row: _number(row.decoding.value if row.decoding and row.arm != PLAIN else None, 2)),
+    _Column("theory", lambda row: _number(row.prediction.speedup if row.prediction else None, 2)),
+    _Column("same", lambda row: Text(NOTHING if row.arm == PLAIN else f"{row.same_text}/{row.pairs}")),
+)
+"""Why: acceptance, where the time of decoding went, what decoding alone gains and what the theory predicts for it, how
+many answers have the plain one's text."""

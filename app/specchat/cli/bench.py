@@ -1,0 +1,150 @@
+"""`specchat bench`: plain decoding against each drafter and k on the user's own pair, in turns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+from specchat.bench.comparison import compare
+from specchat.bench.document import Benchmark, Conditions, read_benchmark
+from specchat.bench.exports import Tool
+from specchat.bench.measure import Runner, Setup, peak_memory_bytes
+from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Turn, default_arms, parse_arms, turns
+from specchat.bench.prompts import Prompts, read_prompts
+from specchat.bench.samples import Sample
+from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
+from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.errors import ConfigError
+from specchat.options import ChatOptions
+from specchat_engine import Engine, EngineError, SamplingParams
+
+TEMPERATURES = (0.0, 0.8)
+MAX_TOKENS = 128
+"""Tokens of each answer, where the user does not say."""
+
+SEED = 1
+"""The seed of the first repeat's answers, where the user does not say: a run can be repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to measure and what to make of it, as it stood on the command line; empty for the usual."""
+
+    arms: str
+    temperatures: Sequence[float]
+    prompts: Path | None
+    repeats: int
+    svg: Path | None
+    export: str
+    as_json: bool
+
+
+def bench(options: ChatOptions, request: Request) -> int:
+    """Measures, prints what it comes to, and returns the exit code; a run that is stopped prints what it has by then.
+
+    Raises ConfigError or SettingError for what cannot be measured or written, EngineError where loading or an answer
+    fails.
+    """
+    tool = _tool(request)
+    if request.svg and not request.svg.absolute().parent.is_dir():
+        raise ConfigError(f"the chart {request.svg} cannot be written: there is no folder {request.svg.parent}")
+    temperatures = tuple(dict.fromkeys(request.temperatures)) or TEMPERATURES
+    for temperature in temperatures:
+        SamplingParams(temperature=temperature)
+    prompts = read_prompts(request.prompts)
+    has_draft = options.draft is not None
+    arms = parse_arms(request.arms, has_draft=has_draft) if request.arms else default_arms(has_draft=has_draft)
+    no_native_debugger()
+    load = replace(
+        options.options, k_max=max(options.options.k_max, *(arm.k for arm in arms if isinstance(arm.k, int)))
+    )
+    draft = options.draft if any(arm.drafter in NEED_A_DRAFT_MODEL for arm in arms) else None
+    with Engine.load(options.target, draft, load) as engine:
+        if engine.plain_because:
+            say(f"there is nothing to compare, speculation is refused: {engine.plain_because}")
+            return FAILED
+        setup = Setup(
+            system=options.system,
+            sampling=options.sampling.over(engine.recommended),
+            verifier=options.verifier,
+            max_tokens=options.max_tokens or MAX_TOKENS,
+            seed=SEED if options.seed is None else options.seed,
+        )
+        conditions = _conditions(engine, setup, arms, prompts, temperatures, request.repeats)
+        planned = [*turns(arms, prompts, temperatures, request.repeats, setup.seed)]
+        benchmark, stopped = _run(engine, setup, conditions, planned)
+    if benchmark.rows:
+        print_benchmark(benchmark, request.svg, tool, as_json=request.as_json)
+    if isinstance(stopped, EngineError):
+        raise stopped
+    if stopped:
+        say(f"stopped after {len(benchmark.samples)} of {len(planned)} answers")
+        return INTERRUPTED
+    return 0
+
+
+def compare_files(first: Path, second: Path, *, as_json: bool) -> int:
+    """Prints B against A; no model is loaded. Raises ConfigError for files that cannot be compared."""
+    comparison = compare(read_benchmark(first), read_benchmark(second))
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        print_comparison(comparison, first, second)
+    return 0
+
+
+def _tool(request: Request) -> Tool | None:
+    if not request.export:
+        return None
+    if request.as_json:
+        raise ConfigError("--json and --export both want standard output: choose one")
+    try:
+        return Tool(request.export)
+    except ValueError:
+        raise ConfigError(f"there is no export {request.export!r}: use {' or '.join(Tool)}") from None
+
+
+def _conditions(
+    engine: Engine, setup: Setup, arms: Sequence[Arm], prompts: Prompts, temperatures: Sequence[float], repeats: int
+) -> Conditions:
+    first = engine.session(setup.system, setup.settings(arms[0], temperatures[0]), setup.seed).start_line()
+    sampling: Mapping[str, object] = setup.sampling.to_json()
+    return Conditions(
+        target=first["target"],
+        draft=first["draft"],
+        versions=first["versions"],
+        machine=first["machine"],
+        options=asdict(engine.options),
+        sampling={name: value for name, value in sampling.items() if name != "temperature"},
+        system=setup.system,
+        verifier=setup.verifier,
+        seed=setup.seed,
+        max_tokens=setup.max_tokens,
+        repeats=repeats,
+        temperatures=tuple(temperatures),
+        arms=tuple(arms),
+        prompts=prompts,
+    )
+
+
+def _run(
+    engine: Engine, setup: Setup, conditions: Conditions, planned: Sequence[Turn]
+) -> tuple[Benchmark, KeyboardInterrupt | EngineError | None]:
+    """What was measured, and what stopped it before its end."""
+    runner = Runner(engine, setup)
+    samples: list[Sample] = []
+    stopped: KeyboardInterrupt | EngineError | None = None
+    began = monotonic()
+    with Progress(len(planned), sys.stderr) as progress:
+        try:
+            runner.warm_up(planned[: len(conditions.arms)])
+            began = monotonic()
+            for sample in runner.measure(planned):
+                samples.append(sample)
+                progress.advance(sample)
+        except (KeyboardInterrupt, EngineError) as error:
+            stopped = error
+    return Benchmark(conditions, samples, not stopped, monotonic() - began, peak_memory_bytes()), stopped

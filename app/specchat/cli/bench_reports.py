@@ -1,0 +1,152 @@
+"""How `bench` tells what it found: tables, bars and a sentence, or JSON, or another tool's command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from specchat.bench.bars import bars, legend
+from specchat.bench.chart import chart
+from specchat.bench.choice import in_words
+from specchat.bench.comparison import Comparison
+from specchat.bench.document import Benchmark, Conditions
+from specchat.bench.exports import Tool, export
+from specchat.bench.samples import Sample
+from specchat.bench.tables import comparison_tables, tables
+from specchat.cli.reporting import say
+from specchat.palette import GREY
+from specchat.terminal import clean_line
+
+_REWRITE = "\r\x1b[K"
+"""Takes the terminal's last row back."""
+
+_WIDTH = 132
+"""Columns of what goes into a file or a pipe."""
+
+
+class Progress:
+    """How far a run is and how long it still takes, in the last row of a terminal; silent elsewhere."""
+
+    def __init__(self, planned: int, stream: TextIO) -> None:
+        self._planned = planned
+        self._done = 0
+        self._began = monotonic()
+        self._stream = stream
+        self._shown = stream.isatty()
+
+    def __enter__(self) -> Self:
+        self._show("warming up")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._show("")
+
+    def advance(self, sample: Sample) -> None:
+        """One more answer was measured."""
+        self._done += 1
+        seconds = (monotonic() - self._began) / self._done * (self._planned - self._done)
+        left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+        what = f"{clean_line(sample.kind)}, {sample.arm.label}, temperature {sample.temperature:g}"
+        self._show(f"{self._done} of {self._planned} answers, about {left} left   {what}")
+
+    def _show(self, text: str) -> None:
+        if self._shown:
+            self._stream.write(_REWRITE + text[:79])
+            self._stream.flush()
+
+
+def print_benchmark(benchmark: Benchmark, svg: Path | None, tool: Tool | None, *, as_json: bool) -> None:
+    """Prints the tables and what follows from them, then writes the chart.
+
+    With a tool its command line has standard output for itself, and the tables go to standard error. Raises OSError
+    where the chart cannot be written.
+    """
+    if as_json:
+        print_json(benchmark.to_json())
+    else:
+        _print_text(benchmark, _console(sys.stderr if tool else sys.stdout), tool)
+    if tool:
+        _print_export(benchmark, tool)
+    if svg:
+        svg.write_text(chart(benchmark), "utf-8")
+
+
+def print_comparison(comparison: Comparison, first: Path, second: Path) -> None:
+    """Prints what became faster and what was not the same."""
+    console = _console(sys.stdout)
+    console.print(Text(f"A {clean_line(str(first))}\nB {clean_line(str(second))}"))
+    for name, (a, b) in comparison.differences.items():
+        console.print(Text(clean_line(f"{name}: {a} in A, {b} in B"), GREY))
+    for table in comparison_tables(comparison):
+        console.print()
+        console.print(table)
+    if comparison.only_first or comparison.only_second:
+        left_out = f"{comparison.only_first} answers of A and {comparison.only_second} of B have no counterpart"
+        console.print(Text(left_out, GREY))
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """One JSON document on one line."""
+    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.flush()
+
+
+def _console(stream: TextIO) -> Console:
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else _WIDTH)
+
+
+def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> None:
+    conditions = benchmark.conditions
+    longest = f"answers of up to {conditions.max_tokens} tokens"
+    console.print(Text(f"{clean_line(benchmark.pair)}   seed {conditions.seed}   {longest}"))
+    console.print(Text(_scope(conditions), GREY))
+    for temperature in benchmark.temperatures:
+        console.print()
+        for table in tables(benchmark, temperature, console):
+            console.print(table)
+            console.print()
+        shown = [row for row in benchmark.rows if row.temperature == temperature]
+        lines = [*bars(shown, min(console.width, 100))]
+        if lines:
+            console.print(legend())
+        for line in lines:
+            console.print(line, no_wrap=True, crop=True)
+    console.print()
+    megabytes = benchmark.peak_memory_bytes / 2**20
+    console.print(
+        Text(f"{len(benchmark.samples)} answers in {benchmark.seconds:.0f} s, peak memory {megabytes:.0f} MiB", GREY)
+    )
+    choice = benchmark.choice
+    if choice and not tool:
+        console.print(Text(in_words(choice), "bold"), soft_wrap=True)
+
+
+def _scope(conditions: Conditions) -> str:
+    """What took turns on what, in one line."""
+    prompts = sum(len(texts) for texts in conditions.prompts.values())
+    versions, machine = conditions.versions, conditions.machine
+    return clean_line(
+        f"{len(conditions.arms)} arms in turn, {prompts} prompts of {len(conditions.prompts)} kinds, "
+        f"repeats {conditions.repeats}; llama.cpp {versions['llama.cpp']}, {machine['threads']} threads"
+    )
+
+
+def _print_export(benchmark: Benchmark, tool: Tool) -> None:
+    exported = export(benchmark, tool)
+    if exported is None:
+        say("no arm was compared with plain decoding, so there are no settings to print")
+        return
+    if exported.note:
+        say(exported.note)
+    sys.stdout.write(exported.command + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,129 @@
+"""Real answers of tiny models; how long they take is never judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from specchat.bench.measure import Runner, Setup, peak_memory_bytes
+from specchat.bench.plan import PLAIN, Arm, turns
+from specchat.bench.samples import Sample
+from specchat_engine import Engine, LoadOptions, Session, Settings
+from specchat_engine.control.controller import Controller
+from specchat_engine.settings import AUTO
+from support.tiny_pair import TinyModels
+
+SETUP = Setup(system=None, sampling=Settings().sampling, verifier="coupled", max_tokens=12, seed=5)
+ARMS = (PLAIN, Arm("model", 3), Arm("lookup", 4), Arm("hybrid", AUTO))
+PROMPTS = {"greeting": ("Hello there, hello there", "Hello"), "other": ("Good day",)}
+PLANNED = [*turns(ARMS, PROMPTS, (0.0, 0.8), 2, seed=1)]
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_models: TinyModels) -> Iterator[Engine]:
+    with Engine.load(tiny_models.target, tiny_models.draft, LoadOptions(threads=1)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def samples(engine: Engine) -> list[Sample]:
+    return [*Runner(engine, SETUP).measure(PLANNED)]
+
+
+def test_every_turn_gives_its_sample_in_order(samples: list[Sample]) -> None:
+    planned = [(turn.arm, turn.temperature, turn.kind, turn.prompt, turn.repeat) for turn in PLANNED]
+    assert [(one.arm, *one.pair) for one in samples] == planned
+
+
+def test_each_arm_drafts_as_it_says(samples: list[Sample]) -> None:
+    for one in samples:
+        assert one.num_tokens <= 12
+        if one.arm == PLAIN:
+            assert (one.num_draft_tokens, one.num_rounds, one.draft_prompt_ms) == (
+                0,
+                one.num_tokens,
+                one.draft_prompt_ms,
+            )
+        elif one.arm.drafter == "model":
+            assert one.num_draft_tokens > 0
+            assert one.draft_ms > 0
+        assert one.draft_ms == 0 or one.arm.drafter in ("model", "hybrid")
+
+
+def test_all_arms_answer_a_question_with_the_same_text_and_the_same_seed(samples: list[Sample]) -> None:
+    texts: dict[object, set[str]] = {}
+    for one in samples:
+        texts.setdefault(one.pair, set()).add(one.text_hash)
+    assert all(len(hashes) == 1 for hashes in texts.values())
+
+
+def test_repeats_draw_anew(samples: list[Sample]) -> None:
+    warm = {one.repeat: one.text_hash for one in samples if one.pair[:3] == (0.8, "greeting", 0) and one.arm == PLAIN}
+    assert warm[0] != warm[1]
+
+
+def test_full_rounds_are_those_that_drafted_all_of_k(samples: list[Sample]) -> None:
+    drafted = [one for one in samples if one.arm == Arm("model", 3)]
+    assert all(3 * one.full_rounds <= one.num_draft_tokens for one in drafted)
+    assert all(0 < one.full_verify_ms <= one.verify_ms for one in drafted if one.full_rounds)
+    assert any(one.full_rounds for one in drafted)
+    assert not any(one.full_rounds for one in samples if one.arm == PLAIN)
+
+
+def test_times_add_up(samples: list[Sample]) -> None:
+    for one in samples:
+        assert one.wall_ms >= one.decode_ms + one.prompt_ms + one.draft_prompt_ms
+        assert 0 < one.ttft_ms <= one.wall_ms
+
+
+def test_no_answer_finds_anything_in_the_memories_that_an_earlier_one_left(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[int, int]] = []
+    begin = Session.answer
+
+    def look(session: Session, *arguments: object) -> object:
+        assert session._draft is not None
+        found.append((session._target.length, session._draft.length))  # type: ignore[attr-defined]
+        return begin(session, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Session, "answer", look)
+    assert len([*Runner(engine, SETUP).measure(PLANNED[:8])]) == 8
+    assert found == [(0, 0)] * 8
+
+
+def test_an_arm_learns_from_its_own_answers_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[Arm, Controller]] = []
+    begin = Session.answer
+
+    def look(session: Session, *arguments: object) -> object:
+        used.append((Arm(session.settings.drafter, session.settings.k), engine.controller))
+        return begin(session, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Session, "answer", look)
+    before = engine.controller
+    [*Runner(engine, SETUP).measure(PLANNED)]
+    assert {arm for arm, _ in used} == {*ARMS}
+    assert len({id(controller) for _, controller in used}) == len(ARMS)
+    assert len({(arm, id(controller)) for arm, controller in used}) == len(ARMS)
+    assert all(controller is not before for _, controller in used)
+
+
+def test_a_warm_up_answers_briefly_under_each_arm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: list[Settings] = []
+    begin = Session.answer
+
+    def look(session: Session, *arguments: object) -> object:
+        settings.append(session.settings)
+        return begin(session, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Session, "answer", look)
+    Runner(engine, replace(SETUP, max_tokens=500)).warm_up(PLANNED[:4])
+    assert {Arm(each.drafter, each.k) for each in settings} == {*ARMS}
+    assert {each.max_tokens for each in settings} == {16}
+
+
+def test_peak_memory_is_of_this_process() -> None:
+    assert 10 * 2**20 < peak_memory_bytes() < 2**40

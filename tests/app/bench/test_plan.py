@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+
+import pytest
+
+from specchat.bench.plan import PLAIN, Arm, Turn, default_arms, parse_arms, turns
+from specchat_engine.errors import SettingError
+
+ARMS = (PLAIN, Arm("model", 2), Arm("model", 4), Arm("lookup", 8))
+PROMPTS = {"facts": ("a", "b", "c", "d"), "copy": ("e", "f")}
+
+
+def plan(repeats: int = 2, seed: int = 1, temperatures: tuple[float, ...] = (0.0, 0.8)) -> list[Turn]:
+    return [*turns(ARMS, PROMPTS, temperatures, repeats, seed)]
+
+
+def groups(planned: list[Turn]) -> list[list[Arm]]:
+    def question(turn: Turn) -> tuple[object, ...]:
+        return turn.repeat, turn.kind, turn.prompt, turn.temperature
+
+    return [[turn.arm for turn in group] for _, group in groupby(planned, question)]
+
+
+def test_every_arm_answers_every_prompt_at_every_temperature_in_every_repeat_once() -> None:
+    asked = Counter((turn.arm, turn.temperature, turn.repeat, turn.kind, turn.prompt, turn.text) for turn in plan())
+    assert set(asked.values()) == {1}
+    assert len(asked) == len(ARMS) * 2 * 2 * 6
+    assert {turn.text for turn in plan() if (turn.kind, turn.prompt) == ("copy", 1)} == {"f"}
+
+
+def test_all_arms_take_their_turn_on_a_prompt_before_the_next_one_comes() -> None:
+    assert all(sorted(group, key=str) == sorted(ARMS, key=str) for group in groups(plan()))
+
+
+def test_each_arm_stands_at_each_place_as_often_as_the_others() -> None:
+    orders = groups(plan())
+    for place in range(len(ARMS)):
+        assert set(Counter(order[place] for order in orders).values()) == {len(orders) // len(ARMS)}
+
+
+def test_the_neighbours_of_an_arm_change() -> None:
+    followers = {order[(order.index(PLAIN) + 1) % len(order)] for order in groups(plan(repeats=6))}
+    assert len(followers) > 1
+
+
+def test_the_order_is_the_seeds() -> None:
+    assert plan(seed=3) == plan(seed=3)
+    assert plan(seed=3) != plan(seed=4)
+
+
+def test_a_run_that_is_cut_short_has_some_of_every_kind_and_temperature() -> None:
+    begun = plan()[: len(ARMS) * 4]
+    assert {(turn.kind, turn.temperature) for turn in begun} == {
+        (kind, temperature) for kind in PROMPTS for temperature in (0.0, 0.8)
+    }
+
+
+def test_plain_decoding_comes_first_and_each_arm_once() -> None:
+    assert parse_arms("model:4, lookup:8,model:4", has_draft=True) == (PLAIN, Arm("model", 4), Arm("lookup", 8))
+    assert parse_arms("lookup:8,none", has_draft=False) == (PLAIN, Arm("lookup", 8))
+
+
+def test_an_arm_is_written_as_it_is_read() -> None:
+    for text in ("none", "model:4", "lookup:16", "hybrid:auto"):
+        assert str(Arm.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["model", "model:", "model:x", "model:-1", "none:4", "guess:4", "auto", "4"])
+def test_what_is_no_arm_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(SettingError, match=f"the arm '{text}' is not one: use none, or a drafter and a k such as"):
+        parse_arms(text, has_draft=True)
+
+
+def test_an_arm_that_drafts_nothing_is_called_none() -> None:
+    with pytest.raises(SettingError, match="the arm 'model:0' drafts nothing: use none"):
+        parse_arms("model:0", has_draft=True)
+
+
+def test_a_k_beyond_the_engines_limit_is_refused() -> None:
+    with pytest.raises(SettingError, match="k is 257"):
+        parse_arms("model:257", has_draft=True)
+
+
+def test_an_arm_without_its_draft_model_says_what_to_do() -> None:
+    with pytest.raises(SettingError, match="the arm model:4 needs a draft model: name one with -d, or leave the arm"):
+        parse_arms("lookup:4,model:4", has_draft=False)
+
+
+def test_without_a_draft_model_lookup_alone_is_measured() -> None:
+    assert {arm.drafter for arm in default_arms(has_draft=False)} == {"none", "lookup"}
+    assert {str(arm) for arm in default_arms(has_draft=True)} >= {"none", "model:4", "lookup:8", "hybrid:auto"}
+    assert Arm("lookup", "auto") in default_arms(has_draft=False)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.samples import Sample
+from specchat.bench.summary import Overall, Row, overall, rows
+from support.bench_samples import LOOKUP, MODEL, sample
+
+ARMS = (PLAIN, MODEL)
+
+
+def row(samples: list[Sample], arm: Arm = MODEL, kind: str = "facts", temperature: float = 0.0) -> Row:
+    (found,) = (
+        row
+        for row in rows(samples, (PLAIN, MODEL, LOOKUP))
+        if (row.arm, row.kind, row.temperature) == (arm, kind, temperature)
+    )
+    return found
+
+
+def means(found: list[Overall]) -> dict[Arm, float]:
+    return {mean.arm: mean.ratio.value for mean in found}
+
+
+def test_an_answer_is_compared_with_the_plain_one_to_the_same_question_in_whatever_order_they_were_taken() -> None:
+    taken = [
+        sample(speed=10.0 ** (prompt + 1), prompt=prompt, repeat=repeat) for prompt in range(3) for repeat in (0, 1)
+    ]
+    taken += [sample(MODEL, 2 * one.end_to_end_speed, prompt=one.prompt, repeat=one.repeat) for one in taken[1:]]
+    random.Random(5).shuffle(taken)
+    ratio = row(taken).ratio
+    assert ratio is not None
+    assert ratio.value == pytest.approx(2.0)
+    assert ratio.interval == pytest.approx((2.0, 2.0))
+    assert ratio.pairs == 5
+
+
+def test_kinds_and_temperatures_are_kept_apart() -> None:
+    taken = [sample(), sample(MODEL, 200.0), sample(kind="copy"), sample(MODEL, 50.0, kind="copy")]
+    taken += [sample(temperature=0.8, speed=10), sample(MODEL, 30.0, temperature=0.8)]
+    assert [
+        (each.temperature, each.kind, each.arm, round(each.ratio.value, 3)) for each in rows(taken, ARMS) if each.ratio
+    ] == [
+        (0.0, "facts", PLAIN, 1.0),
+        (0.0, "facts", MODEL, 2.0),
+        (0.0, "copy", PLAIN, 1.0),
+        (0.0, "copy", MODEL, 0.5),
+        (0.8, "facts", PLAIN, 1.0),
+        (0.8, "facts", MODEL, 3.0),
+    ]
+
+
+def test_the_ratio_counts_the_prompt_and_the_speed_does_not() -> None:
+    plain, slow_to_start = sample(), sample(MODEL, draft_prompt_ms=1000.0, wall_ms=2000.0)
+    found = row([plain, slow_to_start])
+    assert found.ratio is not None
+    assert found.decoding is not None
+    assert found.ratio.value == pytest.approx(0.5)
+    assert found.decoding.value == pytest.approx(1.0)
+    assert found.speed == row([plain, slow_to_start], PLAIN).speed == pytest.approx(100 / 0.9)
+
+
+def test_answers_of_unequal_length_are_compared_by_the_token() -> None:
+    found = row([sample(), sample(MODEL, num_tokens=50, wall_ms=500.0)])
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(1.0)
+
+
+def test_the_speed_is_a_median_and_its_spread_the_quartiles() -> None:
+    taken = [sample(MODEL, speed, prompt=prompt) for prompt, speed in enumerate((90.0, 180.0, 900.0))]
+    found = row(taken)
+    assert found.speed == pytest.approx(200.0)
+    assert found.quartiles == pytest.approx((150.0, 600.0))
+    assert found.ttft_ms == pytest.approx(0.12 * 100_000 / 180)
+    assert found.ratio is None
+
+
+def test_acceptance_and_time_are_sums_over_all_answers_and_not_means_of_means() -> None:
+    long = sample(MODEL, num_accepted_tokens=90, num_rejected_tokens=10, num_rounds=20, draft_ms=700.0, verify_ms=200.0,
+                  rollback_ms=60.0, other_ms=40.0)  # fmt: skip
+    short = sample(MODEL, prompt=1, num_tokens=20, num_accepted_tokens=0, num_rejected_tokens=20, num_rounds=20,
+                   draft_ms=0.0, verify_ms=100.0, rollback_ms=0.0, other_ms=0.0)  # fmt: skip
+    found = row([long, short])
+    assert found.alpha == pytest.approx(0.75)
+    assert found.block_efficiency == pytest.approx(3.0)
+    assert found.shares == pytest.approx(
+        {"draft": 700 / 1100, "verify": 300 / 1100, "rollback": 60 / 1100, "other": 40 / 1100}
+    )
+
+
+def test_the_texts_that_are_the_plain_ones_are_counted_pair_by_pair() -> None:
+    taken = [sample(prompt=prompt, text_hash=text) for prompt, text in enumerate("abc")]
+    taken += [sample(MODEL, prompt=prompt, text_hash=text) for prompt, text in ((2, "c"), (0, "b"), (1, "b"), (3, "d"))]
+    found = row(taken)
+    assert (found.same_text, found.pairs) == (2, 3)
+
+
+def test_an_answer_without_tokens_has_no_speed() -> None:
+    nothing = sample(MODEL, num_tokens=0, num_rounds=0, wall_ms=0.0, draft_ms=0.0, verify_ms=0.0, rollback_ms=0.0,
+                     other_ms=0.0, num_accepted_tokens=0, num_rejected_tokens=0)  # fmt: skip
+    found = row([sample(), nothing])
+    assert (found.speed, found.ratio, found.alpha, found.block_efficiency, found.shares) == (None, None, None, None, {})
+
+
+def test_over_all_kinds_each_kind_counts_the_same() -> None:
+    taken = [sample(kind="facts", prompt=prompt) for prompt in range(9)] + [sample(kind="copy")]
+    taken += [sample(MODEL, 50.0, kind="facts", prompt=prompt) for prompt in range(9)]
+    taken += [sample(MODEL, 200.0, kind="copy")]
+    assert means(overall(taken, ARMS, None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.0})
+
+
+def test_over_all_kinds_at_one_temperature_the_others_are_left_out() -> None:
+    taken = [sample(), sample(MODEL, 300.0), sample(temperature=0.8), sample(MODEL, 50.0, temperature=0.8)]
+    assert means(overall(taken, ARMS, 0.8))[MODEL] == pytest.approx(0.5)
+    assert means(overall(taken, ARMS, None))[MODEL] == pytest.approx(1.5**0.5)
+
+
+def test_what_not_every_arm_has_answered_decides_nothing_over_all_kinds() -> None:
+    taken = [sample(), sample(MODEL, 120.0), sample(LOOKUP, 110.0)]
+    taken += [sample(kind="copy"), sample(LOOKUP, 900.0, kind="copy")]
+    assert means(overall(taken, (PLAIN, MODEL, LOOKUP), None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.2, LOOKUP: 1.1})
+
+
+def test_the_theory_stands_beside_a_draft_models_row() -> None:
+    taken = [sample(), sample(MODEL, 150.0), sample(LOOKUP, 150.0)]
+    assert row(taken).prediction is not None
+    assert row(taken, LOOKUP).prediction is None

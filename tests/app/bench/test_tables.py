@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from specchat.bench.comparison import compare
+from specchat.bench.document import Benchmark
+from specchat.bench.plan import PLAIN
+from specchat.bench.tables import comparison_tables, tables
+from support.bench_samples import LOOKUP, MODEL, benchmark
+
+RUN = benchmark({PLAIN: (100.0, 102.0, 98.0), MODEL: (150.0, 155.0, 145.0), LOOKUP: (90.0, 91.0, 89.0)})
+
+
+def printed(run: Benchmark, width: int, *, colour: bool = False) -> str:
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None
+    )
+    for table in tables(run, 0.0, console):
+        console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_wide_console_has_one_table_with_everything() -> None:
+    text = printed(RUN, 200)
+    header = next(line for line in text.splitlines() if "× plain" in line)
+    assert header.split() == [
+        "kind", "drafting", "tok/s", "quartiles", "×", "plain", "95", "%", "first", "ms",
+        "α", "τ", "draft", "verify", "back", "other", "decode", "theory", "same",
+    ]  # fmt: skip
+    assert text.count("temperature 0") == 1
+
+
+def test_eighty_columns_hold_every_figure_too() -> None:
+    wide, narrow = printed(RUN, 200), printed(RUN, 80)
+    assert narrow.count("temperature 0") == 2
+    assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 80
+    assert "…" not in narrow
+    assert {word for word in wide.split() if "─" not in word} <= set(narrow.split())
+
+
+def test_a_kind_is_named_once_and_the_mean_over_all_kinds_comes_last() -> None:
+    text = printed(RUN, 200)
+    assert (text.count("facts"), text.count("copy")) == (1, 1)
+    assert text.index("copy") < text.index("all kinds")
+    assert "all kinds" not in printed(benchmark({PLAIN: (1.0,), MODEL: (2.0,)}, kinds=("facts",)), 200)
+
+
+def test_a_sure_gain_and_a_sure_loss_have_their_colours() -> None:
+    text = printed(RUN, 200, colour=True)
+    assert "\x1b[1;38;2;79;157;234m   1.50" in text
+    assert "\x1b[38;2;232;145;45m   0.90" in text
+
+
+def test_what_was_not_measured_is_a_dash() -> None:
+    text = printed(benchmark({MODEL: (100.0,)}), 200)
+    assert "model 4" in text
+    assert "–" in text
+
+
+def test_a_kind_that_would_obey_a_terminal_is_filtered() -> None:
+    assert "\x1b" not in printed(benchmark({PLAIN: (1.0,)}, kinds=("\x1b[2Jx",)), 200)
+
+
+def test_a_comparison_has_both_gains_beside_the_change() -> None:
+    second = benchmark({PLAIN: (100.0, 102.0, 98.0), MODEL: (300.0, 310.0, 290.0), LOOKUP: (90.0, 91.0, 89.0)})
+    console = Console(file=io.StringIO(), width=80)
+    for table in comparison_tables(compare(RUN, second)):
+        console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    line = next(line for line in console.file.getvalue().splitlines() if "model 4" in line)
+    assert line.split() == ["model", "4", "2.00", "2.00–2.00", "1.50", "3.00"]
