@@ -31,12 +31,12 @@ def test_an_answer_is_kept_in_the_transcript() -> None:
 @given(
     st.integers(0, 500),
     st.sampled_from([0.0, 0.8, 1.5]),
-    st.sampled_from(["model", "lookup"]),
-    st.integers(1, 12),
+    st.sampled_from(["hybrid", "model", "lookup"]),
+    st.integers(1, 12) | st.just("auto"),
     st.sampled_from([1.0, 1.2]),
 )
 def test_speculation_never_changes_the_text(
-    seed: int, temperature: float, drafter: str, k: int, penalty: float
+    seed: int, temperature: float, drafter: str, k: int | str, penalty: float
 ) -> None:
     sampling = SamplingParams(temperature=temperature, repeat_penalty=penalty)
     plain = conversation(letters(seed), seed=seed, sampling=sampling)

@@ -1,0 +1,145 @@
+"""Who drafts the next round, how many tokens, and what is learned from it: in real sessions on scripted models."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine import Message, Round, Session, TokenKind
+from specchat_engine.control.controller import Controller, Outcome
+from support.conversations import GREEDY, ask, conversation, letters, saying
+
+PASSAGE = "the quick brown fox jumps over the lazy dog again"
+
+
+class Watched(Controller):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[str, Outcome]] = []
+        self.kinds: list[str] = []
+
+    def begin(self, kind: str) -> None:
+        self.kinds.append(kind)
+        super().begin(kind)
+
+    def learn(self, now, decision, outcome):  # type: ignore[no-untyped-def]
+        self.heard.append((decision.source, outcome))
+        super().learn(now, decision, outcome)
+
+
+def knowing(verify: float, draft: float) -> Watched:
+    """A controller to which a further token in a pass costs `verify`, and a draft step `draft`, of a pass over one."""
+    controller = Watched()
+    for width in (1, 2, 8, 32):
+        for _ in range(15):
+            controller.target.observe(width, 100, 1 + verify * (width - 1))
+            controller.draft.observe(1, 100, draft)
+    controller.target.observe = lambda *_: None  # type: ignore[method-assign, assignment]
+    controller.draft.observe = lambda *_: None  # type: ignore[method-assign, assignment]
+    return controller
+
+
+def rounds_of(session: Session, prompt: str = "hello") -> list[Round]:
+    return list(session.generate(prompt))
+
+
+def test_a_pasted_text_that_is_repeated_comes_from_lookup_in_long_drafts() -> None:
+    controller = knowing(0.05, 0.3)
+    session = conversation(saying(PASSAGE), letters(5), drafter="hybrid", k="auto", controller=controller)
+    rounds = rounds_of(session, f"Repeat:\n{PASSAGE}")
+    assert session.text == PASSAGE
+    assert controller.kinds == ["pasted"]
+    from_lookup = [event for event in rounds if event.source == "lookup"]
+    assert sum(event.num_accepted for event in from_lookup) > len(PASSAGE) / 2
+    assert max(event.k for event in from_lookup) > 16
+    assert all("match of" in event.reason for event in from_lookup)
+
+
+def test_what_stood_nowhere_comes_from_the_draft_model() -> None:
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", sampling=GREEDY, controller=knowing(0.05, 0.05)
+    )
+    rounds = rounds_of(session)
+    assert {event.source for event in rounds[:3]} == {"model"}
+    assert len(rounds) < len(PASSAGE) / 3
+
+
+def test_where_drafts_cost_more_than_they_give_none_are_made() -> None:
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", sampling=GREEDY, controller=knowing(1.2, 0.5)
+    )
+    rounds = rounds_of(session)
+    assert [event.source for event in rounds].count("model") <= 1, "it is tried once"
+    assert "× plain" in rounds[-1].reason
+
+
+def test_a_fixed_k_with_hybrid_chooses_only_who_drafts() -> None:
+    session = conversation(saying(PASSAGE), letters(5), drafter="hybrid", k=3, controller=knowing(1.2, 0.5))
+    rounds = rounds_of(session, f"Repeat:\n{PASSAGE}")
+    assert {event.k for event in rounds[:-2]} == {3}
+    assert {event.source for event in rounds[2:-2]} >= {"lookup"}
+
+
+@pytest.mark.parametrize("drafter", ["model", "lookup"])
+def test_auto_keeps_to_the_drafter_that_was_chosen(drafter: str) -> None:
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter=drafter, k="auto", controller=knowing(0.05, 0.05))
+    rounds = rounds_of(session, f"Repeat:\n{PASSAGE}")
+    assert {event.source for event in rounds if event.drafted} == {drafter}
+
+
+def test_what_lookup_would_have_said_is_learned_from_every_round() -> None:
+    """Also where the draft model drafted: the match is compared with what was emitted, up to the first difference."""
+    controller = knowing(5.0, 5.0)
+    session = conversation(saying("abcdabcdabcX"), drafter="lookup", k="auto", ngram_min=3, controller=controller)
+    rounds_of(session, "?")
+    told = [list(outcome.foretold) for source, outcome in controller.heard if source == "none" and outcome.foretold]
+    assert told[0] == [True], "behind the second abc"
+    assert [False] in told, "X"
+
+
+def test_times_and_outcomes_of_a_round_reach_the_controller() -> None:
+    controller = knowing(0.05, 0.05)
+    session = conversation(
+        saying("abcdefgh"), saying("abcxefgh"), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    rounds = rounds_of(session)
+    for event, (source, outcome) in zip(rounds, controller.heard, strict=True):
+        assert source == event.source
+        assert (outcome.drafted, outcome.accepted, outcome.emitted) == (
+            len(event.drafted),
+            event.num_accepted,
+            event.num_emitted,
+        )
+        assert outcome.compared == sum(token.p is not None for token in event.drafted)
+        assert len(outcome.confidence) in (0, outcome.drafted)
+        assert (outcome.verify_ms, outcome.draft_ms) == (event.ms.verify, event.ms.draft)
+
+
+def test_a_confidence_is_told_for_every_drafted_token_of_a_free_draft() -> None:
+    controller = knowing(0.05, 0.05)
+    session = conversation(letters(3, end=-50), letters(3, end=-50), drafter="model", k="auto", controller=controller)
+    ask(session)
+    free = [outcome for source, outcome in controller.heard if source == "model"]
+    assert any(outcome.confidence for outcome in free)
+    assert all(0 <= sure <= 1 for outcome in free for sure in outcome.confidence)
+
+
+def test_sessions_share_what_is_learned() -> None:
+    controller = Controller()
+    for seed in (1, 2):
+        session = conversation(letters(3), letters(3), drafter="hybrid", k="auto", controller=controller, seed=seed)
+        first = rounds_of(session)[0]
+    assert first.reason != "measures a plain pass"
+
+
+def test_a_lookup_that_was_asked_for_in_the_middle_reads_the_whole_context() -> None:
+    session = conversation(saying(PASSAGE * 2), drafter="none")
+    session.messages = [Message("user", "x"), Message("assistant", "y")]
+    kinds = []
+    for event in session.generate(f"Repeat:\n{PASSAGE}"):
+        kinds.append(event.token.kind)
+        if event.index == 5:
+            session.settings = type(session.settings)(drafter="lookup", k=6)
+    assert kinds[:6] == [TokenKind.PLAIN] * 6
+    assert TokenKind.BONUS in kinds[6:9]
