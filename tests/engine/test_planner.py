@@ -98,6 +98,16 @@ def test_what_lookup_would_have_said_is_learned_from_every_round() -> None:
     assert [False] in told, "X"
 
 
+def test_what_lookup_said_behind_its_first_mistake_was_never_tested() -> None:
+    controller = knowing(0.05, 0.05)
+    law = letters(3, end=-50)
+    session = conversation(law, law, drafter="hybrid", k=6, ngram_min=1, controller=controller)
+    ask(session, "abc abd abc abd")
+    told = [list(outcome.foretold) for _, outcome in controller.heard]
+    assert any(len(each) > 1 for each in told)
+    assert not any(False in each[:-1] for each in told)
+
+
 def test_times_and_outcomes_of_a_round_reach_the_controller() -> None:
     controller = knowing(0.05, 0.05)
     session = conversation(

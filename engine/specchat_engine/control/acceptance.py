@@ -56,13 +56,13 @@ class Shares:
         return self._taken or any(self._trials)
 
     def each(self, count: int) -> list[float]:
-        """The expected shares of the first classes, where the prior of each is what all of them have in common."""
-        trials = sum(self._trials) + _PAIR
-        common = (sum(self._hits) + _PAIR * self._prior[0]) / trials
-        weighed = self._strength * common
+        """The expected shares of the first classes; the prior of one that has none of its own is what all share."""
+        common = (sum(self._hits) + _PAIR * self._prior[0]) / (sum(self._trials) + _PAIR)
+        priors = self._prior if self._taken else [common] * count
+        strength = self._strength
         return [
-            (hits + weighed) / (tried + self._strength)
-            for hits, tried in zip(self._hits[:count], self._trials[:count], strict=True)
+            (hits + strength * prior) / (tried + strength)
+            for hits, prior, tried in zip(self._hits[:count], priors[:count], self._trials[:count], strict=True)
         ]
 
     def all(self) -> list[float]:

@@ -143,6 +143,18 @@ def test_a_draft_ends_where_its_confidence_promises_too_little() -> None:
     assert not unsure(0.2)
 
 
+def test_a_confidence_is_worth_what_it_turned_out_to_be() -> None:
+    controller = measured()
+    for _ in range(60):
+        happen(controller, NOW, right=32, confidence=0.6)
+        happen(controller, NOW, right=0, confidence=0.999)
+    modest, boastful = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
+    assert modest is not None
+    assert boastful is not None
+    assert modest(0.6)
+    assert not boastful(0.999)
+
+
 def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen() -> None:
     controller = measured(dear)
     fixed = replace(NOW, longest=5, free=False)
