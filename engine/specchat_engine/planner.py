@@ -112,6 +112,10 @@ class Planner:
             ),
         )
 
+    def measured_plain(self, depth: int, milliseconds: float) -> None:
+        """Hears of a target pass over one token that was made between two answers."""
+        self._controller.target.observe(1, depth, milliseconds)
+
     def _situation_of(self, context: Context, settings: Settings, model: bool, lookup: bool, longest: int) -> Situation:
         self._match = self._lookup_drafter(settings).find(context) if lookup else None
         return Situation(

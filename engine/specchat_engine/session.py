@@ -251,6 +251,8 @@ class Session:
                     break
                 before = self._target.busy_ns
                 self._target.advance(context.tokens[-1:], 1)
-                self._plain_cost.observe(depth, (self._target.busy_ns - before) / 1e6)
+                milliseconds = (self._target.busy_ns - before) / 1e6
+                self._plain_cost.observe(depth, milliseconds)
+                self._planner.measured_plain(depth, milliseconds)
                 self._target.rewind(len(context.tokens) - 1)
         self.stats.plain_ms = self._plain_cost.at(depth)

@@ -118,6 +118,8 @@ def measured(machine: Machine) -> Controller:
     controller = Controller()
     for width in (1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))
+    for _ in range(3):
+        controller.target.observe(1, 0, machine.verify(1))
     controller.draft.observe(1, 0, machine.draft)
     return controller
 

@@ -24,10 +24,10 @@ SOURCES: Mapping[Kind, ChatSource] = {
     "other": other.chats,
 }
 SHARES: Mapping[Kind, float] = {
-    "copy": 0.45,
-    "facts": 0.24,
-    "python": 0.11,
-    "structured": 0.09,
+    "copy": 0.42,
+    "facts": 0.30,
+    "python": 0.10,
+    "structured": 0.07,
     "story": 0.03,
     "other": 0.08,
 }
@@ -47,7 +47,7 @@ KINDS: tuple[Kind, ...] = tuple(SHARES)
 GROUPS = (*KINDS, "drill")
 DRILL_GROUP = len(KINDS)
 
-_CHOICE_CHANCE = 0.6
+_CHOICE_CHANCE = 0.7
 _DRILL_TOKENS = 12
 _FOCUS_CHANCE, _REST = 0.75, 0.35
 

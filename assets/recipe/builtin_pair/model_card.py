@@ -93,8 +93,9 @@ that a newcomer sees real speculation at once. They know little else, and say so
 ## How it was made
 
 `assets/recipe` makes everything, seeded, from sentences and templates written for it and the standard library of the
-interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then a mix of chats,
-loss on the answers only; by tokens:
+interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then to substitute,
+look up and quote on random tokens, then which fact a question is about, then a mix of chats, loss on the answers only;
+by tokens (more copying at the beginning, drills of the lessons among them):
 {mix}.
 The draft learns from the target's 32 likeliest tokens at each position, a
 fifth of the answers being the target's own.

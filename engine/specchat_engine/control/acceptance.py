@@ -50,10 +50,9 @@ class Shares:
         place = min(place, len(self._prior) - 1)
         return (self._hits[place] + self._strength * self._prior[place]) / (self._trials[place] + self._strength)
 
-    @property
-    def tried(self) -> bool:
-        """Whether there were trials, now or in the record that the prior was taken from."""
-        return self._taken or any(self._trials)
+    def tried(self, count: float) -> bool:
+        """Whether there were so many trials, or a record that the prior was taken from."""
+        return self._taken or sum(self._trials) >= count
 
     def each(self, count: int) -> list[float]:
         """The expected shares of the first classes; the prior of one that has none of its own is what all share."""

@@ -12,6 +12,7 @@ from typing import Any
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import PassCosts
+from specchat_engine.theory import expected_tokens
 
 _USUAL_DRAFT = 0.1
 """A draft step in units of a plain target pass, before one was seen."""
@@ -26,12 +27,27 @@ _CATCH_UP_ROUNDS = 8
 _FIRST_SHARE, _LAST_SHARE = 0.06, 0.012
 """The share of the time that may go into trying the draft model again; a failure halves it."""
 
+_AT_LAST = 256
+"""After so many rounds without it the draft model is tried again whatever it has to read first."""
+
+_HOPED = 0.95
+"""What a draft model that is tried again may be hoped to be accepted with."""
+
 _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_FIRST_DRAFT = 3
-"""The most tokens of a model's draft before any of its tokens was compared on a kind of text."""
+_FIRST_DRAFT, _KNOWN = 3, 3
+"""The most tokens of a model's draft while fewer than `_KNOWN` of its tokens were compared on a kind of text."""
+
+_AHEAD = (1, 2, 4, 8)
+"""So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
+
+_REVIEW = 4
+"""A draft's length is weighed anew after so many rounds of the draft model, and at once where costs have changed."""
+
+_PLAIN_SEEN, _PLAIN_AGAIN = 2, 256
+"""Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
 
 
 @dataclass(slots=True)
@@ -81,81 +97,99 @@ class Outcome:
     other_ms: float
 
 
+@dataclass(slots=True)
+class _Tries:
+    """Of a kind of text: the rounds since the draft model was used, and the share of the time that trying may take."""
+
+    idle: int = 0
+    share: float = _FIRST_SHARE
+
+
 class Controller:
     """Learns what a pair's passes cost and what is accepted by kind of text, and decides by both.
 
-    `target` holds what a round costs beside its draft, the work between two passes included; `draft` the draft's
-    passes alone.
+    `target` and `draft` hold the passes alone. What else a round takes counts as it was in plain rounds, and what
+    drafting adds to that belongs to the draft's steps.
     """
 
     def __init__(self) -> None:
         self.target, self.draft = PassCosts(slope=0.35), PassCosts(slope=0.15)
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
-        self._pace = 0.0
-        self._idle = 0
-        self._share = _FIRST_SHARE
+        self._pace = self._between_ms = 0.0
+        self._since_plain = self._since_review = 0
+        self._tries: dict[str, _Tries] = {}
+        self._try = _Tries()
+        self._reviewed: tuple[object, ...] = ()
+        self._option = Option(0, 1.0, 1.0)
 
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
         self._now = self._habits.setdefault(kind, Habits())
-        self._pace, self._idle, self._share = 0.0, 0, _FIRST_SHARE
+        self._try = self._tries.setdefault(kind, _Tries())
+        self._pace, self._reviewed = 0.0, ()
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""
         longest = min(now.longest, POSITIONS)
         if not (longest and (now.model or now.lookup)):
             return Decision("none", 0, "nothing may be drafted")
-        verify_ms = self.target.curve(now.depth, longest + 1)
+        verify_ms = self.target.curve(now.depth, POSITIONS + 1)
+        if now.free and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= _PLAIN_AGAIN):
+            return Decision("none", 0, "measures a plain pass")
         if verify_ms is None:
-            return self._unmeasured(now, longest)
-        plain = Option(0, 1.0, verify_ms[1])
+            source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
+            return Decision(source, longest if source != "none" else 0, "nothing measured yet")
+        plain = Option(0, 1.0, verify_ms[1] + self._between_ms)
         pace = max(plain.rate, _PATIENCE * self._pace)
         lengths = range(1 if now.free else longest, longest + 1)
-        known = not now.free or self._now.tested.tried
         best, source, reason = plain, "none", "no match"
-        probe = False
+        probe = 0
         if now.model:
-            most = _LONGEST_DRAFT if known else _FIRST_DRAFT
-            option = self._of_model(now, verify_ms, pace, lengths[:most])
+            known = not now.free or self._now.tested.tried(_KNOWN)
+            option = self._of_model(now, verify_ms, pace, lengths[: _LONGEST_DRAFT if known else _FIRST_DRAFT])
             gain = option.rate / plain.rate
-            if gain > 1 or not (known and now.free):
+            if gain > 1 or not now.free or (not known and self._could_pay(now, verify_ms, longest)):
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
             else:
                 reason = f"a draft gives {gain:.2f} × plain"
-                probe = self._may_try(now, verify_ms)
+                probe = self._probe(now, verify_ms, longest)
                 if probe:
-                    best, source = Option(1, 1.0, plain.milliseconds), "model"
-                    reason = f"tried again after {self._idle} rounds"
+                    best, source = Option(probe, 1.0, plain.milliseconds), "model"
+                    reason = f"tried again after {self._try.idle} rounds"
         if now.lookup and now.match:
             option = self._of_lookup(now, verify_ms, pace, lengths)
             gain = option.rate / plain.rate
             better = option.value(pace) > best.value(pace) and (gain > 1 or not now.free)
             if better or (source == "none" and not now.free):
-                best, source, probe = option, "lookup", False
+                best, source, probe = option, "lookup", 0
                 reason = f"match of {now.match}, {gain:.2f} × plain expected"
         stops = now.free and source == "model" and not probe
-        worth_more = self._stopping(now, verify_ms, max(best.rate, pace)) if stops else None
-        return Decision(source, best.k, reason, worth_more, probe)
+        worth_more = self._stopping(now, verify_ms, max(best.rate, pace), best.k) if stops else None
+        return Decision(source, best.k, reason, worth_more, bool(probe))
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision."""
         habits, drafted = self._now, outcome.drafted
-        self.target.observe(drafted + 1, now.depth, outcome.verify_ms + outcome.other_ms)
+        self.target.observe(drafted + 1, now.depth, outcome.verify_ms)
         rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
         self._pace += (_PACE_FOLLOWS if self._pace else 1.0) * (rate - self._pace)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             habits.by_match.observe(found, hit)
+        self._since_plain += 1
+        if not drafted:
+            self._since_plain = 0
+            self._between_ms += (_PACE_FOLLOWS if self._between_ms else 1.0) * (outcome.other_ms - self._between_ms)
         if decision.source != "model" or not drafted:
-            self._idle += 1
+            self._try.idle += 1
             return
-        self._idle = 0
+        self._try.idle = 0
+        self._since_review += 1
         failed = decision.probe and not outcome.accepted
-        self._share = max(self._share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
-        self._learn_draft_cost(now, drafted, outcome.draft_ms)
-        for place in range(decision.k):
-            if place <= drafted:
-                habits.longer.observe(place, place < drafted)
+        self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
+        self._learn_draft_cost(now, drafted, outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms))
+        for place in range(min(decision.k, drafted + 1)):
+            habits.longer.observe(place, place < drafted)
             if place <= outcome.accepted:
                 habits.chain.observe(place, place < outcome.accepted)
         for place in range(outcome.compared):
@@ -163,52 +197,65 @@ class Controller:
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
             habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)
 
-    def _unmeasured(self, now: Situation, longest: int) -> Decision:
-        """The very first round."""
-        if now.free:
-            return Decision("none", 0, "measures a plain pass")
-        source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
-        return Decision(source, longest if source != "none" else 0, "nothing measured yet")
+    def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
+        """The shortest draft that could pay, if it costs little beside the rounds since the last one; else 0."""
+        k = self._could_pay(now, verify_ms, longest)
+        step_ms = self._draft_ms(now, verify_ms)
+        read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
+        cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + read_ms
+        cheap = cost_ms <= self._try.share * self._try.idle * (verify_ms[1] + self._between_ms)
+        return k if cheap or self._try.idle >= _AT_LAST else 0
 
-    def _may_try(self, now: Situation, verify_ms: Sequence[float]) -> bool:
-        """Whether a draft of one token, which could pay at best, costs little beside the rounds since the last one."""
-        draft_ms = self.draft.at(now.unread, now.depth) or _USUAL_DRAFT * verify_ms[1]
-        if 2 * verify_ms[1] <= verify_ms[2] + self._draft_ms(now, Option(0, 1.0, verify_ms[1])):
-            return False
-        return verify_ms[2] - verify_ms[1] + draft_ms <= self._share * self._idle * verify_ms[1]
+    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
+        """The shortest draft that would be faster than plain rounds if it were accepted as one may hope; else 0."""
+        plain_ms, step_ms = verify_ms[1] + self._between_ms, self._draft_ms(now, verify_ms)
+        for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
+            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + k * step_ms:
+                return k
+        return 0
 
     def _of_model(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        habits, count = self._now, lengths.stop - 1
-        draft_ms = self._draft_ms(now, Option(0, 1.0, verify_ms[1]))
-        unread_ms = self.draft.at(now.unread, now.depth) or draft_ms
-        first_ms = max(0.0, unread_ms - draft_ms) / _CATCH_UP_ROUNDS
-        longer = habits.longer.all() if now.free else _ALL
-        return best_option(habits.chain.each(count), longer, verify_ms, draft_ms, first_ms, pace, lengths)
+        inputs = id(verify_ms), lengths, now.free, min(now.unread, 2)
+        if inputs != self._reviewed or self._since_review >= _REVIEW:
+            habits, step_ms = self._now, self._draft_ms(now, verify_ms)
+            read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
+            first_ms = self._between_ms + read_ms / _CATCH_UP_ROUNDS
+            stands = habits.chain.each(len(_ALL))
+            longer = habits.longer.all() if now.free else _ALL
+            self._option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
+            self._reviewed, self._since_review = inputs, 0
+        return self._option
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        shares, count = self._now.by_match.all(), lengths.stop - 1
-        stands = [shares[found] for found in matches_from(now.match, count)]
-        return best_option(stands, _ALL, verify_ms, 0.0, 0.0, pace, lengths)
+        shares = self._now.by_match.all()
+        stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
+        return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 
-    def _stopping(self, now: Situation, verify_ms: Sequence[float], pace: float) -> Callable[[float], bool]:
-        """Whether drafting another token pays, told the confidence of each token that was drafted."""
-        habits = self._now
-        draft_ms = self._draft_ms(now, Option(0, 1.0, verify_ms[1]))
-        next_stands = habits.tested.at(0)
+    def _stopping(
+        self, now: Situation, verify_ms: Sequence[float], pace: float, longest: int
+    ) -> Callable[[float], bool]:
+        """Whether drafting more tokens pays, told the confidence of each token that was drafted."""
+        by_confidence = self._now.by_confidence
+        step_ms = self._draft_ms(now, verify_ms)
+        stands = self._now.tested.at(0)
+        hoped = [stands * expected_tokens(stands, ahead - 1) for ahead in _AHEAD]
         reach, width = 1.0, 1
 
         def worth_more(confidence: float) -> bool:
             nonlocal reach, width
-            reach *= habits.by_confidence.at(confidence_class(confidence))
+            reach *= by_confidence.at(confidence_class(confidence))
             width += 1
-            if width + 1 >= len(verify_ms):
-                return False
-            return reach * next_stands > pace * (draft_ms + verify_ms[width + 1] - verify_ms[width])
+            for ahead, tokens in zip(_AHEAD, hoped, strict=True):
+                if width + ahead > longest + 1:
+                    return False
+                if reach * tokens > pace * (ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]):
+                    return True
+            return False
 
         return worth_more
 
-    def _draft_ms(self, now: Situation, plain: Option) -> float:
-        return self.draft.at(1, now.depth) or _USUAL_DRAFT * plain.milliseconds
+    def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> float:
+        return self.draft.at(1, now.depth) or _USUAL_DRAFT * verify_ms[1]
 
     def _learn_draft_cost(self, now: Situation, drafted: int, draft_ms: float) -> None:
         """A draft's passes are timed together: the first reads what was unread, the others one token each."""

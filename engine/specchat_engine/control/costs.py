@@ -55,6 +55,10 @@ class PassCosts:
         self._shapes.pop(zone, None)
         self._since += 1 if len(times) > _NEW else _REDRAWN
 
+    def seen(self, width: int) -> int:
+        """How many of the latest passes over `width` tokens count, at any depth."""
+        return sum(len(times[width]) for times in self._seen.values() if width in times)
+
     def at(self, width: int, depth: int) -> float | None:
         """The expected milliseconds of a pass, None until one has been seen."""
         if not self._seen:

@@ -52,12 +52,13 @@ def test_the_shares_of_all_classes_are_those_of_each(trials: list[tuple[int, boo
 
 def test_trials_are_known_of_after_a_restart_as_well() -> None:
     shares = Shares([0.5], fade=0.9, strength=2)
-    assert not shares.tried
+    assert not shares.tried(1)
     shares.observe(0, False)
-    assert shares.tried
+    assert shares.tried(1)
+    assert not shares.tried(2)
     again = Shares([0.5], fade=0.9, strength=2)
     again.take(shares.to_json())
-    assert again.tried
+    assert again.tried(2)
     assert again.at(0) == pytest.approx(shares.at(0), abs=1e-3)
 
 

@@ -24,7 +24,7 @@ def dear(width: int) -> float:
 
 def measured(cost: Callable[[int], float] = cheap, draft: float = DRAFT) -> Controller:
     controller = Controller()
-    for width in (1, 2, 4, 8, 16, 32):
+    for width in (1, 1, 2, 4, 8, 16, 32):
         controller.target.observe(width, NOW.depth, cost(width))
     controller.draft.observe(1, NOW.depth, draft)
     controller.begin("prose")
@@ -69,6 +69,32 @@ def happen(
 def test_the_first_round_of_an_unknown_machine_is_plain_and_says_so() -> None:
     decision = Controller().decide(NOW)
     assert (decision.source, decision.k, decision.reason) == ("none", 0, "measures a plain pass")
+
+
+def test_nothing_is_drafted_before_plain_passes_are_known_and_they_are_measured_again_at_times() -> None:
+    """What all drafts are compared with must not rest on one cold pass."""
+    controller = Controller()
+    first = [happen(controller, NOW, right=32).reason for _ in range(4)]
+    assert first[:2] == ["measures a plain pass"] * 2
+    assert "measures a plain pass" not in first[2:]
+    later = [happen(controller, NOW, right=32).reason for _ in range(600)]
+    assert 1 <= later.count("measures a plain pass") <= 3
+
+
+def test_a_draft_looks_beyond_a_dear_first_token() -> None:
+    """A pass over two tokens costs 2.3 times as much as one over one, and each further token next to nothing."""
+
+    def stepped(width: int) -> float:
+        return 1.0 if width == 1 else 2.3 + 0.1 * (width - 2)
+
+    controller = measured(stepped)
+    for _ in range(60):
+        happen(controller, NOW, right=32, cost=stepped, confidence=0.99)
+    lengths = [happen(controller, NOW, right=32, cost=stepped, confidence=0.99).k for _ in range(5)]
+    assert lengths == [16] * 5
+    worth_more = controller.decide(NOW).worth_more
+    assert worth_more is not None
+    assert worth_more(0.99)
 
 
 def test_an_untried_draft_model_is_tried_with_a_short_draft() -> None:
