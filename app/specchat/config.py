@@ -28,7 +28,7 @@ from pydantic_settings import (
 
 from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, grammar_text, parse_biases
 from specchat.errors import ConfigError
-from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
+from specchat.options import DEFAULT_K, DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
 from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
 from specchat_engine.params import SamplingParams
@@ -82,7 +82,7 @@ class Config(BaseSettings):
 
     model: Path | None = None
     draft: Path | None = None
-    k: DraftLength = AUTO
+    k: DraftLength = DEFAULT_K
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     temperature: float | None = None

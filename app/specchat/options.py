@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import AUTO, DraftLength
+from specchat_engine.settings import DraftLength
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
 
+DEFAULT_K = 4
 DEFAULT_VERIFIER = "coupled"
 
 
@@ -42,14 +43,14 @@ class SamplingOverrides:
 class ChatOptions:
     """A pair of models and how the user wants answers from it.
 
-    `drafter` None means hybrid where a draft model is loaded, else lookup. `max_tokens` 0 means until the model ends.
+    `drafter` None means the draft model where one is loaded, else lookup. `max_tokens` 0 means until the model ends.
     `seed` None means a new one for every session. `draft` None means that no draft model is loaded.
     """
 
     target: Path
     draft: Path | None
     options: LoadOptions
-    k: DraftLength = AUTO
+    k: DraftLength = DEFAULT_K
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     sampling: SamplingOverrides = SamplingOverrides()
@@ -65,7 +66,7 @@ class ChatOptions:
         """
         from specchat_engine import Settings
 
-        drafter = self.drafter or "hybrid"
+        drafter = self.drafter or "model"
         return Settings(
             k=self.k,
             drafter=drafter if drafter in drafters else "lookup",

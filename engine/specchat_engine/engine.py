@@ -95,7 +95,7 @@ class Engine:
         self.draft = _info(self._draft) if self._draft else None
         self.recommended = _recommended(target)
         self.controller = Controller()
-        self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
+        self.drafters: tuple[str, ...] = ("model", "hybrid", "lookup", "none") if draft else ("lookup", "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -157,7 +157,8 @@ class Engine:
         for a grammar or a biased token that the vocabulary cannot serve.
         """
         if settings is None:
-            settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
+            usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
+            settings = replace(usual, k=min(4, self.options.k_max))
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in ("hybrid", *self.drafters):

@@ -12,7 +12,7 @@ DraftLength = int | Literal["auto"]
 AUTO: Final = "auto"
 """The k that is chosen anew before each round, by what passes cost and what was accepted."""
 
-DRAFTERS = ("hybrid", "model", "lookup", "none")
+DRAFTERS = ("model", "hybrid", "lookup", "none")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 LOSSY_VERIFIERS = ("typical",)
 """The names of `verifiers.VERIFIERS`, which needs numpy: settings are read where nothing is computed."""
@@ -35,8 +35,8 @@ class Settings:
     SettingError for a value that it cannot have.
     """
 
-    k: DraftLength = AUTO
-    drafter: str = "hybrid"
+    k: DraftLength = 4
+    drafter: str = "model"
     verifier: str = "coupled"
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = 0

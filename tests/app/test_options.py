@@ -9,7 +9,7 @@ from specchat_engine import LoadOptions
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
-BOTH = ("hybrid", "model", "lookup", "none")
+BOTH = ("model", "hybrid", "lookup", "none")
 
 
 def options(**changes: object) -> ChatOptions:
@@ -32,7 +32,7 @@ def test_a_value_out_of_range_is_refused() -> None:
 
 
 def test_the_draft_model_drafts_where_there_is_one() -> None:
-    assert options().settings(SamplingParams(), BOTH).drafter == "hybrid"
+    assert options().settings(SamplingParams(), BOTH).drafter == "model"
     assert options().settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
 
 

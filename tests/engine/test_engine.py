@@ -173,13 +173,15 @@ def test_the_start_line_names_models_versions_and_the_machine(engine: Engine) ->
     assert line["machine"]["threads"] == 1
 
 
-def test_more_than_k_max_is_refused_and_auto_obeys_it(files: EngineFiles) -> None:
+def test_more_than_k_max_is_refused_and_the_default_and_auto_obey_it(files: EngineFiles) -> None:
     with Engine.load(files.target, files.draft, LoadOptions(k_max=2, threads=1)) as engine:
         with pytest.raises(SettingError, match="k is 3: the models were loaded for at most 2"):
             engine.session(settings=Settings(k=3))
         session = engine.session(seed=1)
-        assert session.settings.k == "auto"
-        assert max(event.k for event in session.generate("hello")) == 2
+        assert session.settings.k == 2
+        assert next(iter(session.generate("hello"))).k == 2
+        session.settings = replace(session.settings, k="auto", drafter="hybrid")
+        assert max(event.k for event in session.generate("hello")) <= 2
 
 
 def test_loading_can_be_watched_and_stopped(files: EngineFiles) -> None:

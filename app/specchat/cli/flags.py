@@ -24,10 +24,10 @@ class ModelFlags:
     ] = None
     k: Annotated[
         str | None,
-        typer.Option("-k", metavar="N", help="Most tokens drafted in a round; 0 is plain decoding. [auto]"),
+        typer.Option("-k", metavar="N", help="Most tokens drafted in a round: a number, 0 for plain, auto. [4]"),
     ] = None
     drafter: Annotated[
-        str | None, typer.Option("--drafter", help="hybrid, model, lookup or none. [hybrid with a draft]")
+        str | None, typer.Option("--drafter", help="model, lookup, hybrid or none. [model where there is one]")
     ] = None
     verifier: Annotated[
         str | None,

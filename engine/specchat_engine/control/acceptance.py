@@ -54,6 +54,10 @@ class Shares:
         """Whether there were so many trials, or a record that the prior was taken from."""
         return self._taken or sum(self._trials) >= count
 
+    def hoped(self, doubt: float) -> float:
+        """What the share of all trials might be at best, as if so many hits had come before them."""
+        return (sum(self._hits) + doubt) / (sum(self._trials) + doubt)
+
     def each(self, count: int) -> list[float]:
         """The expected shares of the first classes; the prior of one that has none of its own is what all share."""
         common = (sum(self._hits) + _PAIR * self._prior[0]) / (sum(self._trials) + _PAIR)

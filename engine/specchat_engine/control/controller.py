@@ -24,7 +24,7 @@ _PACE_FOLLOWS = 0.1
 _CATCH_UP_ROUNDS = 8
 """What a draft model has not read yet is paid by so many rounds."""
 
-_FIRST_SHARE, _LAST_SHARE = 0.06, 0.012
+_FIRST_SHARE, _LAST_SHARE = 0.08, 0.012
 """The share of the time that may go into trying the draft model again; a failure halves it."""
 
 _AT_LAST = 256
@@ -37,8 +37,9 @@ _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_FIRST_DRAFT, _KNOWN = 3, 3
-"""The most tokens of a model's draft while fewer than `_KNOWN` of its tokens were compared on a kind of text."""
+_KNOWN, _DOUBT = 13, 4
+"""A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
+where fewer than `_KNOWN` of its tokens were compared."""
 
 _AHEAD = (1, 2, 4, 8)
 """So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
@@ -46,7 +47,7 @@ _AHEAD = (1, 2, 4, 8)
 _REVIEW = 4
 """A draft's length is weighed anew after so many rounds of the draft model, and at once where costs have changed."""
 
-_PLAIN_SEEN, _PLAIN_AGAIN = 2, 256
+_PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
 
 
@@ -146,17 +147,15 @@ class Controller:
         best, source, reason = plain, "none", "no match"
         probe = 0
         if now.model:
-            known = not now.free or self._now.tested.tried(_KNOWN)
-            option = self._of_model(now, verify_ms, pace, lengths[: _LONGEST_DRAFT if known else _FIRST_DRAFT])
+            option = self._of_model(now, verify_ms, pace, lengths[:_LONGEST_DRAFT])
             gain = option.rate / plain.rate
-            if gain > 1 or not now.free or (not known and self._could_pay(now, verify_ms, longest)):
+            if gain > 1 or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
             else:
                 reason = f"a draft gives {gain:.2f} × plain"
-                probe = self._probe(now, verify_ms, longest)
+                probe, why = self._probe(now, verify_ms, longest)
                 if probe:
-                    best, source = Option(probe, 1.0, plain.milliseconds), "model"
-                    reason = f"tried again after {self._try.idle} rounds"
+                    best, source, reason = Option(probe, 1.0, plain.milliseconds), "model", why
         if now.lookup and now.match:
             option = self._of_lookup(now, verify_ms, pace, lengths)
             gain = option.rate / plain.rate
@@ -197,25 +196,30 @@ class Controller:
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
             habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)
 
-    def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
-        """The shortest draft that could pay, if it costs little beside the rounds since the last one; else 0."""
-        k = self._could_pay(now, verify_ms, longest)
+    def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> tuple[int, str]:
+        """How many tokens to draft although no gain is expected, and why: 0 where it is not worth finding out more."""
+        tested = self._now.tested
+        if not tested.tried(_KNOWN):
+            k = self._could_pay(now, verify_ms, longest, tested.hoped(_DOUBT))
+            if k:
+                return k, "not tried enough on this kind of text"
+        k = self._could_pay(now, verify_ms, longest, _HOPED)
         step_ms = self._draft_ms(now, verify_ms)
         read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
         cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + read_ms
         cheap = cost_ms <= self._try.share * self._try.idle * (verify_ms[1] + self._between_ms)
-        return k if cheap or self._try.idle >= _AT_LAST else 0
+        return k if cheap or self._try.idle >= _AT_LAST else 0, f"tried again after {self._try.idle} rounds"
 
-    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
-        """The shortest draft that would be faster than plain rounds if it were accepted as one may hope; else 0."""
+    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int, alpha: float) -> int:
+        """The shortest draft that would be faster than plain rounds if it were accepted so; else 0."""
         plain_ms, step_ms = verify_ms[1] + self._between_ms, self._draft_ms(now, verify_ms)
         for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
-            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + k * step_ms:
+            if expected_tokens(alpha, k) * plain_ms > verify_ms[k + 1] + self._between_ms + k * step_ms:
                 return k
         return 0
 
     def _of_model(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        inputs = id(verify_ms), lengths, now.free, min(now.unread, 2)
+        inputs = self.target.version, lengths, now.free, min(now.unread, 2)
         if inputs != self._reviewed or self._since_review >= _REVIEW:
             habits, step_ms = self._now, self._draft_ms(now, verify_ms)
             read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)

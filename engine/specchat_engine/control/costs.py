@@ -29,7 +29,8 @@ class PassCosts:
     A machine that slows down slows all widths, so each time is kept in units of a common level that follows the drift:
     what was measured in another mood of the machine stays comparable. Widths that were seen often say how the level is,
     and a median lets single slow passes go by. Depths are told apart by powers of two from 1024
-    tokens on; where a depth has not been seen, the nearest one that has stands in for it.
+    tokens on; where a depth has not been seen, the nearest one that has stands in for it. `version` counts the curves
+    that were drawn.
     """
 
     def __init__(self, *, slope: float) -> None:
@@ -41,6 +42,7 @@ class PassCosts:
         self._shapes: dict[int, dict[int, float]] = {}
         self._drawn: tuple[int, list[float]] = (-1, [])
         self._since = 0
+        self.version = 0
 
     def observe(self, width: int, depth: int, milliseconds: float) -> None:
         """Counts one pass over `width` tokens behind `depth` others."""
@@ -80,13 +82,14 @@ class PassCosts:
         if zone != _zone(depth) or len(drawn) <= most or self._since >= _REDRAWN:
             self._drawn = _zone(depth), [self.at(width, depth) or 0.0 for width in range(most + 1)]
             self._since = 0
+            self.version += 1
         return self._drawn[1]
 
     def _shape(self, zone: int) -> dict[int, float]:
         """The widths that were seen in a zone and their costs in units of the level.
 
         A few passes alone may mislead, and a width that looks dear would not be tried again: so they count together
-        with what the other widths suggest.
+        with what the other widths suggest. Not for a pass over one token, behind which there often is a step.
         """
         if zone not in self._shapes:
             seen = self._seen[zone]
@@ -95,20 +98,26 @@ class PassCosts:
             for width, value in medians.items():
                 others = {other: cost for other, cost in medians.items() if other != width}
                 count = len(seen[width])
-                if others and count < _TRUSTED:
+                if others and width > 1 and count < _TRUSTED:
                     value = (count * value + _SUGGESTED * self._between(others, width)) / (count + _SUGGESTED)
                 shape[width] = value
             self._shapes[zone] = shape
         return self._shapes[zone]
 
     def _between(self, shape: Mapping[int, float], width: int) -> float:
-        """The cost at a width by a straight line through its neighbours; beyond both ends the last slope goes on."""
+        """The cost at a width by a straight line through its neighbours.
+
+        Beyond the widest that was seen the last slope goes on, but no steeper than what is usual: what turns out to be
+        dearer is learned by trying, and what was never tried because of a step before it never would be.
+        """
         widths = sorted(shape)
         if len(widths) == 1:
             return shape[widths[0]] * (1 + self._slope * (width - 1)) / (1 + self._slope * (widths[0] - 1))
         place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
         left, right = widths[place - 1 : place + 1]
         slope = max(0.0, (shape[right] - shape[left]) / (right - left))
+        if width > right:
+            return shape[right] + min(slope, self._slope * shape[widths[0]]) * (width - right)
         return max(shape[left] + slope * (width - left), 0.1 * shape[left])
 
     def to_json(self) -> dict[str, Any]:

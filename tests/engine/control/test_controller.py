@@ -24,7 +24,7 @@ def dear(width: int) -> float:
 
 def measured(cost: Callable[[int], float] = cheap, draft: float = DRAFT) -> Controller:
     controller = Controller()
-    for width in (1, 1, 2, 4, 8, 16, 32):
+    for width in (1, 1, 1, 2, 4, 8, 16, 32):
         controller.target.observe(width, NOW.depth, cost(width))
     controller.draft.observe(1, NOW.depth, draft)
     controller.begin("prose")
@@ -74,9 +74,9 @@ def test_the_first_round_of_an_unknown_machine_is_plain_and_says_so() -> None:
 def test_nothing_is_drafted_before_plain_passes_are_known_and_they_are_measured_again_at_times() -> None:
     """What all drafts are compared with must not rest on one cold pass."""
     controller = Controller()
-    first = [happen(controller, NOW, right=32).reason for _ in range(4)]
-    assert first[:2] == ["measures a plain pass"] * 2
-    assert "measures a plain pass" not in first[2:]
+    first = [happen(controller, NOW, right=32).reason for _ in range(5)]
+    assert first[:3] == ["measures a plain pass"] * 3
+    assert "measures a plain pass" not in first[3:]
     later = [happen(controller, NOW, right=32).reason for _ in range(600)]
     assert 1 <= later.count("measures a plain pass") <= 3
 
@@ -97,10 +97,11 @@ def test_a_draft_looks_beyond_a_dear_first_token() -> None:
     assert worth_more(0.99)
 
 
-def test_an_untried_draft_model_is_tried_with_a_short_draft() -> None:
-    decision = measured().decide(NOW)
-    assert decision.source == "model"
-    assert 1 <= decision.k <= 3
+def test_an_untried_draft_model_gets_the_benefit_of_the_doubt() -> None:
+    assert measured().decide(NOW).source == "model"
+    controller = measured(lambda width: 1 + 0.8 * (width - 1))
+    decision = happen(controller, NOW, right=32)
+    assert (decision.source, decision.reason) == ("model", "not tried enough on this kind of text")
 
 
 def test_a_good_draft_model_gets_longer_drafts_and_the_reason_tells_the_gain() -> None:
