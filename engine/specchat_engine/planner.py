@@ -157,7 +157,8 @@ class Planner:
 
         Not where the text may depend on who drafted when: there a fixed k and a seed are to give the same text again.
         """
-        free = settings.k == AUTO or VERIFIERS[settings.verifier].couples
+        rule = VERIFIERS[settings.verifier]
+        free = settings.k == AUTO or (rule.couples and rule.lossless)
         return free and self._unread(tokens) > _AT_ONCE
 
     def _unread(self, tokens: Sequence[int]) -> int:
