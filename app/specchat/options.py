@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import DraftLength
+from specchat_engine.settings import USUAL_K, DraftLength
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
 
-DEFAULT_K = 4
 DEFAULT_VERIFIER = "coupled"
 
 
@@ -50,7 +49,7 @@ class ChatOptions:
     target: Path
     draft: Path | None
     options: LoadOptions
-    k: DraftLength = DEFAULT_K
+    k: DraftLength = USUAL_K
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     sampling: SamplingOverrides = SamplingOverrides()

@@ -25,7 +25,7 @@ from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
 from specchat_engine.params import SamplingParams
 from specchat_engine.session import Session
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import AUTO, USUAL_K, Settings
 from specchat_engine.template import FALLBACK, ChatTemplate
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
@@ -158,7 +158,7 @@ class Engine:
         """
         if settings is None:
             usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
-            settings = replace(usual, k=min(4, self.options.k_max))
+            settings = replace(usual, k=min(USUAL_K, self.options.k_max))
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in ("hybrid", *self.drafters):

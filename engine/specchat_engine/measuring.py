@@ -17,6 +17,8 @@ _DRAFT_WIDTHS = (1, 8)
 def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
     """Makes a few passes behind what the memories hold, forgets them, and yields behind each, so that one can stop.
 
+    Widths that were seen before are left out.
+
     At most five passes of the target and two of the draft model. Raises DecodeError where llama.cpp fails.
     """
     yield from _passes(target, controller.target, [(width, width) for width in _WIDTHS if width <= target.max_rows])
@@ -30,6 +32,8 @@ def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, i
     for width, rows in shapes:
         if depth + width > model.capacity:
             return
+        if costs.seen(width):
+            continue
         model.checkpoint()
         before = model.busy_ns
         model.advance(range(width), rows)

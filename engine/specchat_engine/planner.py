@@ -36,6 +36,7 @@ class Planner:
         self._target = target
         self._model = ModelDrafter(draft) if draft else None
         self._lookup = PromptLookupDrafter()
+        self._indexed = False
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._situation: Situation | None = None
@@ -48,7 +49,9 @@ class Planner:
         self._cancelled = cancelled
         self._situation = None
         self._controller.begin(kind_of(request))
-        self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
+        self._indexed = False
+        if self._lookup_may(settings):
+            self._lookup_drafter(tokens, settings)
         if self._model:
             self._model.model.keep(tokens[:-1])
             if self._model_may(settings) and not self._waits(tokens, settings):
@@ -117,7 +120,7 @@ class Planner:
         self._controller.target.observe(1, depth, milliseconds)
 
     def _situation_of(self, context: Context, settings: Settings, model: bool, lookup: bool, longest: int) -> Situation:
-        self._match = self._lookup_drafter(settings).find(context) if lookup else None
+        self._match = self._lookup_drafter(context.tokens, settings).find(context) if lookup else None
         return Situation(
             depth=len(context.tokens),
             unread=self._unread(context.tokens) if model else 0,
@@ -145,11 +148,16 @@ class Planner:
             if self._unread(context.tokens) > _AT_ONCE:
                 self._read(context.tokens)
             return self._model
-        return self._lookup_drafter(settings) if source == "lookup" else None
+        return self._lookup_drafter(context.tokens, settings) if source == "lookup" else None
 
-    def _lookup_drafter(self, settings: Settings) -> PromptLookupDrafter:
+    def _lookup_drafter(self, tokens: Sequence[int], settings: Settings) -> PromptLookupDrafter:
+        """Prompt lookup with the n-grams of now; its index keeps what the last turn shares with this one."""
         if (self._lookup.ngram_min, self._lookup.ngram_max) != (settings.ngram_min, settings.ngram_max):
             self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
+            self._indexed = False
+        if not self._indexed:
+            self._lookup.begin(tokens, self._cancelled)
+            self._indexed = True
         return self._lookup
 
     def _waits(self, tokens: Sequence[int], settings: Settings) -> bool:

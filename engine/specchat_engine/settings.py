@@ -9,6 +9,7 @@ from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
 DraftLength = int | Literal["auto"]
+USUAL_K: Final = 4
 AUTO: Final = "auto"
 """The k that is chosen anew before each round, by what passes cost and what was accepted."""
 
@@ -35,7 +36,7 @@ class Settings:
     SettingError for a value that it cannot have.
     """
 
-    k: DraftLength = 4
+    k: DraftLength = USUAL_K
     drafter: str = "model"
     verifier: str = "coupled"
     sampling: SamplingParams = field(default_factory=SamplingParams)

@@ -27,6 +27,14 @@ def test_one_can_stop_between_two_passes() -> None:
     assert (target.passes, target.tokens) == ([1], [])
 
 
+def test_a_width_that_is_known_already_is_not_measured_again() -> None:
+    target, controller = ScriptedModel(LAW), Controller()
+    controller.target.observe(1, 0, 2.0)
+    controller.target.observe(4, 0, 3.0)
+    list(measure(target, None, controller))
+    assert target.passes == [2, 8, 16]
+
+
 def test_no_pass_is_wider_than_the_model_allows() -> None:
     target = ScriptedModel(LAW, capacity=6, max_rows=3)
     assert sum(1 for _ in measure(target, None, Controller())) == 2

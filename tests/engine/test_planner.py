@@ -8,6 +8,9 @@ import pytest
 
 from specchat_engine import Message, Round, Session, TokenKind
 from specchat_engine.control.controller import Controller, Outcome
+from specchat_engine.drafters import PromptLookupDrafter
+from specchat_engine.drafters.matches import MatchIndex
+from specchat_engine.planner import Planner
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
 PASSAGE = "the quick brown fox jumps over the lazy dog again"
@@ -135,6 +138,29 @@ def test_a_confidence_is_told_for_every_drafted_token_of_a_free_draft() -> None:
     free = [outcome for source, outcome in controller.heard if source == "model"]
     assert any(outcome.confidence for outcome in free)
     assert all(0 <= sure <= 1 for outcome in free for sure in outcome.confidence)
+
+
+def test_the_index_of_lookup_is_made_with_the_prompt_and_kept_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[int] = []
+    begun: list[int] = []
+    at_the_first_round: list[int] = []
+    learn, begin, plan = MatchIndex.learn, PromptLookupDrafter.begin, Planner.plan
+    monkeypatch.setattr(
+        PromptLookupDrafter, "begin", lambda self, *arguments: (begun.append(1), begin(self, *arguments))[1]
+    )
+    monkeypatch.setattr(
+        Planner, "plan", lambda self, *arguments: (at_the_first_round.append(sum(learned)), plan(self, *arguments))[1]
+    )
+    monkeypatch.setattr(MatchIndex, "learn", lambda self, tokens: (learned.append(len(tokens)), learn(self, tokens))[1])
+    session = conversation(saying("abcabcabc"), drafter="lookup", k=4)
+    events = session.generate(PASSAGE * 4)
+    next(events)
+    assert at_the_first_round[0] == session.stats.prompt_tokens, "before the clock of decoding runs"
+    list(events)
+    assert len(begun) == 1
+    learned.clear()
+    list(session.generate("again"))
+    assert sum(learned) < 60, "what the first turn had is not indexed again"
 
 
 def test_sessions_share_what_is_learned() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from specchat.rules import LOSSY_SIGN
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, USUAL_K, VERIFIER_NAMES, Settings
 
 
 class Dial(Protocol):
@@ -109,9 +109,6 @@ class ChoiceDial:
         return replace(settings, **chosen)
 
 
-_USUAL_K = 4
-
-
 @dataclass(frozen=True, slots=True)
 class DraftLengthDial:
     """k: auto, 0 (plain decoding), and the numbers up to `high`; a step away from auto leads to the usual one."""
@@ -127,7 +124,7 @@ class DraftLengthDial:
         """So many places further; below 0 lies auto."""
         if settings.k == AUTO and steps:
             steps -= 1 if steps > 0 else -1
-        place = _USUAL_K if settings.k == AUTO else settings.k
+        place = USUAL_K if settings.k == AUTO else settings.k
         return self._with(settings, min(max(place + steps, -1), self.high))
 
     def typed(self, settings: Settings, text: str) -> Settings:

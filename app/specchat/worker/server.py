@@ -151,7 +151,8 @@ class Server:
             refusal = str(error)
             self._engine = self._open(command, None)
         engine = self._engine
-        self._measuring = iter(()) if recall(engine) else engine.measuring()
+        recall(engine)
+        self._measuring = engine.measuring()
         yield Loaded(
             target=build(ModelSummary, engine.target.to_json()),
             draft=build(ModelSummary, engine.draft.to_json()) if engine.draft else None,

@@ -58,27 +58,19 @@ class Shares:
         """What the share of all trials might be at best, as if so many hits had come before them."""
         return (sum(self._hits) + doubt) / (sum(self._trials) + doubt)
 
-    def each(self, count: int) -> list[float]:
-        """The expected shares of the first classes; the prior of one that has none of its own is what all share."""
-        common = (sum(self._hits) + _PAIR * self._prior[0]) / (sum(self._trials) + _PAIR)
-        priors = self._prior if self._taken else [common] * count
-        strength = self._strength
+    def all(self, *, pooled: bool = False) -> list[float]:
+        """The expected shares of all classes; `pooled`: without a record, the prior is what all share."""
+        priors, strength = self._prior, self._strength
+        if pooled and not self._taken:
+            priors = [(sum(self._hits) + _PAIR * priors[0]) / (sum(self._trials) + _PAIR)] * len(priors)
         return [
             (hits + strength * prior) / (tried + strength)
-            for hits, prior, tried in zip(self._hits[:count], priors[:count], self._trials[:count], strict=True)
+            for hits, prior, tried in zip(self._hits, priors, self._trials, strict=True)
         ]
 
-    def all(self) -> list[float]:
-        """The expected shares of all classes."""
-        strength = self._strength
-        return [
-            (hits + strength * prior) / (tried + strength)
-            for hits, prior, tried in zip(self._hits, self._prior, self._trials, strict=True)
-        ]
-
-    def to_json(self) -> list[float]:
+    def to_json(self, *, pooled: bool = False) -> list[float]:
         """The expected shares, to be kept."""
-        return [round(share, 4) for share in self.all()]
+        return [round(share, 4) for share in self.all(pooled=pooled)]
 
     def take(self, kept: Any) -> None:
         """Takes the shares that `to_json` wrote as the prior. Raises ValueError for anything else."""
@@ -108,8 +100,7 @@ class Habits:
 
     def to_json(self) -> dict[str, list[float]]:
         """What to keep for the next time."""
-        kept = {name: getattr(self, name).to_json() for name in self.__slots__}
-        return kept | {"chain": [round(share, 4) for share in self.chain.each(POSITIONS)]}
+        return {name: getattr(self, name).to_json(pooled=name == "chain") for name in self.__slots__}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Habits:

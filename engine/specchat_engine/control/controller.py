@@ -224,7 +224,7 @@ class Controller:
             habits, step_ms = self._now, self._draft_ms(now, verify_ms)
             read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
             first_ms = self._between_ms + read_ms / _CATCH_UP_ROUNDS
-            stands = habits.chain.each(len(_ALL))
+            stands = habits.chain.all(pooled=True)
             longer = habits.longer.all() if now.free else _ALL
             self._option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
             self._reviewed, self._since_review = inputs, 0

@@ -96,6 +96,15 @@ def test_the_rule_is_in_the_trace_and_a_lossy_one_labelled_in_the_last_line(
     assert ("lossy" in said) is not lossless
 
 
+def test_the_second_run_begins_with_what_the_first_learned(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    reasons = []
+    for _ in range(2):
+        assert main(["run", "hello", *pair, "--drafter", "hybrid", "-k", "auto", "--json"]) == 0
+        reasons.append([line["reason"] for line in json_lines(capsys) if line["type"] == "round"])
+    assert reasons[0][0] == "measures a plain pass"
+    assert "measures a plain pass" not in reasons[1]
+
+
 def test_a_piped_text_follows_the_prompt(
     capsys: pytest.CaptureFixture[str], pair: list[str], pipe_in: Callable[[bytes], None]
 ) -> None:

@@ -36,7 +36,7 @@ def test_positions_that_were_never_tried_expect_what_the_others_see() -> None:
     shares = Shares([0.7] * 4, fade=0.96, strength=3)
     for _ in range(40):
         shares.observe(0, False)
-    alone, together = shares.at(3), shares.each(4)[3]
+    alone, together = shares.at(3), shares.all(pooled=True)[3]
     assert alone == pytest.approx(0.7)
     assert together < 0.15
 

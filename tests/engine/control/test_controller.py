@@ -158,28 +158,18 @@ def test_matches_that_mislead_are_no_longer_followed_although_none_was_verified(
     assert controller.decide(now).source == "lookup"
 
 
-def test_a_draft_ends_where_its_confidence_promises_too_little() -> None:
+@pytest.mark.parametrize(("right", "wrong"), [(0.999, 0.2), (0.6, 0.999)], ids=["as it says", "as it turned out"])
+def test_a_draft_ends_where_its_confidence_promises_too_little(right: float, wrong: float) -> None:
+    """Promises are what they turned out to be worth: the second drafter boasts."""
     controller = measured()
     for _ in range(60):
-        happen(controller, NOW, right=32, confidence=0.999)
-        happen(controller, NOW, right=0, confidence=0.2)
-    sure, unsure = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
-    assert sure is not None
-    assert unsure is not None
-    assert sure(0.999)
-    assert not unsure(0.2)
-
-
-def test_a_confidence_is_worth_what_it_turned_out_to_be() -> None:
-    controller = measured()
-    for _ in range(60):
-        happen(controller, NOW, right=32, confidence=0.6)
-        happen(controller, NOW, right=0, confidence=0.999)
-    modest, boastful = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
-    assert modest is not None
-    assert boastful is not None
-    assert modest(0.6)
-    assert not boastful(0.999)
+        happen(controller, NOW, right=32, confidence=right)
+        happen(controller, NOW, right=0, confidence=wrong)
+    well, badly = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
+    assert well is not None
+    assert badly is not None
+    assert well(right)
+    assert not badly(wrong)
 
 
 def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen() -> None:
