@@ -38,10 +38,15 @@ class Candidates:
     @classmethod
     def certain(cls, token: int) -> Candidates:
         """The point mass on one token."""
-        return cls.of({token: 0.0})
+        made = cls.__new__(cls)
+        made._ids = made._log_p = made.table = None
+        made.only = token
+        return made
 
     def among(self, ids: NDArray[np.int64]) -> Candidates:
         """The same distribution, each id having been a place in `ids`, which ascend."""
+        if self.only is not None:
+            return Candidates.certain(int(ids[self.only]))
         if self.table is not None:
             return Candidates.of({int(ids[place]): log_p for place, log_p in self.table.items()})
         return Candidates(ids[self.ids], self.log_p)
@@ -50,20 +55,20 @@ class Candidates:
     def ids(self) -> NDArray[np.int64]:
         """The tokens, ascending."""
         if self._ids is None:
-            assert self.table is not None
-            self._ids = np.array([*self.table], np.int64)
+            self._ids = np.array([*self._items()], np.int64)
         return self._ids
 
     @property
     def log_p(self) -> NDArray[np.float64]:
         """Their log-probabilities."""
         if self._log_p is None:
-            assert self.table is not None
-            self._log_p = np.array([*self.table.values()], np.float64)
+            self._log_p = np.array([*self._items().values()], np.float64)
         return self._log_p
 
     def probability(self, token: int) -> float:
         """The probability of a token; 0 where it did not survive."""
+        if self.only is not None:
+            return float(token == self.only)
         if self.table is not None:
             log_p = self.table.get(token)
             return 0.0 if log_p is None else math.exp(log_p)
@@ -81,3 +86,10 @@ class Candidates:
             return [(token, math.exp(log_p)) for token, log_p in ranked]
         order = np.argsort(-self.log_p, kind="stable")[:count]
         return [(int(self.ids[place]), math.exp(self.log_p[place])) for place in order]
+
+    def _items(self) -> Mapping[int, float]:
+        """Few tokens as a table; a point mass holds none of its own."""
+        if self.table is not None:
+            return self.table
+        assert self.only is not None
+        return {self.only: 0.0}

@@ -1,9 +1,7 @@
 """From a row of logits to the candidates of the rule, and from candidates to a token.
 
-The stages follow llama.cpp's order: grammar, logit bias, penalties, top-k, typical-p, top-p, min-p, temperature.
-Without typical-p each of the cuts keeps a prefix of the tokens ordered by logit, so the shortest prefix wins, and two
-passes over the vocabulary do: one that finds the maximum and one that keeps what is above a threshold. Bias and
-penalties change a few entries in place; only a grammar may need more passes.
+The stages follow llama.cpp's order: grammar, logit bias, penalties, top-k, typical-p, top-p, min-p, temperature. Bias
+and penalties change a few entries in place; only a grammar may need more than a few passes over the row.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +22,7 @@ from specchat_engine.errors import DecodeError
 from specchat_engine.masking import deciding, nothing_left
 from specchat_engine.noise import gumbel, gumbel_each
 from specchat_engine.params import SamplingParams
-
-_FLOORS = (12.0, 26.0, math.inf)
-"""How far below the peak, in nats, the mass for top-p is gathered: the next floor only where the last was too high."""
-
-
-_FEW = 48
-"""Up to so many survivors are sorted and weighed one by one, which on cold caches is faster than with arrays."""
+from specchat_engine.truncation import Truncation, tempered
 
 
 class Sampler:
@@ -40,16 +31,15 @@ class Sampler:
     `constraint` follows the answer's grammar; whoever made it closes it. `params.grammar` is not looked at here.
     """
 
-    __slots__ = ("_adjusted", "_certain", "_greedy", "_min_p_depth", "_typical", "constraint", "params", "seed")
+    __slots__ = ("_adjusted", "_greedy", "_truncation", "_typical", "constraint", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
         self.seed = seed
         self.constraint = constraint
-        self._min_p_depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
+        self._truncation = Truncation(params)
         self._typical = params.typical_p < 1
         self._greedy = params.temperature == 0 and not self._typical
-        self._certain: dict[int, Candidates] = {}
         self._adjusted: tuple[Adjustments, Sampler] | None = None
         if constraint or params.logit_bias or params.penalises:
             cuts = Sampler(replace(params, logit_bias=(), penalty_last_n=0), seed)
@@ -84,15 +74,10 @@ class Sampler:
         if not -math.inf < peak < math.inf:
             raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
         if self._greedy:
-            return self._surely(token)
+            return Candidates.certain(token)
         if self._typical:
             return self._after_typical(logits, peak)
-        ids = (logits >= peak - self._min_p_depth).nonzero()[0]
-        if len(ids) == 1:
-            return self._surely(token)
-        if len(ids) > _FEW:
-            return self._of_many(logits, peak, ids)
-        return self._of_few(logits, peak, dict(zip(ids.tolist(), logits[ids].tolist(), strict=True)))
+        return self._truncation.of(logits, token, peak)
 
     def draw(self, candidates: Candidates, position: int) -> int:
         """The token x = argmax log p + g(seed, position, id): distributed exactly as p (the Gumbel-max trick).
@@ -122,13 +107,6 @@ class Sampler:
         logits[token] = own
         return 1 / (1 + math.exp(min(rival - own, 700.0)))
 
-    def _surely(self, token: int) -> Candidates:
-        """The point mass on a token, made once."""
-        found = self._certain.get(token)
-        if found is None:
-            found = self._certain[token] = Candidates.certain(token)
-        return found
-
     def _of_adjusted(self, cuts: Sampler, logits: NDArray[np.float32], state: GrammarState | None) -> Candidates:
         """What the grammar and then the cuts, a sampler with nothing else, leave of a row after bias and penalties."""
         if state is None:
@@ -146,71 +124,12 @@ class Sampler:
             raise nothing_left(len(logits), state, self.params)
         return cuts.candidates(logits[ids], ()).among(ids)
 
-    def _of_few(self, logits: NDArray[np.float32], peak: float, values: dict[int, float]) -> Candidates:
-        """Cuts what min-p left (id to logit, ids ascending) to what top-k and top-p leave as well."""
-        params = self.params
-        wanted = params.top_k or len(logits)
-        if len(values) > wanted or params.top_p < 1:
-            ranked = sorted(values, key=values.__getitem__, reverse=True)[:wanted]
-            if params.top_p < 1:
-                weights = [*accumulate(math.exp(values[token] - peak) for token in ranked)]
-                ranked = ranked[: _top_p_length(logits, peak, weights, wanted, params.top_p)]
-            if len(ranked) < len(values):
-                values = {token: values[token] for token in sorted(ranked)}
-        scaled = [(value - peak) / params.temperature for value in values.values()]
-        log_mass = math.log(math.fsum(map(math.exp, scaled)))
-        return Candidates.of({token: value - log_mass for token, value in zip(values, scaled, strict=True)})
-
-    def _of_many(self, logits: NDArray[np.float32], peak: float, ids: NDArray[np.int64]) -> Candidates:
-        """The same on arrays: `ids` are what min-p left, ascending."""
-        params = self.params
-        values = logits[ids].astype(np.float64)
-        wanted = params.top_k or len(logits)
-        if len(ids) > wanted or params.top_p < 1:
-            order = np.argsort(-values, kind="stable")[:wanted]
-            if params.top_p < 1:
-                weights = np.exp(values[order] - peak).cumsum().tolist()
-                order = order[: _top_p_length(logits, peak, weights, wanted, params.top_p)]
-            if len(order) < len(ids):
-                order.sort()
-                ids, values = ids[order], values[order]
-        return self._tempered(ids, values, peak)
-
     def _after_typical(self, logits: NDArray[np.float32], peak: float) -> Candidates:
         ids, values = _with_typical(logits, peak, self.params)
         best = int(values.argmax())
         if self.params.temperature == 0:
             return Candidates.certain(int(ids[best]))
-        return self._tempered(ids, values, float(values[best]))
-
-    def _tempered(self, ids: NDArray[np.int64], values: NDArray[np.float64], peak: float) -> Candidates:
-        scaled = (values - peak) / self.params.temperature
-        return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
-
-
-def _top_p_length(logits: NDArray[np.float32], peak: float, weights: Sequence[float], wanted: int, top_p: float) -> int:
-    """How many of the tokens with these cumulated weights top-p keeps, its mass being that of the best `wanted` tokens.
-
-    What lies below a floor weighs at most exp(-floor) each: where that bound leaves the answer open, the floor sinks.
-    """
-    kept = weights[-1]
-    if len(weights) == wanted:
-        return _first_at_least(weights, top_p * kept)
-    if len(weights) > 1 and weights[-2] < top_p * kept:
-        return len(weights)
-    for floor in _FLOORS:
-        near = logits[logits >= np.float32(peak - floor)]
-        if len(near) > wanted:
-            near = np.partition(near, len(near) - wanted)[len(near) - wanted :]
-        if len(near) > _FEW:
-            mass = float(np.exp(near.astype(np.float64) - peak).sum())
-        else:
-            mass = sum(math.exp(value - peak) for value in near.tolist())
-        unseen = (min(wanted, len(logits)) - len(near)) * math.exp(-floor)
-        length = _first_at_least(weights, top_p * mass)
-        if length == _first_at_least(weights, top_p * (mass + unseen)):
-            return length
-    return length
+        return tempered(ids, values, self.params.temperature)
 
 
 def _first_at_least(weights: Sequence[float], bound: float) -> int:

@@ -1,0 +1,169 @@
+"""Top-k, top-p, min-p and temperature on one row of logits.
+
+Each of the cuts keeps a prefix of the tokens ordered by logit, so the shortest prefix wins, and the vocabulary is never
+sorted: the row is read once to see what lies near its maximum, and again, further down, only where that leaves a cut
+open. Right behind a pass over the weights the caches are cold and every array operation costs some microseconds, so
+that few tokens are weighed one by one; a comparison with an array of no dimension costs half of one with a number.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.params import SamplingParams
+
+_PEELED = 3
+"""So many of the best tokens are taken off a row one by one before all of it is compared with a floor."""
+
+_FEW = 96
+"""Up to so many tokens are sorted and weighed one by one."""
+
+_OPEN = 0.02
+"""What the unseen tokens may weigh together at the first look, in units of the best one."""
+
+_DEEPER = (26.0, math.inf)
+"""How far below the peak, in nats, the further looks go."""
+
+_ROUNDING = 1e-6
+"""A look goes that much deeper, relative to what it compares, since float32 rounds its floor."""
+
+
+class Truncation:
+    """The cuts of some sampling parameters. Neither typical-p nor what changes single logits is looked at."""
+
+    __slots__ = ("_bottom", "_depth", "_temperature", "_top_k", "_top_p")
+
+    def __init__(self, params: SamplingParams) -> None:
+        self._depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
+        self._top_k = params.top_k
+        self._top_p = params.top_p
+        self._temperature = params.temperature
+        self._bottom = np.zeros((), np.float32)
+
+    def of(self, logits: NDArray[np.float32], token: int, peak: float) -> Candidates:
+        """The distribution that is left of a row [V] with its maximum at `token`, at a temperature above 0.
+
+        The row is changed while this runs, and as it was afterwards.
+        """
+        best = self._best(logits, token, peak)
+        if len(best) == 1:
+            return Candidates.certain(token)
+        return self._tempered(dict(sorted(best.items())), peak) if best else self._of_row(logits, peak)
+
+    def _best(self, logits: NDArray[np.float32], token: int, peak: float) -> dict[int, float]:
+        """What is left of a row, best first, where min-p leaves few and the weights of these tell that top-p takes
+        none of them; else nothing."""
+        best: dict[int, float] = {}
+        value, lowest = peak, peak - self._depth
+        while value >= lowest > -math.inf and len(best) < _PEELED:
+            best[token] = value
+            logits[token] = -math.inf
+            token = int(logits.argmax())
+            value = logits.item(token)
+        for token, own in best.items():
+            logits[token] = own
+        if value >= lowest or 0 < self._top_k < len(best):
+            return {}
+        if len(best) > 1:
+            *others, last = [math.exp(value - peak) for value in best.values()]
+            others_mass = sum(others)
+            if others_mass >= self._top_p * (others_mass + last):
+                return {}
+        return best
+
+    def _of_row(self, logits: NDArray[np.float32], peak: float) -> Candidates:
+        """The same by comparing all logits with a floor, or several."""
+        size = len(logits)
+        wanted = min(self._top_k or size, size)
+        usual = math.log(wanted / _OPEN) if self._top_p < 1 or self._depth == math.inf else self._depth
+        for floor in (usual, *_DEEPER):
+            self._bottom[()] = peak - floor - _ROUNDING * (abs(peak) + floor)
+            ids = np.greater_equal(logits, self._bottom).nonzero()[0]
+            values = logits.take(ids)
+            if self._top_k and len(ids) > max(self._top_k, _FEW):
+                ids, values = _largest(self._top_k, ids, values)
+            open_mass = max(0, wanted - len(ids)) * math.exp(-floor)
+            if len(ids) > _FEW:
+                found = self._of_many(peak, ids, values.astype(np.float64), floor, open_mass)
+            else:
+                found = self._of_few(peak, ids.tolist(), values.tolist(), floor, open_mass)
+            if found is not None:
+                break
+        assert found is not None, "a look at the whole row leaves nothing open"
+        return found
+
+    def _of_few(
+        self, peak: float, ids: Sequence[int], values: Sequence[float], floor: float, open_mass: float
+    ) -> Candidates | None:
+        """The distribution told by the tokens above a floor, ids ascending; None where these leave it open."""
+        ranked = sorted(values, reverse=True)
+        if self._top_k:
+            del ranked[self._top_k :]
+        seen, count, lowest = len(ranked), 1, peak - self._depth
+        while count < seen and ranked[count] >= lowest:
+            count += 1
+        weights = [*accumulate([math.exp(value - peak) for value in ranked])] if self._top_p < 1 else ()
+        length = self._length(weights, seen, count, floor, open_mass)
+        if length is None:
+            return None
+        last = ranked[length - 1]
+        kept = {token: value for token, value in zip(ids, values, strict=True) if value >= last}
+        while len(kept) > length:
+            del kept[max(token for token, value in kept.items() if value == last)]
+        if length == 1:
+            return Candidates.certain(*kept)
+        return self._tempered(kept, peak)
+
+    def _tempered(self, values: Mapping[int, float], peak: float) -> Candidates:
+        """Few tokens with their logits, ids ascending, at the temperature."""
+        temperature = self._temperature
+        log_mass = math.log(math.fsum([math.exp((value - peak) / temperature) for value in values.values()]))
+        return Candidates.of({token: (value - peak) / temperature - log_mass for token, value in values.items()})
+
+    def _of_many(
+        self, peak: float, ids: NDArray[np.int64], values: NDArray[np.float64], floor: float, open_mass: float
+    ) -> Candidates | None:
+        """The same on arrays."""
+        order = np.argsort(-values, kind="stable")[: self._top_k or None]
+        count = int((values[order] >= peak - self._depth).sum())
+        weights = np.exp(values[order] - peak).cumsum().tolist() if self._top_p < 1 else ()
+        length = self._length(weights, len(order), count, floor, open_mass)
+        if length is None:
+            return None
+        kept = np.sort(order[:length])
+        return tempered(ids[kept], values[kept], self._temperature)
+
+    def _length(self, weights: Sequence[float], seen: int, count: int, floor: float, open_mass: float) -> int | None:
+        """How many of the best tokens stay, None where that depends on what lies below the floor.
+
+        `weights` are the cumulated ones of the `seen` tokens, of which min-p keeps `count`; top-p weighs them and what
+        may lie below the floor, which is at most `open_mass`.
+        """
+        least = most = count
+        if open_mass and count == seen and floor < self._depth:
+            most = seen + 1
+        if self._top_p < 1:
+            least = min(least, bisect_left(weights, self._top_p * weights[-1]) + 1)
+            most = min(most, bisect_left(weights, self._top_p * (weights[-1] + open_mass)) + 1)
+        return least if least == most else None
+
+
+def tempered(ids: NDArray[np.int64], values: NDArray[np.float64], temperature: float) -> Candidates:
+    """All of these tokens, ids ascending, at a temperature above 0."""
+    scaled = (values - values.max()) / temperature
+    return Candidates(ids, scaled - math.log(np.exp(scaled).sum()))
+
+
+def _largest(
+    count: int, ids: NDArray[np.int64], values: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The tokens with the `count` largest values and those that are equal to the last of them, in the same order."""
+    near = values >= np.partition(values, len(values) - count)[len(values) - count]
+    return ids[near], values[near]
