@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import perf_counter_ns
 
-from specchat_engine.control.controller import Controller, Decision, Outcome, Situation
+from specchat_engine.control.controller import Controller
 from specchat_engine.control.kinds import kind_of
+from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
 from specchat_engine.drafters.matches import Match
 from specchat_engine.drafts import Context, Drafter
@@ -16,9 +18,30 @@ from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import VERIFIERS
+from specchat_engine.verify import Verifier
 
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
+
+_THINKING_SHARE = 0.01
+"""Deciding may take that share of the time: where passes are quick, a decision is followed for some rounds more."""
+
+_FOLLOWED = 24
+_LOOKS, _STRIKING = 4, 6
+"""Between plain rounds that follow a decision prompt lookup looks every so often, and a match so long ends them."""
+
+_FOLLOWS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """What the settings allow: who may draft, by which rule, and why nobody may."""
+
+    settings: Settings
+    model: bool
+    lookup: bool
+    verifier: Verifier
+    because: str
 
 
 class Planner:
@@ -39,35 +62,44 @@ class Planner:
         self._indexed = False
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
+        self._ways = self._ways_of(Settings(k=0))
+        self._heard: list[tuple[Situation, Decision, Outcome]] = []
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
+        self._left = self._matched = 0
+        self._thinking_ms = self._round_ms = 0.0
 
     def begin(self, tokens: Sequence[int], request: str, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with this prompt. Raises Cancelled while drafters read it."""
         self.draft_prompt_ms = 0.0
         self._cancelled = cancelled
-        self._situation = None
+        self.settle()
         self._controller.begin(kind_of(request))
         self._indexed = False
-        if self._lookup_may(settings):
+        ways = self._ways_of(settings)
+        if ways.lookup:
             self._lookup_drafter(tokens, settings)
         if self._model:
             self._model.model.keep(tokens[:-1])
-            if self._model_may(settings) and not self._waits(tokens, settings):
+            if ways.model and not self._waits(tokens, ways):
                 self._read(tokens)
 
     def prepare(self, tokens: Sequence[int], settings: Settings, cancelled: Callable[[], bool]) -> None:
         """Lets the draft model read a prompt that is likely to come. Raises Cancelled between two of its chunks."""
-        if self._model and self._model.model.goes_back_freely and self._model_may(settings):
+        if self._model and self._model.model.goes_back_freely and self._ways_of(settings).model:
             self._model.begin(tokens, cancelled)
 
     def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
         """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
         self._situation = None
-        model, lookup = self._model_may(settings), self._lookup_may(settings)
+        ways = self._ways
+        if ways.settings is not settings:
+            ways = self._ways = self._ways_of(settings)
+            self._left = 0
+        model, lookup = ways.model, ways.lookup
         if not (model or lookup):
-            return Plan(None, 0, sampler, self.plain_because or ("k is 0" if settings.k == 0 else "no drafter"))
+            return Plan(None, 0, sampler, ways.because)
         if model and self._model and len(context.tokens) > self._model.model.capacity:
             model = False
             if not lookup:
@@ -75,22 +107,22 @@ class Planner:
         longest, limited = self._target.max_rows - 1, "all that were reserved at load"
         if wanted - 1 < longest:
             longest, limited = wanted - 1, "all that are still wanted"
-        if model and context.position == 0 and self._waits(context.tokens, settings):
+        if model and context.position == 0 and self._waits(context.tokens, ways):
             model = False
             if not lookup:
                 return Plan(None, 0, sampler, "the draft model reads the prompt behind the first token")
-        verifier = VERIFIERS[settings.verifier]
         if settings.k != AUTO and model != lookup:
             reason = "fixed" if settings.k <= longest else limited
             drafter = self._drafter("model" if model else "lookup", context, settings)
-            return Plan(drafter, min(settings.k, longest), sampler, reason, verifier)
+            return Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
         if settings.k != AUTO:
             longest = min(longest, settings.k)
-        now = self._situation_of(context, settings, model, lookup, longest)
-        decision = self._controller.decide(now)
-        self._situation, self._decision = now, decision
+        decision = self._followed(context, settings, model, longest) or self._decided(
+            context, settings, model, lookup, longest
+        )
         drafter = self._drafter(decision.source, context, settings)
-        return Plan(drafter, decision.k, sampler, decision.reason, verifier, decision.worth_more)
+        worth_more = decision.stop.begin() if decision.stop else None
+        return Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, worth_more)
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Hears what became of the round that was planned last."""
@@ -98,49 +130,76 @@ class Planner:
         if now is None:
             return
         verdict = step.verdict
-        emitted = context.tokens[now.depth :]
-        self._controller.learn(
-            now,
-            self._decision,
-            Outcome(
-                drafted=len(step.draft),
-                accepted=verdict.accepted,
-                compared=verdict.compared,
-                emitted=step.kept,
-                confidence=step.draft.confidence,
-                foretold=self._foretold(emitted),
-                verify_ms=times.verify,
-                draft_ms=times.draft,
-                other_ms=times.other + times.rollback,
-            ),
+        outcome = Outcome(
+            drafted=len(step.draft),
+            accepted=verdict.accepted,
+            compared=verdict.compared,
+            emitted=step.kept,
+            confidence=step.draft.confidence,
+            foretold=self._foretold(context.tokens[now.depth :]) if self._match else (),
+            verify_ms=times.verify,
+            draft_ms=times.draft,
+            other_ms=times.other + times.rollback,
         )
+        self._heard.append((now, self._decision, outcome))
+        round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
+        self._round_ms += (_FOLLOWS if self._round_ms else 1.0) * (round_ms - self._round_ms)
+
+    def settle(self) -> None:
+        """Learns from all rounds that were heard of; the next one is decided anew."""
+        for heard in self._heard:
+            self._controller.learn(*heard)
+        self._heard.clear()
+        self._situation, self._left = None, 0
 
     def measured_plain(self, depth: int, milliseconds: float) -> None:
         """Hears of a target pass over one token that was made between two answers."""
         self._controller.target.observe(1, depth, milliseconds)
 
-    def _situation_of(self, context: Context, settings: Settings, model: bool, lookup: bool, longest: int) -> Situation:
+    def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
+        """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
+        decision, match = self._decision, 0
+        if self._left < 1 or decision.k > longest or (decision.source == "model" and not model):
+            return None
+        self._left -= 1
+        self._match = None
+        by_match = decision.source == "lookup"
+        if by_match or (self._ways.lookup and decision.source == "none" and self._left % _LOOKS == 0):
+            self._match = self._lookup_drafter(context.tokens, settings).find(context)
+            match = self._match.length if self._match else 0
+            if match >= _STRIKING if not by_match else not self._matched <= match < 2 * self._matched:
+                return None
+        self._situation = self._situation_of(context, match, longest, model, by_match, settings)
+        return decision
+
+    def _decided(self, context: Context, settings: Settings, model: bool, lookup: bool, longest: int) -> Decision:
+        """What the controller makes of all that is known by now, and how long that is good for."""
+        begin = perf_counter_ns()
+        self.settle()
         self._match = self._lookup_drafter(context.tokens, settings).find(context) if lookup else None
-        return Situation(
-            depth=len(context.tokens),
-            unread=self._unread(context.tokens) if model else 0,
-            match=self._match.length if self._match else 0,
-            longest=longest,
-            model=model,
-            lookup=lookup,
-            free=settings.k == AUTO,
-        )
+        length = self._match.length if self._match else 0
+        now = self._situation = self._situation_of(context, length, longest, model, lookup, settings)
+        self._decision, self._matched = self._controller.decide(now), length
+        thinking_ms = (perf_counter_ns() - begin) / 1e6
+        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (thinking_ms - self._thinking_ms)
+        if self._decision.lasts and self._round_ms:
+            self._left = min(int(self._thinking_ms / (_THINKING_SHARE * self._round_ms)), _FOLLOWED)
+        return self._decision
 
-    def _model_may(self, settings: Settings) -> bool:
-        """Whether the draft model may draft; where it was asked for and there is none, lookup does."""
-        return not self._off(settings) and self._model is not None and settings.drafter in ("model", "hybrid")
+    def _situation_of(
+        self, context: Context, match: int, longest: int, model: bool, lookup: bool, settings: Settings
+    ) -> Situation:
+        depth = len(context.tokens)
+        unread = self._unread(context.tokens) if model else 0
+        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO)
 
-    def _lookup_may(self, settings: Settings) -> bool:
-        wanted = settings.drafter in ("lookup", "hybrid") or self._model is None
-        return not self._off(settings) and wanted
-
-    def _off(self, settings: Settings) -> bool:
-        return settings.k == 0 or settings.drafter == "none" or bool(self.plain_because)
+    def _ways_of(self, settings: Settings) -> _Ways:
+        """Where a draft model was asked for and there is none, lookup drafts."""
+        off = settings.k == 0 or settings.drafter == "none" or bool(self.plain_because)
+        model = not off and self._model is not None and settings.drafter in ("model", "hybrid")
+        lookup = not off and (settings.drafter in ("lookup", "hybrid") or self._model is None)
+        because = self.plain_because or ("k is 0" if settings.k == 0 else "no drafter")
+        return _Ways(settings, model, lookup, VERIFIERS[settings.verifier], because)
 
     def _drafter(self, source: str, context: Context, settings: Settings) -> Drafter | None:
         """Who drafts, having read what it must."""
@@ -160,13 +219,13 @@ class Planner:
             self._indexed = True
         return self._lookup
 
-    def _waits(self, tokens: Sequence[int], settings: Settings) -> bool:
+    def _waits(self, tokens: Sequence[int], ways: _Ways) -> bool:
         """Whether the draft model reads its prompt behind the first token.
 
         Not where the text may depend on who drafted when: there a fixed k and a seed are to give the same text again.
         """
-        rule = VERIFIERS[settings.verifier]
-        free = settings.k == AUTO or (rule.couples and rule.lossless)
+        rule = ways.verifier
+        free = ways.settings.k == AUTO or (rule.couples and rule.lossless)
         return free and self._unread(tokens) > _AT_ONCE
 
     def _unread(self, tokens: Sequence[int]) -> int:

@@ -113,6 +113,7 @@ class Session:
         try:
             context = self._begin(messages, constraint)
             yield from self._decode(context, began)
+            self._planner.settle()
             self._measure_plain(context)
         except Cancelled:
             self.end_reason = "cancelled"

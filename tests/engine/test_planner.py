@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from specchat_engine import Message, Round, Session, TokenKind
-from specchat_engine.control.controller import Controller, Outcome
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.situation import Outcome, Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
@@ -93,14 +94,61 @@ def test_auto_keeps_to_the_drafter_that_was_chosen(drafter: str) -> None:
     assert {event.source for event in rounds if event.drafted} == {drafter}
 
 
-def test_what_lookup_would_have_said_is_learned_from_every_round() -> None:
-    """Also where the draft model drafted: the match is compared with what was emitted, up to the first difference."""
+def test_what_lookup_would_have_said_is_learned_from_every_round_that_is_decided_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where nothing was drafted: the match is compared with what was emitted, up to the first difference."""
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e9)
     controller = knowing(5.0, 5.0)
     session = conversation(saying("abcdabcdabcX"), drafter="lookup", k="auto", ngram_min=3, controller=controller)
     rounds_of(session, "?")
     told = [list(outcome.foretold) for source, outcome in controller.heard if source == "none" and outcome.foretold]
     assert told[0] == [True], "behind the second abc"
     assert [False] in told, "X"
+
+
+def decided(controller: Watched, monkeypatch: pytest.MonkeyPatch) -> list[Situation]:
+    """Every situation that the controller is asked about from now on."""
+    asked: list[Situation] = []
+    decide = controller.decide
+    monkeypatch.setattr(controller, "decide", lambda now: (asked.append(now), decide(now))[1])
+    return asked
+
+
+@pytest.mark.parametrize(("share", "most"), [(1e-9, 12), (1e9, 100)], ids=["deciding is dear", "deciding is cheap"])
+def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of_the_time(
+    share: float, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", share)
+    controller = knowing(1.2, 0.5)
+    asked = decided(controller, monkeypatch)
+    text = PASSAGE + PASSAGE.upper()
+    session = conversation(
+        saying(text), saying(text), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    rounds = rounds_of(session)
+    assert len(asked) <= most
+    assert share < 1 or len(asked) == len(rounds) >= 60
+    assert len(controller.heard) == len(rounds), "the rounds between are learned from all the same"
+
+
+def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    controller = knowing(0.01, 0.5)
+    session = conversation(saying("abcdefXghijYklm"), drafter="lookup", k="auto", controller=controller)
+    rounds = rounds_of(session, "abcdefghijklm abcdefghijklm")
+    assert all(event.reason.startswith("match of") for event in rounds if event.drafted)
+    assert any(event.reason == "no match" for event in rounds)
+
+
+def test_other_settings_are_obeyed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    controller = knowing(0.05, 0.05)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
+    events = session.generate("hello")
+    assert next(events).drafted
+    session.settings = replace(session.settings, drafter="lookup")
+    assert next(events).source != "model"
 
 
 def test_what_lookup_said_behind_its_first_mistake_was_never_tested() -> None:

@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.control.controller import Controller, Outcome, Situation
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.situation import Outcome, Situation
 from specchat_engine.drafts import Context
 from specchat_engine.sampling import Sampler
 
@@ -75,6 +76,7 @@ class Answer:
             match, foretold = self.matches[place]
             now = Situation(self.prompt + place, unread, match, self.length - place - 1, model=True, lookup=True)
             decision = controller.decide(now)
+            worth_more = decision.stop.begin() if decision.stop else None
             confidence: list[float] = []
             drafted = right = 0
             draft_ms = 0.0
@@ -82,7 +84,7 @@ class Answer:
                 for sure in self.confidence[place][: decision.k]:
                     drafted += 1
                     confidence.append(sure)
-                    if decision.worth_more and not decision.worth_more(sure):
+                    if worth_more and not worth_more(sure):
                         break
                 right = self.right[place]
                 draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
@@ -100,7 +102,7 @@ class Answer:
                     accepted,
                     min(accepted + 1, drafted),
                     emitted,
-                    confidence if decision.worth_more else (),
+                    confidence if worth_more else (),
                     said,
                     verify_ms,
                     draft_ms,

@@ -45,6 +45,14 @@ class Shares:
         self._hits[place] = self._hits[place] * self._fade + hit
         self._trials[place] = self._trials[place] * self._fade + 1
 
+    def observe_run(self, hits: int, trials: int) -> None:
+        """Counts one trial of each of the first `trials` classes, of which the first `hits` were hits."""
+        trials = min(trials, len(self._prior))
+        fade, counted, tried = self._fade, self._hits, self._trials
+        for place in range(trials):
+            counted[place] = counted[place] * fade + (place < hits)
+            tried[place] = tried[place] * fade + 1
+
     def at(self, place: int) -> float:
         """The expected share of a class."""
         place = min(place, len(self._prior) - 1)
@@ -58,14 +66,14 @@ class Shares:
         """What the share of all trials might be at best, as if so many hits had come before them."""
         return (sum(self._hits) + doubt) / (sum(self._trials) + doubt)
 
-    def all(self, *, pooled: bool = False) -> list[float]:
-        """The expected shares of all classes; `pooled`: without a record, the prior is what all share."""
+    def all(self, count: int | None = None, *, pooled: bool = False) -> list[float]:
+        """The expected shares of all classes, or the first so many; `pooled`: without a record all share a prior."""
         priors, strength = self._prior, self._strength
         if pooled and not self._taken:
             priors = [(sum(self._hits) + _PAIR * priors[0]) / (sum(self._trials) + _PAIR)] * len(priors)
         return [
             (hits + strength * prior) / (tried + strength)
-            for hits, prior, tried in zip(self._hits, priors, self._trials, strict=True)
+            for hits, prior, tried in zip(self._hits[:count], priors, self._trials, strict=False)
         ]
 
     def to_json(self, *, pooled: bool = False) -> list[float]:

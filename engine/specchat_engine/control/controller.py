@@ -5,13 +5,15 @@ docs/adaptive.md tells the rule and its traps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import PassCosts
+from specchat_engine.control.situation import Decision, Outcome, Situation
+from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.theory import expected_tokens
 
 _USUAL_DRAFT = 0.1
@@ -41,61 +43,8 @@ _KNOWN, _DOUBT = 13, 4
 """A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
 where fewer than `_KNOWN` of its tokens were compared."""
 
-_AHEAD = (1, 2, 4, 8)
-"""So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
-
-_REVIEW = 4
-"""A draft's length is weighed anew after so many rounds of the draft model, and at once where costs have changed."""
-
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
-
-
-@dataclass(slots=True)
-class Situation:
-    """What a round can be made of.
-
-    `depth` tokens in the context; `unread` of them the draft model has not read, the last one included; `match` is the
-    length of prompt lookup's match, 0 without one. `model` and `lookup` say who may draft, at most `longest` tokens.
-    Where k is not `free`, it is to be `longest`.
-    """
-
-    depth: int
-    unread: int
-    match: int
-    longest: int
-    model: bool
-    lookup: bool
-    free: bool = True
-
-
-@dataclass(slots=True)
-class Decision:
-    """Who drafts, at most how many tokens, and why; `worth_more` ends a draft early, where that may be."""
-
-    source: str
-    k: int
-    reason: str
-    worth_more: Callable[[float], bool] | None = None
-    probe: bool = False
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of a round: its draft, how much of it stood and was compared, and its times in milliseconds.
-
-    `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested.
-    """
-
-    drafted: int
-    accepted: int
-    compared: int
-    emitted: int
-    confidence: Sequence[float]
-    foretold: Sequence[bool]
-    verify_ms: float
-    draft_ms: float
-    other_ms: float
 
 
 @dataclass(slots=True)
@@ -118,17 +67,15 @@ class Controller:
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
         self._pace = self._between_ms = 0.0
-        self._since_plain = self._since_review = 0
+        self._since_plain = 0
         self._tries: dict[str, _Tries] = {}
         self._try = _Tries()
-        self._reviewed: tuple[object, ...] = ()
-        self._option = Option(0, 1.0, 1.0)
 
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
         self._now = self._habits.setdefault(kind, Habits())
         self._try = self._tries.setdefault(kind, _Tries())
-        self._pace, self._reviewed = 0.0, ()
+        self._pace = 0.0
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""
@@ -145,9 +92,9 @@ class Controller:
         pace = max(plain.rate, _PATIENCE * self._pace)
         lengths = range(1 if now.free else longest, longest + 1)
         best, source, reason = plain, "none", "no match"
-        probe = 0
+        probe, stop = 0, None
         if now.model:
-            option = self._of_model(now, verify_ms, pace, lengths[:_LONGEST_DRAFT])
+            option, stop = self._of_model(now, verify_ms, pace, lengths[:_LONGEST_DRAFT])
             gain = option.rate / plain.rate
             if gain > 1 or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
@@ -163,9 +110,9 @@ class Controller:
             if better or (source == "none" and not now.free):
                 best, source, probe = option, "lookup", 0
                 reason = f"match of {now.match}, {gain:.2f} × plain expected"
-        stops = now.free and source == "model" and not probe
-        worth_more = self._stopping(now, verify_ms, max(best.rate, pace), best.k) if stops else None
-        return Decision(source, best.k, reason, worth_more, bool(probe))
+        if probe or source != "model" or not now.free:
+            stop = None
+        return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision."""
@@ -183,14 +130,12 @@ class Controller:
             self._try.idle += 1
             return
         self._try.idle = 0
-        self._since_review += 1
         failed = decision.probe and not outcome.accepted
         self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
         self._learn_draft_cost(now, drafted, outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms))
-        for place in range(min(decision.k, drafted + 1)):
-            habits.longer.observe(place, place < drafted)
-            if place <= outcome.accepted:
-                habits.chain.observe(place, place < outcome.accepted)
+        tried = min(decision.k, drafted + 1)
+        habits.longer.observe_run(drafted, tried)
+        habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
         for place in range(outcome.compared):
             habits.tested.observe(0, place < outcome.accepted)
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
@@ -218,45 +163,22 @@ class Controller:
                 return k
         return 0
 
-    def _of_model(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        inputs = self.target.version, lengths, now.free, min(now.unread, 2)
-        if inputs != self._reviewed or self._since_review >= _REVIEW:
-            habits, step_ms = self._now, self._draft_ms(now, verify_ms)
-            read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
-            first_ms = self._between_ms + read_ms / _CATCH_UP_ROUNDS
-            stands = habits.chain.all(pooled=True)
-            longer = habits.longer.all() if now.free else _ALL
-            self._option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
-            self._reviewed, self._since_review = inputs, 0
-        return self._option
+    def _of_model(
+        self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range
+    ) -> tuple[Option, EarlyStop]:
+        habits, step_ms = self._now, self._draft_ms(now, verify_ms)
+        read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
+        first_ms = self._between_ms + read_ms / _CATCH_UP_ROUNDS
+        stands = habits.chain.all(lengths.stop - 1, pooled=True)
+        longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
+        option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
+        bounds = bounds_of(option.k, habits.tested.at(0), verify_ms, step_ms, max(option.rate, pace))
+        return option, EarlyStop(bounds, habits.by_confidence.all())
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
         shares = self._now.by_match.all()
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
-
-    def _stopping(
-        self, now: Situation, verify_ms: Sequence[float], pace: float, longest: int
-    ) -> Callable[[float], bool]:
-        """Whether drafting more tokens pays, told the confidence of each token that was drafted."""
-        by_confidence = self._now.by_confidence
-        step_ms = self._draft_ms(now, verify_ms)
-        stands = self._now.tested.at(0)
-        hoped = [stands * expected_tokens(stands, ahead - 1) for ahead in _AHEAD]
-        reach, width = 1.0, 1
-
-        def worth_more(confidence: float) -> bool:
-            nonlocal reach, width
-            reach *= by_confidence.at(confidence_class(confidence))
-            width += 1
-            for ahead, tokens in zip(_AHEAD, hoped, strict=True):
-                if width + ahead > longest + 1:
-                    return False
-                if reach * tokens > pace * (ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]):
-                    return True
-            return False
-
-        return worth_more
 
     def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> float:
         return self.draft.at(1, now.depth) or _USUAL_DRAFT * verify_ms[1]

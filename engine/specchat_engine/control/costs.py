@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
 
 _KEPT = 15
-"""Of each width so many of the latest passes count, by their median."""
+"""Of each width so many of the latest passes count."""
 
 _TRUSTED, _SUGGESTED = 8, 2
 """Below so many passes of a width, what its neighbours suggest counts as so many passes."""
@@ -29,8 +29,7 @@ class PassCosts:
     A machine that slows down slows all widths, so each time is kept in units of a common level that follows the drift:
     what was measured in another mood of the machine stays comparable. Widths that were seen often say how the level is,
     and a median lets single slow passes go by. Depths are told apart by powers of two from 1024
-    tokens on; where a depth has not been seen, the nearest one that has stands in for it. `version` counts the curves
-    that were drawn.
+    tokens on; where a depth has not been seen, the nearest one that has stands in for it.
     """
 
     def __init__(self, *, slope: float) -> None:
@@ -42,7 +41,6 @@ class PassCosts:
         self._shapes: dict[int, dict[int, float]] = {}
         self._drawn: tuple[int, list[float]] = (-1, [])
         self._since = 0
-        self.version = 0
 
     def observe(self, width: int, depth: int, milliseconds: float) -> None:
         """Counts one pass over `width` tokens behind `depth` others."""
@@ -54,8 +52,11 @@ class PassCosts:
             self._levels.append(milliseconds / self._shape(zone)[width])
             self._level = median(self._levels)
         times.append(milliseconds / self._level)
-        self._shapes.pop(zone, None)
         self._since += 1 if len(times) > _NEW else _REDRAWN
+        if self._since >= _REDRAWN:
+            self._shapes.clear()
+            self._drawn = -1, []
+            self._since = 0
 
     def seen(self, width: int) -> int:
         """How many of the latest passes over `width` tokens count, at any depth."""
@@ -67,7 +68,7 @@ class PassCosts:
             return None
         if width < 1:
             return 0.0
-        shape = self._shape(min(self._seen, key=lambda zone: abs(zone - _zone(depth))))
+        shape = self._shape(self._nearest(depth))
         known = shape.get(width)
         return self._level * (self._between(shape, width) if known is None else known)
 
@@ -79,51 +80,74 @@ class PassCosts:
         if not self._seen:
             return None
         zone, drawn = self._drawn
-        if zone != _zone(depth) or len(drawn) <= most or self._since >= _REDRAWN:
-            self._drawn = _zone(depth), [self.at(width, depth) or 0.0 for width in range(most + 1)]
-            self._since = 0
-            self.version += 1
-        return self._drawn[1]
+        if zone != _zone(depth) or len(drawn) <= most:
+            drawn = self._draw(self._shape(self._nearest(depth)), most)
+            self._drawn = _zone(depth), drawn
+        return drawn
+
+    def _nearest(self, depth: int) -> int:
+        wanted = _zone(depth)
+        return wanted if wanted in self._seen else min(self._seen, key=lambda zone: abs(zone - wanted))
 
     def _shape(self, zone: int) -> dict[int, float]:
-        """The widths that were seen in a zone and their costs in units of the level.
+        """The widths that were seen in a zone, ascending, and their costs in units of the level.
 
         A few passes alone may mislead, and a width that looks dear would not be tried again: so they count together
         with what the other widths suggest. Not for a pass over one token, behind which there often is a step.
         """
         if zone not in self._shapes:
             seen = self._seen[zone]
-            medians = {width: median(seen[width]) for width in sorted(seen)}
+            usual = {width: _usual(seen[width]) for width in sorted(seen)}
             shape = {}
-            for width, value in medians.items():
-                others = {other: cost for other, cost in medians.items() if other != width}
+            for width, value in usual.items():
                 count = len(seen[width])
-                if others and width > 1 and count < _TRUSTED:
+                if len(usual) > 1 and width > 1 and count < _TRUSTED:
+                    others = {other: cost for other, cost in usual.items() if other != width}
                     value = (count * value + _SUGGESTED * self._between(others, width)) / (count + _SUGGESTED)
                 shape[width] = value
             self._shapes[zone] = shape
         return self._shapes[zone]
 
     def _between(self, shape: Mapping[int, float], width: int) -> float:
-        """The cost at a width by a straight line through its neighbours.
+        """The cost at a width by a straight line through its neighbours."""
+        widths = [*shape]
+        place = bisect_left(widths, width)
+        start, begin, slope = self._line(shape, widths, place)
+        return begin + slope * (width - start)
+
+    def _draw(self, shape: Mapping[int, float], most: int) -> list[float]:
+        """The milliseconds of passes over 0 to `most` tokens: the same lines, drawn in one go."""
+        level, widths = self._level, [*shape]
+        drawn = [0.0]
+        for place, end in enumerate([*widths, most]):
+            start, begin, slope = self._line(shape, widths, place)
+            drawn += [level * (begin + slope * (width - start)) for width in range(len(drawn), min(end, most) + 1)]
+        return drawn
+
+    def _line(self, shape: Mapping[int, float], widths: list[int], place: int) -> tuple[int, float, float]:
+        """A width, its cost and the slope of the line that leads to the seen width at `place` or, behind all, goes on.
 
         Beyond the widest that was seen the last slope goes on, but no steeper than what is usual: what turns out to be
         dearer is learned by trying, and what was never tried because of a step before it never would be.
         """
-        widths = sorted(shape)
+        first = widths[0]
+        usual = self._slope * shape[first] / (1 + self._slope * (first - 1))
         if len(widths) == 1:
-            return shape[widths[0]] * (1 + self._slope * (width - 1)) / (1 + self._slope * (widths[0] - 1))
-        place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
-        left, right = widths[place - 1 : place + 1]
+            return first, shape[first], usual
+        left, right = widths[max(place - 1, 0)], widths[min(max(place, 1), len(widths) - 1)]
+        if place == len(widths):
+            left, right = widths[-2:]
         slope = max(0.0, (shape[right] - shape[left]) / (right - left))
-        if width > right:
-            return shape[right] + min(slope, self._slope * shape[widths[0]]) * (width - right)
-        return max(shape[left] + slope * (width - left), 0.1 * shape[left])
+        if place == len(widths):
+            return right, shape[right], min(slope, usual)
+        if place == 0:
+            return left, shape[left], min(slope, 0.9 * shape[left] / left)
+        return left, shape[left], slope
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time: milliseconds by zone and width."""
         return {
-            str(zone): {str(width): round(self._level * median(times), 6) for width, times in seen.items()}
+            str(zone): {str(width): round(self._level * _usual(times), 6) for width, times in seen.items()}
             for zone, seen in self._seen.items()
         }
 
@@ -138,6 +162,11 @@ class PassCosts:
             if times:
                 costs._seen[int(zone)] = times
         return costs
+
+
+def _usual(times: Collection[float]) -> float:
+    """What a pass takes when nothing disturbs it: a third of the times are shorter, since noise only adds to them."""
+    return sorted(times)[(len(times) - 1) // 3]
 
 
 def _zone(depth: int) -> int:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from specchat_engine.control.controller import Controller, Decision, Outcome, Situation
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.situation import Decision, Outcome, Situation
 
 NOW = Situation(depth=100, unread=1, match=0, longest=32, model=True, lookup=True)
 DRAFT = 0.05
@@ -42,10 +43,11 @@ def happen(
 ) -> Decision:
     """One round, in which the first `right` drafted tokens are accepted."""
     decision = controller.decide(now)
+    worth_more = decision.stop.begin() if decision.stop else None
     drafted = 0
     while drafted < decision.k:
         drafted += 1
-        if decision.worth_more and not decision.worth_more(confidence):
+        if worth_more and not worth_more(confidence):
             break
     accepted = min(right, drafted)
     controller.learn(
@@ -56,7 +58,7 @@ def happen(
             accepted=accepted,
             compared=min(accepted + 1, drafted),
             emitted=accepted + 1,
-            confidence=[confidence] * drafted if decision.worth_more else [],
+            confidence=[confidence] * drafted if worth_more else [],
             foretold=[foretold] if now.match else [],
             verify_ms=cost(drafted + 1),
             draft_ms=DRAFT * drafted if decision.source == "model" else 0.0,
@@ -92,9 +94,9 @@ def test_a_draft_looks_beyond_a_dear_first_token() -> None:
         happen(controller, NOW, right=32, cost=stepped, confidence=0.99)
     lengths = [happen(controller, NOW, right=32, cost=stepped, confidence=0.99).k for _ in range(5)]
     assert lengths == [16] * 5
-    worth_more = controller.decide(NOW).worth_more
-    assert worth_more is not None
-    assert worth_more(0.99)
+    stop = controller.decide(NOW).stop
+    assert stop is not None
+    assert stop.begin()(0.99)
 
 
 def test_an_untried_draft_model_gets_the_benefit_of_the_doubt() -> None:
@@ -165,11 +167,10 @@ def test_a_draft_ends_where_its_confidence_promises_too_little(right: float, wro
     for _ in range(60):
         happen(controller, NOW, right=32, confidence=right)
         happen(controller, NOW, right=0, confidence=wrong)
-    well, badly = controller.decide(NOW).worth_more, controller.decide(NOW).worth_more
-    assert well is not None
-    assert badly is not None
-    assert well(right)
-    assert not badly(wrong)
+    stop = controller.decide(NOW).stop
+    assert stop is not None
+    assert stop.begin()(right)
+    assert not stop.begin()(wrong)
 
 
 def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen() -> None:
@@ -178,7 +179,7 @@ def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen() -> None:
     for _ in range(30):
         assert happen(controller, fixed, right=0, cost=dear).source == "model"
     decision = controller.decide(replace(fixed, match=30))
-    assert (decision.source, decision.k, decision.worth_more) == ("lookup", 5, None)
+    assert (decision.source, decision.k, decision.stop) == ("lookup", 5, None)
     assert controller.decide(replace(fixed, model=False)).k == 0, "no match, no draft"
     assert Controller().decide(fixed).k == 5
 

@@ -1,0 +1,59 @@
+"""What a controller is asked, what it answers, and what it hears of the round that was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specchat_engine.control.stopping import EarlyStop
+
+
+@dataclass(slots=True)
+class Situation:
+    """What a round can be made of.
+
+    `depth` tokens in the context; `unread` of them the draft model has not read, the last one included; `match` is the
+    length of prompt lookup's match, 0 without one. `model` and `lookup` say who may draft, at most `longest` tokens.
+    Where k is not `free`, it is to be `longest`.
+    """
+
+    depth: int
+    unread: int
+    match: int
+    longest: int
+    model: bool
+    lookup: bool
+    free: bool = True
+
+
+@dataclass(slots=True)
+class Decision:
+    """Who drafts, at most how many tokens, and why; `stop` ends a draft early, where that may be.
+
+    It may be followed for some rounds more where it `lasts`; a `probe` was made to find out.
+    """
+
+    source: str
+    k: int
+    reason: str
+    stop: EarlyStop | None = None
+    probe: bool = False
+    lasts: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a round: its draft, how much of it stood and was compared, and its times in milliseconds.
+
+    `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested.
+    """
+
+    drafted: int
+    accepted: int
+    compared: int
+    emitted: int
+    confidence: Sequence[float]
+    foretold: Sequence[bool]
+    verify_ms: float
+    draft_ms: float
+    other_ms: float

@@ -1,0 +1,52 @@
+"""When to stop drafting: as soon as no further token is expected to be worth its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from specchat_engine.control.acceptance import confidence_class
+from specchat_engine.theory import expected_tokens
+
+_AHEAD = (1, 2, 4, 8)
+"""So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
+
+
+@dataclass(slots=True)
+class EarlyStop:
+    """`bounds[i]`: a draft goes on behind its token i while all of it stands with a higher probability than that.
+
+    `shares[c]` is the share of the tokens that are accepted, by the class of the drafter's confidence.
+    """
+
+    bounds: Sequence[float]
+    shares: Sequence[float]
+
+    def begin(self) -> Callable[[float], bool]:
+        """For one draft: told the confidence of each token in turn, whether drafting another one pays."""
+        reach, bounds = 1.0, iter(self.bounds)
+
+        def worth_more(confidence: float) -> bool:
+            nonlocal reach
+            reach *= self.shares[confidence_class(confidence)]
+            return reach > next(bounds, 1.0)
+
+        return worth_more
+
+
+def bounds_of(k: int, stands: float, verify_ms: Sequence[float], step_ms: float, pace: float) -> list[float]:
+    """The bounds of a draft of at most `k` tokens, further ones standing with probability `stands` each.
+
+    `verify_ms[w]` is a target pass over w tokens, `step_ms` a draft step, `pace` what the time is worth, in tokens a
+    millisecond. A bound of 1 is never reached.
+    """
+    hoped = [(ahead, stands * expected_tokens(stands, ahead - 1)) for ahead in _AHEAD]
+    bounds = []
+    for width in range(2, k + 2):
+        costs = [
+            pace * (ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]) / max(tokens, 1e-9)
+            for ahead, tokens in hoped
+            if width + ahead <= k + 1
+        ]
+        bounds.append(min(costs, default=1.0))
+    return bounds
