@@ -52,7 +52,13 @@ class Runner:
         self._controllers: dict[Arm, Controller] = {}
 
     def warm_up(self, first: Iterable[Turn]) -> None:
-        """Answers a few words under each of the turns, so that no first pass, page or buffer is measured."""
+        """Answers a few words under each of the turns, so that no first pass, page or buffer is measured.
+
+        The engine finds out what passes cost, as it does in the application while nobody waits.
+        """
+        for _ in self._engine.measuring():
+            pass
+        self._known = copy.deepcopy(self._engine.controller)
         short = replace(self._setup, max_tokens=min(WARM_UP_TOKENS, self._setup.max_tokens))
         for turn in first:
             self._answer(short, turn)

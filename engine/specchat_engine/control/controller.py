@@ -14,10 +14,12 @@ from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import PassCosts
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
+from specchat_engine.settings import USUAL_K
 from specchat_engine.theory import expected_tokens
 
-_USUAL_DRAFT = 0.1
-"""A draft step in units of a plain target pass, before one was seen."""
+_USUAL_DRAFT, _SUGGESTED = 0.1, 2
+"""A draft step in units of a plain target pass, before one was seen, and how many drafts that counts for later: the
+first ones are made on cold caches, and a draft model that looks dear would not be tried again."""
 
 _PATIENCE = 0.95
 """The pace that a round has to beat, as a share of the one that was reached of late."""
@@ -148,11 +150,13 @@ class Controller:
             k = self._could_pay(now, verify_ms, longest, tested.hoped(_DOUBT))
             if k:
                 return k, "not tried enough on this kind of text"
-        k = self._could_pay(now, verify_ms, longest, _HOPED)
+        share, k = self._try.share, self._could_pay(now, verify_ms, longest, _HOPED)
+        if not k:
+            share, k = _LAST_SHARE, min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
         read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
         cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + read_ms
-        cheap = cost_ms <= self._try.share * self._try.idle * (verify_ms[1] + self._between_ms)
+        cheap = cost_ms <= share * self._try.idle * (verify_ms[1] + self._between_ms)
         return k if cheap or self._try.idle >= _AT_LAST else 0, f"tried again after {self._try.idle} rounds"
 
     def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int, alpha: float) -> int:
@@ -181,7 +185,9 @@ class Controller:
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 
     def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> float:
-        return self.draft.at(1, now.depth) or _USUAL_DRAFT * verify_ms[1]
+        usual, seen = _USUAL_DRAFT * verify_ms[1], self.draft.seen(1)
+        step_ms = self.draft.at(1, now.depth) or usual
+        return step_ms if seen > _SUGGESTED**3 else (seen * step_ms + _SUGGESTED * usual) / (seen + _SUGGESTED)
 
     def _learn_draft_cost(self, now: Situation, drafted: int, draft_ms: float) -> None:
         """A draft's passes are timed together: the first reads what was unread, the others one token each."""

@@ -28,7 +28,8 @@ class PassCosts:
 
     A machine that slows down slows all widths, so each time is kept in units of a common level that follows the drift:
     what was measured in another mood of the machine stays comparable. Widths that were seen often say how the level is,
-    and a median lets single slow passes go by. Depths are told apart by powers of two from 1024
+    and a median lets single slow passes go by; where the same width comes again and again it tells the level alone, or
+    it would drift away from widths that do not come. Depths are told apart by powers of two from 1024
     tokens on; where a depth has not been seen, the nearest one that has stands in for it.
     """
 
@@ -36,7 +37,7 @@ class PassCosts:
         """`slope` is what a further token costs, in units of a pass over one, while only one width has been seen."""
         self._slope = slope
         self._level = 1.0
-        self._levels: deque[float] = deque(maxlen=_MOOD)
+        self._levels: deque[tuple[tuple[int, int], float]] = deque(maxlen=_MOOD)
         self._seen: dict[int, dict[int, deque[float]]] = {}
         self._shapes: dict[int, dict[int, float]] = {}
         self._drawn: tuple[int, list[float]] = (-1, [])
@@ -49,8 +50,11 @@ class PassCosts:
         zone = _zone(depth)
         times = self._seen.setdefault(zone, {}).setdefault(width, deque(maxlen=_KEPT))
         if len(times) >= _TRUSTED:
-            self._levels.append(milliseconds / self._shape(zone)[width])
-            self._level = median(self._levels)
+            compared = any(other != (zone, width) for other, _ in self._levels)
+            self._levels.append(((zone, width), milliseconds / self._shape(zone)[width]))
+            self._level = median(level for _, level in self._levels)
+            if not compared:
+                return
         times.append(milliseconds / self._level)
         self._since += 1 if len(times) > _NEW else _REDRAWN
         if self._since >= _REDRAWN:
@@ -165,8 +169,8 @@ class PassCosts:
 
 
 def _usual(times: Collection[float]) -> float:
-    """What a pass takes when nothing disturbs it: a third of the times are shorter, since noise only adds to them."""
-    return sorted(times)[(len(times) - 1) // 3]
+    """What a pass takes: the median or, of few, the time that two thirds of them exceed, since noise only adds."""
+    return median(times) if len(times) >= _TRUSTED else sorted(times)[(len(times) - 1) // 3]
 
 
 def _zone(depth: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -81,6 +82,18 @@ def test_a_machine_that_slows_down_slows_what_is_not_tried_just_now_as_well() ->
     assert plain is not None
     assert wide / plain == pytest.approx(1.8, rel=0.1)
     assert plain == pytest.approx(3, rel=0.1)
+
+
+def test_many_noisy_passes_of_one_width_do_not_drift_away_from_the_others() -> None:
+    """Noise only adds to a time, and the level that follows it must not carry the widths that do not come."""
+    chance = random.Random(1)
+    costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
+    for _ in range(3000):
+        costs.observe(1, 0, 1.0 + chance.expovariate(4))
+    plain, wide = costs.at(1, 0), costs.at(4, 0)
+    assert plain is not None
+    assert wide is not None
+    assert wide / plain == pytest.approx(2, rel=0.1)
 
 
 def test_depths_are_told_apart_and_the_nearest_known_one_stands_in() -> None:
