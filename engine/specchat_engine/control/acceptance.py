@@ -53,6 +53,11 @@ class Shares:
             counted[place] = counted[place] * fade + (place < hits)
             tried[place] = tried[place] * fade + 1
 
+    def forget(self, kept: float) -> None:
+        """Lets all trials so far count for `kept` of what they did."""
+        self._hits = [hits * kept for hits in self._hits]
+        self._trials = [trials * kept for trials in self._trials]
+
     def at(self, place: int) -> float:
         """The expected share of a class."""
         place = min(place, len(self._prior) - 1)

@@ -45,6 +45,9 @@ _KNOWN, _DOUBT = 13, 4
 """A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
 where fewer than `_KNOWN` of its tokens were compared."""
 
+_REMEMBERED = 0.4
+"""What the trials of the answers before count for when the next one begins: it may be easier or harder to draft for."""
+
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
 
@@ -78,6 +81,7 @@ class Controller:
         self._now = self._habits.setdefault(kind, Habits())
         self._try = self._tries.setdefault(kind, _Tries())
         self._pace = 0.0
+        self._now.tested.forget(_REMEMBERED)
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""

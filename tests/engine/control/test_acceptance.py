@@ -84,3 +84,16 @@ def test_habits_survive_a_restart() -> None:
 def test_a_damaged_record_is_refused(kept: object) -> None:
     with pytest.raises(ValueError, match="no shares of the same classes"):
         Habits.from_json({**Habits().to_json(), "chain": kept})  # type: ignore[dict-item]
+
+
+def test_what_was_forgotten_weighs_less_against_what_comes() -> None:
+    kept, halved = (Shares([0.5], fade=1.0, strength=2) for _ in range(2))
+    for shares in (kept, halved):
+        for _ in range(20):
+            shares.observe(0, True)
+    halved.forget(0.1)
+    for shares in (kept, halved):
+        for _ in range(4):
+            shares.observe(0, False)
+    assert halved.at(0) < 0.5 < kept.at(0)
+    assert not halved.tried(7)

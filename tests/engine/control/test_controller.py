@@ -200,7 +200,8 @@ def test_kinds_of_text_are_learned_apart() -> None:
     controller.begin("code")
     assert controller.decide(NOW).k == 16
     controller.begin("prose")
-    assert controller.decide(NOW).k == 0
+    again = controller.decide(NOW)
+    assert (again.k, again.probe) == (1, True), "another answer may be easier, which one token tells"
 
 
 def test_what_was_learned_survives_a_restart() -> None:

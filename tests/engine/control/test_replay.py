@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -27,6 +28,7 @@ MACHINES = {
 FIXED = [("model", k) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)] + [
     ("lookup", k) for k in (2, 4, 6, 8, 12, 16, 24, 32)
 ]
+ROUGHLY = {"facts": "prose", "story": "prose", "python": "code", "structured": "code", "copy": "pasted"}
 each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 
@@ -58,6 +60,21 @@ def test_over_all_kinds_it_is_ahead_of_every_fixed_setting(machine: Machine) -> 
         for setting, time in times.items():
             totals[setting] += time / times["plain"]
     assert min(totals, key=lambda setting: totals[setting]) == "auto"
+
+
+@each_machine
+def test_also_where_kinds_are_told_apart_but_roughly_and_come_in_any_order(machine: Machine) -> None:
+    """As they are in a chat: a request for a fact and one for a story look alike."""
+    answers = [*recorded()]
+    random.Random(1).shuffle(answers)
+    controller = measured(machine)
+    auto: dict[str, float] = defaultdict(float)
+    for answer in answers:
+        auto[answer.kind] += replace(answer, kind=ROUGHLY[answer.kind]).adaptive(controller, machine)
+    kinds = spent(machine)
+    assert min(kinds[kind]["plain"] / auto[kind] for kind in kinds) >= 0.96
+    totals = {setting: sum(times[setting] / times["plain"] for times in kinds.values()) for setting in FIXED}
+    assert sum(auto[kind] / kinds[kind]["plain"] for kind in kinds) < min(totals.values())
 
 
 @each_machine
