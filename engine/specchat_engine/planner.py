@@ -28,7 +28,7 @@ _THINKING_SHARE = 0.01
 
 _FOLLOWED = 24
 _LOOKS, _STRIKING = 4, 6
-"""Between plain rounds that follow a decision prompt lookup looks every so often, and a match so long ends them."""
+"""Of plain rounds that follow a decision one in so many is looked at, and a match so long ends them."""
 
 _FOLLOWS = 0.2
 
@@ -67,8 +67,8 @@ class Planner:
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
-        self._left = self._matched = 0
-        self._thinking_ms = self._round_ms = 0.0
+        self._left = self._matched = self._skipped = 0
+        self._thought_ms = self._thinking_ms = self._round_ms = 0.0
 
     def begin(self, tokens: Sequence[int], request: str, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with this prompt. Raises Cancelled while drafters read it."""
@@ -139,8 +139,10 @@ class Planner:
             foretold=self._foretold(context.tokens[now.depth :]) if self._match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=times.other + times.rollback,
+            other_ms=times.other + times.rollback - self._thought_ms,
+            rounds=1 + self._skipped,
         )
+        self._skipped, self._thought_ms = 0, 0.0
         self._heard.append((now, self._decision, outcome))
         round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
         self._round_ms += (_FOLLOWS if self._round_ms else 1.0) * (round_ms - self._round_ms)
@@ -163,8 +165,11 @@ class Planner:
             return None
         self._left -= 1
         self._match = None
+        if decision.source == "none" and self._left % _LOOKS:
+            self._skipped += 1
+            return decision
         by_match = decision.source == "lookup"
-        if by_match or (self._ways.lookup and decision.source == "none" and self._left % _LOOKS == 0):
+        if by_match or (self._ways.lookup and decision.source == "none"):
             self._match = self._lookup_drafter(context.tokens, settings).find(context)
             match = self._match.length if self._match else 0
             if match >= _STRIKING if not by_match else not self._matched <= match < 2 * self._matched:
@@ -180,8 +185,8 @@ class Planner:
         length = self._match.length if self._match else 0
         now = self._situation = self._situation_of(context, length, longest, model, lookup, settings)
         self._decision, self._matched = self._controller.decide(now), length
-        thinking_ms = (perf_counter_ns() - begin) / 1e6
-        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (thinking_ms - self._thinking_ms)
+        self._thought_ms = (perf_counter_ns() - begin) / 1e6
+        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (self._thought_ms - self._thinking_ms)
         if self._decision.lasts and self._round_ms:
             self._left = min(int(self._thinking_ms / (_THINKING_SHARE * self._round_ms)), _FOLLOWED)
         return self._decision

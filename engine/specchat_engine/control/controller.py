@@ -41,7 +41,7 @@ _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_KNOWN, _DOUBT = 13, 4
+_KNOWN, _DOUBT = 13, 3
 """A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
 where fewer than `_KNOWN` of its tokens were compared."""
 
@@ -128,12 +128,12 @@ class Controller:
         self._pace += (_PACE_FOLLOWS if self._pace else 1.0) * (rate - self._pace)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             habits.by_match.observe(found, hit)
-        self._since_plain += 1
+        self._since_plain += outcome.rounds
         if not drafted:
             self._since_plain = 0
             self._between_ms += (_PACE_FOLLOWS if self._between_ms else 1.0) * (outcome.other_ms - self._between_ms)
         if decision.source != "model" or not drafted:
-            self._try.idle += 1
+            self._try.idle += outcome.rounds
             return
         self._try.idle = 0
         failed = decision.probe and not outcome.accepted

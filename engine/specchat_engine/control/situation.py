@@ -45,7 +45,8 @@ class Decision:
 class Outcome:
     """What became of a round: its draft, how much of it stood and was compared, and its times in milliseconds.
 
-    `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested.
+    `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested. It stands
+    for so many `rounds` alike.
     """
 
     drafted: int
@@ -57,3 +58,4 @@ class Outcome:
     verify_ms: float
     draft_ms: float
     other_ms: float
+    rounds: int = 1
