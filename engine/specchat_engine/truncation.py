@@ -25,10 +25,10 @@ _PEELED = 3
 _FEW = 96
 """Up to so many tokens are sorted and weighed one by one."""
 
-_OPEN = 0.02
+_OPEN = 0.06
 """What the unseen tokens may weigh together at the first look, in units of the best one."""
 
-_DEEPER = (26.0, math.inf)
+_DEEPER = (10.0, 26.0, math.inf)
 """How far below the peak, in nats, the further looks go."""
 
 _ROUNDING = 1e-6
@@ -93,14 +93,14 @@ class Truncation:
             if len(ids) > _FEW:
                 found = self._of_many(peak, ids, values.astype(np.float64), floor, open_mass)
             else:
-                found = self._of_few(peak, ids.tolist(), values.tolist(), floor, open_mass)
+                found = self._of_few(peak, ids, values.tolist(), floor, open_mass)
             if found is not None:
                 break
         assert found is not None, "a look at the whole row leaves nothing open"
         return found
 
     def _of_few(
-        self, peak: float, ids: Sequence[int], values: Sequence[float], floor: float, open_mass: float
+        self, peak: float, ids: NDArray[np.int64], values: Sequence[float], floor: float, open_mass: float
     ) -> Candidates | None:
         """The distribution told by the tokens above a floor, ids ascending; None where these leave it open."""
         ranked = sorted(values, reverse=True)
@@ -114,7 +114,7 @@ class Truncation:
         if length is None:
             return None
         last = ranked[length - 1]
-        kept = {token: value for token, value in zip(ids, values, strict=True) if value >= last}
+        kept = {ids.item(place): value for place, value in enumerate(values) if value >= last}
         while len(kept) > length:
             del kept[max(token for token, value in kept.items() if value == last)]
         if length == 1:
