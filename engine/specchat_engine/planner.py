@@ -126,7 +126,8 @@ class Planner:
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Hears what became of the round that was planned last."""
-        now = self._situation
+        now, thought_ms = self._situation, self._thought_ms
+        self._thought_ms = 0.0
         if now is None:
             return
         verdict = step.verdict
@@ -139,13 +140,17 @@ class Planner:
             foretold=self._foretold(context.tokens[now.depth :]) if self._match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=times.other + times.rollback - self._thought_ms,
+            other_ms=times.other + times.rollback - thought_ms,
             rounds=1 + self._skipped,
         )
-        self._skipped, self._thought_ms = 0, 0.0
+        self._skipped = 0
         self._heard.append((now, self._decision, outcome))
         round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
         self._round_ms += (_FOLLOWS if self._round_ms else 1.0) * (round_ms - self._round_ms)
+
+    def away(self, milliseconds: float) -> None:
+        """Hears how long whoever reads the rounds kept the next one waiting."""
+        self._thought_ms += milliseconds
 
     def settle(self) -> None:
         """Learns from all rounds that were heard of; the next one is decided anew."""
@@ -185,8 +190,9 @@ class Planner:
         length = self._match.length if self._match else 0
         now = self._situation = self._situation_of(context, length, longest, model, lookup, settings)
         self._decision, self._matched = self._controller.decide(now), length
-        self._thought_ms = (perf_counter_ns() - begin) / 1e6
-        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (self._thought_ms - self._thinking_ms)
+        thinking_ms = (perf_counter_ns() - begin) / 1e6
+        self._thought_ms += thinking_ms
+        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (thinking_ms - self._thinking_ms)
         if self._decision.lasts and self._round_ms:
             self._left = min(int(self._thinking_ms / (_THINKING_SHARE * self._round_ms)), _FOLLOWED)
         return self._decision

@@ -226,7 +226,9 @@ class Session:
             if not event.drafted:
                 self._plain_cost.observe(len(context.tokens), event.ms.verify)
             self.end_reason = step.end or self.end_reason
+            left = perf_counter_ns()
             yield event
+            self._planner.away((perf_counter_ns() - left) / 1e6)
 
     def _plan(self, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""

@@ -27,3 +27,11 @@ def isolated_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
     """The files that the tests load."""
     return write_tiny_pair(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(autouse=True)
+def gave_way(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Applications in this process keep its priority, which could not be raised again; each call is remembered."""
+    calls: list[None] = []
+    monkeypatch.setattr("specchat.tui.screens.conversation.give_way", lambda: calls.append(None))
+    return calls

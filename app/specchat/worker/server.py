@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from specchat.records import keep, recall
-from specchat.worker.codec import build, decode_command, encode_event
+from specchat.worker.codec import build, decode_command
+from specchat.worker.outbox import Outbox
 from specchat.worker.protocol import (
     Cancel,
     Command,
@@ -43,7 +44,7 @@ class Server:
 
     def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
         self._commands = commands
-        self._events = events
+        self._outbox = Outbox(events)
         self._waiting: queue.SimpleQueue[Load | Generate | Prepare | None] = queue.SimpleQueue()
         self._cancelled = threading.Event()
         self._done = threading.Event()
@@ -62,8 +63,8 @@ class Server:
                     self._prepare(command)
                     continue
                 for event in self._guarded(command):
-                    self._events.write(encode_event(event).encode() + b"\n")
-                    self._events.flush()
+                    self._outbox.send(event)
+        self._outbox.close()
         self._done.set()
         if self._engine is not None:
             self._engine.close()
@@ -171,8 +172,7 @@ class Server:
             nonlocal told
             if share >= told + _PROGRESS_STEP:
                 told = share
-                self._events.write(encode_event(Loading(share)).encode() + b"\n")
-                self._events.flush()
+                self._outbox.send(Loading(share))
             return not self._cancelled.is_set()
 
         return Engine.load(command.target, draft, command.options, progress)

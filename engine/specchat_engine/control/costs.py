@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection, Mapping
-from statistics import median
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _KEPT = 15
@@ -18,7 +17,7 @@ _REDRAWN, _NEW = 8, 4
 """The curve is drawn anew after so many passes, and at once where a width has been seen no more than `_NEW` times."""
 
 _MOOD = 5
-"""The level is the median of what so many passes say."""
+"""The level is what so many passes say."""
 
 _SHALLOW = 1024
 
@@ -28,8 +27,8 @@ class PassCosts:
 
     A machine that slows down slows all widths, so each time is kept in units of a common level that follows the drift:
     what was measured in another mood of the machine stays comparable. Widths that were seen often say how the level is,
-    and a median lets single slow passes go by; where the same width comes again and again it tells the level alone, or
-    it would drift away from widths that do not come. Depths are told apart by powers of two from 1024
+    and what disturbs a pass now and then does not count; where the same width comes again and again it tells the level
+    alone, or it would drift away from widths that do not come. Depths are told apart by powers of two from 1024
     tokens on; where a depth has not been seen, the nearest one that has stands in for it.
     """
 
@@ -52,7 +51,7 @@ class PassCosts:
         if len(times) >= _TRUSTED:
             compared = any(other != (zone, width) for other, _ in self._levels)
             self._levels.append(((zone, width), milliseconds / self._shape(zone)[width]))
-            self._level = median(level for _, level in self._levels)
+            self._level = _usual(level for _, level in self._levels)
             if not compared:
                 return
         times.append(milliseconds / self._level)
@@ -168,9 +167,10 @@ class PassCosts:
         return costs
 
 
-def _usual(times: Collection[float]) -> float:
-    """What a pass takes: the median or, of few, the time that two thirds of them exceed, since noise only adds."""
-    return median(times) if len(times) >= _TRUSTED else sorted(times)[(len(times) - 1) // 3]
+def _usual(times: Iterable[float]) -> float:
+    """What a pass takes when nothing disturbs it: a third of the times are shorter, since noise only adds to them."""
+    ordered = sorted(times)
+    return ordered[(len(ordered) - 1) // 3]
 
 
 def _zone(depth: int) -> int:

@@ -161,3 +161,8 @@ async def test_every_round_arrives_however_fast_they_come() -> None:
         await ask(pilot)
         await quiet(pilot)
         assert answer(pilot).text == "".join(event.text for event in rounds)
+
+
+async def test_the_drawing_gives_way_to_the_engine_once_that_runs(gave_way: list[None]) -> None:
+    async with chat(ScriptedClient()):
+        assert gave_way

@@ -8,6 +8,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from specchat.options import ChatOptions
+from specchat.priority import give_way
 from specchat.tui.client import EngineClient
 from specchat.tui.dials import dials
 from specchat.tui.legend import legend_line
@@ -27,7 +28,7 @@ from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, Wo
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
-_FIGURES_PAUSE = 0.1
+_FIGURES_PAUSE = 0.2
 _READING_PAUSE = 0.25
 
 
@@ -108,6 +109,7 @@ class ConversationScreen(Screen[None]):
 
     async def _loaded(self, event: Loaded) -> None:
         first_time = self._session.loaded is None
+        give_way()
         settings = self._session.ready(event)
         await self.query_one(Knobs).fit(dials(event.drafters, self._session.k_max), settings)
         if event.refusal is not None and first_time:

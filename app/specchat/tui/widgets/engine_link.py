@@ -1,10 +1,11 @@
-"""The way to the engine: threads that wait for it, and messages with what came, at most fifteen a second."""
+"""The way to the engine: threads that wait for it, and messages with what came, as often as drawing them allows."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import thread_time
 
 from textual import work
 from textual.message import Message
@@ -17,12 +18,14 @@ from specchat.tui.session import ChatSession
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
 from specchat_engine.settings import Settings
 
-POSTS_A_SECOND = 15
+SHORTEST, LONGEST = 1 / 15, 1 / 4
+DRAWING_SHARE = 0.08
+"""Of one core: the engine's threads wait for each other, so that all of them lose what drawing takes from one."""
 
 
 class EngineLink(Widget):
     """Unseen. A clock empties what the thread filled, so a fast model costs no more drawing than a slow one,
-    and the last round of a slow one never waits for the next."""
+    and the last round of a slow one never waits for the next. Where drawing is slow the clock is."""
 
     DEFAULT_CSS = "EngineLink { display: none; }"
 
@@ -38,10 +41,7 @@ class EngineLink(Widget):
         self._events: deque[Event] = deque()
         self._last: type[Loaded | Ended] = Loaded
         self._clock: Timer | None = None
-
-    def on_mount(self) -> None:
-        """Sets the clock up; it runs only while the engine works."""
-        self._clock = self.set_interval(1 / POSTS_A_SECOND, self._post, pause=True)
+        self._drawn = 0.0
 
     def load(self, options: ChatOptions) -> None:
         """Loads the pair."""
@@ -67,26 +67,33 @@ class EngineLink(Widget):
         """Stops the running answer and drops what it still says."""
         self._client.cancel()
         self._events = deque()
-        if self._clock is not None:
-            self._clock.pause()
+        self._stop_clock()
 
     def _begin(self, last: type[Loaded | Ended]) -> deque[Event]:
         """A new queue for a call that ends with this event, or with WorkerFailed."""
         self._last = last
         self._events = deque()
-        if self._clock is not None:
-            self._clock.resume()
+        self._stop_clock()
+        self._drawn = thread_time()
+        self._clock = self.set_timer(SHORTEST, self._post)
         return self._events
 
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+
     def _post(self) -> None:
+        now = thread_time()
+        pause = min(max((now - self._drawn) / DRAWING_SHARE, SHORTEST), LONGEST)
+        self._drawn = now
         arrived = []
         while self._events:
             arrived.append(self._events.popleft())
-        if not arrived:
-            return
-        if self._clock is not None and isinstance(arrived[-1], (self._last, WorkerFailed)):
-            self._clock.pause()
-        self.post_message(self.Arrived(tuple(arrived)))
+        ended = bool(arrived) and isinstance(arrived[-1], (self._last, WorkerFailed))
+        self._clock = None if ended else self.set_timer(pause, self._post)
+        if arrived:
+            self.post_message(self.Arrived(tuple(arrived)))
 
     @work(thread=True, group="engine")
     def _read_models(self, events: deque[Event], options: ChatOptions) -> None:
