@@ -32,7 +32,7 @@ from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
 from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import AUTO, DRAFTERS, K_LIMIT, USUAL_K, VERIFIER_NAMES, DraftLength
+from specchat_engine.settings import AUTO, DRAFTERS, K_LIMIT, VERIFIER_NAMES, DraftLength
 
 ENV_PREFIX = "SPECCHAT_"
 SAMPLING_KEYS = tuple(name for name in SamplingOverrides.__dataclass_fields__ if name not in GRAMMAR_KEYS)
@@ -82,7 +82,7 @@ class Config(BaseSettings):
 
     model: Path | None = None
     draft: Path | None = None
-    k: DraftLength = USUAL_K
+    k: DraftLength = AUTO
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     temperature: float | None = None

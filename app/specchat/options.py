@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat_engine.params import SamplingParams
-from specchat_engine.settings import USUAL_K, DraftLength
+from specchat_engine.settings import AUTO, DraftLength
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
@@ -42,14 +42,14 @@ class SamplingOverrides:
 class ChatOptions:
     """A pair of models and how the user wants answers from it.
 
-    `drafter` None means the draft model where one is loaded, else lookup. `max_tokens` 0 means until the model ends.
+    `drafter` None means hybrid where a draft model is loaded, else lookup. `max_tokens` 0 means until the model ends.
     `seed` None means a new one for every session. `draft` None means that no draft model is loaded.
     """
 
     target: Path
     draft: Path | None
     options: LoadOptions
-    k: DraftLength = USUAL_K
+    k: DraftLength = AUTO
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     sampling: SamplingOverrides = SamplingOverrides()
@@ -65,7 +65,7 @@ class ChatOptions:
         """
         from specchat_engine import Settings
 
-        drafter = self.drafter or "model"
+        drafter = self.drafter or "hybrid"
         return Settings(
             k=self.k,
             drafter=drafter if drafter in drafters else "lookup",

@@ -25,7 +25,7 @@ from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
 from specchat_engine.params import SamplingParams
 from specchat_engine.session import Session
-from specchat_engine.settings import AUTO, USUAL_K, Settings
+from specchat_engine.settings import AUTO, Settings
 from specchat_engine.template import FALLBACK, ChatTemplate
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
@@ -95,7 +95,7 @@ class Engine:
         self.draft = _info(self._draft) if self._draft else None
         self.recommended = _recommended(target)
         self.controller = Controller()
-        self.drafters: tuple[str, ...] = ("model", "hybrid", "lookup", "none") if draft else ("lookup", "none")
+        self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -157,8 +157,7 @@ class Engine:
         for a grammar or a biased token that the vocabulary cannot serve.
         """
         if settings is None:
-            usual = Settings(drafter=self.drafters[0], sampling=self.recommended)
-            settings = replace(usual, k=min(USUAL_K, self.options.k_max))
+            settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in ("hybrid", *self.drafters):

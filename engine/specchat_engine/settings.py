@@ -9,11 +9,13 @@ from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
 DraftLength = int | Literal["auto"]
-USUAL_K: Final = 4
 AUTO: Final = "auto"
 """The k that is chosen anew before each round, by what passes cost and what was accepted."""
 
-DRAFTERS = ("model", "hybrid", "lookup", "none")
+USUAL_K: Final = 4
+"""A fixed k to begin with, where there is to be one."""
+
+DRAFTERS = ("hybrid", "model", "lookup", "none")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 LOSSY_VERIFIERS = ("typical",)
 """The names of `verifiers.VERIFIERS`, which needs numpy: settings are read where nothing is computed."""
@@ -32,12 +34,12 @@ def check_ngrams(shortest: int, longest: int) -> None:
 class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
-    The drafter "hybrid" is the draft model or prompt lookup, whichever promises more in each round. Raises
-    SettingError for a value that it cannot have.
+    The drafter "hybrid" is the draft model or prompt lookup, whichever promises more in each round; without a draft
+    model it is prompt lookup. Raises SettingError for a value that it cannot have.
     """
 
-    k: DraftLength = USUAL_K
-    drafter: str = "model"
+    k: DraftLength = AUTO
+    drafter: str = "hybrid"
     verifier: str = "coupled"
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = 0

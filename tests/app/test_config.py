@@ -28,7 +28,7 @@ def complaint(**flags: object) -> str:
 
 
 def test_the_file_gives_way_to_variables_and_these_to_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_config({}).k == 4
+    assert read_config({}).k == "auto"
     write_config("k = 5\ntop_k = 1\nmin_p = 0.1\n")
     monkeypatch.setenv("SPECCHAT_K", "6")
     monkeypatch.setenv("SPECCHAT_TOP_K", "2")
@@ -114,14 +114,14 @@ def test_an_absurd_k_is_refused(k: str) -> None:
 
 
 def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_config({}).k == 4
+    assert read_config({}).k == "auto"
     monkeypatch.setenv("SPECCHAT_K", "3")
     assert read_config({}).k == 3
     assert read_config({"k": "auto"}).k == "auto"
 
 
 def test_a_drafter_that_is_not_there_is_refused() -> None:
-    assert complaint(drafter="magic") == "the drafter is 'magic': use model, hybrid, lookup, none"
+    assert complaint(drafter="magic") == "the drafter is 'magic': use hybrid, model, lookup, none"
 
 
 def test_a_verifier_comes_from_a_flag_a_variable_or_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

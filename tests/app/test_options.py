@@ -9,7 +9,7 @@ from specchat_engine import LoadOptions
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 
-BOTH = ("model", "hybrid", "lookup", "none")
+BOTH = ("hybrid", "model", "lookup", "none")
 
 
 def options(**changes: object) -> ChatOptions:
@@ -31,8 +31,8 @@ def test_a_value_out_of_range_is_refused() -> None:
         SamplingOverrides(temperature=-1).over(SamplingParams())
 
 
-def test_the_draft_model_drafts_where_there_is_one() -> None:
-    assert options().settings(SamplingParams(), BOTH).drafter == "model"
+def test_the_draft_model_or_lookup_drafts_where_both_can() -> None:
+    assert options().settings(SamplingParams(), BOTH).drafter == "hybrid"
     assert options().settings(SamplingParams(), BOTH[2:]).drafter == "lookup"
 
 

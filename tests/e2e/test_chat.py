@@ -71,8 +71,8 @@ def test_an_answer_streams_and_k_turns_meanwhile(specchat: Specchat) -> None:
     before = tokens(streaming(terminal))
     terminal.wait_until(lambda shown: tokens(shown) > before, "more tokens")
     terminal.keys("M-Up", "M-Up")
-    terminal.wait_for(r"active · model · k 6")
-    assert "esc Stop" in terminal.wait_for(r"\n.*│ k +6 ")
+    terminal.wait_for(r"active · hybrid · k 5")
+    assert "esc Stop" in terminal.wait_for(r"\n.*│ k +5 ")
 
 
 def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Specchat) -> None:
@@ -83,7 +83,7 @@ def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Speccha
     terminal.keys("Escape")
     terminal.wait_for(r"stopped · \d+ tok/s")
     terminal.keys("F2")
-    terminal.wait_for("k +‹ 4")
+    terminal.wait_for("k +‹ auto")
     terminal.keys("Up")
     terminal.wait_for("max tokens +‹ 0 no limit")
     terminal.type("60")

@@ -158,9 +158,12 @@ def test_an_answer_without_text_is_not_kept() -> None:
 
 
 def test_default_settings_need_no_draft_model() -> None:
-    session = Session(ScriptedModel(saying("abababab")), None, ByteTokenizer(), ChatTemplate(FALLBACK))
+    text = "abab" * 12
+    session = Session(ScriptedModel(saying(text)), None, ByteTokenizer(), ChatTemplate(FALLBACK))
     assert session.settings == Settings()
-    assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
+    rounds = list(session.generate(text))
+    assert session.text == text
+    assert {event.source for event in rounds} <= {"lookup", "none"}
 
 
 def test_what_was_read_ahead_is_not_read_again() -> None:

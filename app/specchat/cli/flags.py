@@ -24,7 +24,7 @@ class ModelFlags:
     ] = None
     k: Annotated[
         str | None,
-        typer.Option("-k", metavar="N", help="Most tokens drafted in a round: a number, 0 for plain, auto. [4]"),
+        typer.Option("-k", metavar="N", help="Most tokens drafted in a round: auto, a number, 0 for plain. [auto]"),
     ] = None
     drafter: Annotated[
         str | None, typer.Option("--drafter", help="model, lookup, hybrid or none. [model where there is one]")

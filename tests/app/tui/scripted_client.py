@@ -20,7 +20,7 @@ from specchat_engine.stats import TurnStats
 LOADED = Loaded(
     target=ModelSummary("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),
     draft=ModelSummary("builtin-draft", "draft.gguf", n_params=2_000_000, n_ctx=1024),
-    drafters=("model", "hybrid", "lookup", "none"),
+    drafters=("hybrid", "model", "lookup", "none"),
     recommended=SamplingParams(temperature=0.7),
     refusal=None,
     n_ctx=1024,

@@ -28,20 +28,20 @@ async def test_an_answer_streams_as_a_trace_and_ends_as_markdown_with_its_figure
 async def test_the_header_says_that_speculation_is_active_and_with_what() -> None:
     async with chat(ScriptedClient()) as pilot:
         assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
-        assert "speculation ● active · model · k 4" in header(pilot)
+        assert "speculation ● active · hybrid · k auto" in header(pilot)
         assert "seed 7" in header(pilot)
 
 
 async def test_the_header_says_that_speculation_is_off_and_why() -> None:
     async with chat(ScriptedClient()) as pilot:
-        await pilot.press(*["ctrl+down"] * 4)
+        await pilot.press(*["ctrl+down"] * 5)
         assert "○ off · k 0" in header(pilot)
 
 
 async def test_a_refused_draft_model_is_named_with_its_reason() -> None:
     refused = replace(LOADED, draft=None, drafters=("lookup", "none"), refusal="token 5 differs")
     async with chat(ScriptedClient(load_events=(refused,))) as pilot:
-        assert "✕ refused (lookup, k 4): token 5 differs" in header(pilot)
+        assert "✕ refused (lookup, k auto): token 5 differs" in header(pilot)
         assert "token 5 differs" in notices(pilot)[0]
 
 

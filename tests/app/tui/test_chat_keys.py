@@ -15,6 +15,8 @@ async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() 
     async with chat(client) as pilot:
         await ask(pilot)
         await pilot.press("alt+up")
+        assert client.settings[-1].k == 4, "one step from auto"
+        await pilot.press("alt+up")
         assert client.settings[-1].k == 5
         assert "k 5 from the next round on" in header(pilot)
 
@@ -24,7 +26,7 @@ async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
     async with chat(client) as pilot:
         await pilot.press("f2", "right", "down", "right", "down", "right", "down", "0", ".", "5", "enter")
         settings = client.settings[-1]
-        assert (settings.k, settings.drafter, settings.verifier) == (5, "hybrid", "rejection")
+        assert (settings.k, settings.drafter, settings.verifier) == (4, "model", "rejection")
         assert settings.sampling.temperature == 0.5
         assert len(pilot.app.screen.query(Knob)) == 8
         await pilot.press("f2")
@@ -35,13 +37,13 @@ async def test_the_verifier_turns_while_an_answer_streams_and_a_lossy_one_stays_
     client = ScriptedClient(script(" a> b| c> d"), hold_after=1)
     async with chat(client, (80, 24)) as pilot:
         await ask(pilot)
-        assert "● active · model · k 4" in header(pilot)
+        assert "● active · hybrid · k auto" in header(pilot)
         await pilot.press("f2", "down", "down", "t", "enter")
         assert client.settings[-1].verifier == "typical"
-        assert "≈ lossy typical · model · k 4" in header(pilot)
+        assert "≈ lossy typical · hybrid · k auto" in header(pilot)
         assert "typical ≈lossy" in str(pilot.app.focused.render())  # type: ignore[union-attr]
         await pilot.press("right")
-        assert "● active · model · k 4" in header(pilot)
+        assert "● active · hybrid · k auto" in header(pilot)
         client.go.set()
         await quiet(pilot)
         assert figures(pilot).endswith(" · ≈ typical (lossy)")

@@ -77,10 +77,10 @@ def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
 @pytest.mark.parametrize(
     ("verifier", "chip"),
     [
-        ("coupled", "● active · model · k 3"),
-        ("rejection", "● active · rejection · model · k 3"),
-        ("block", "● active · block · model · k 3"),
-        ("typical", "≈ lossy typical · model · k 3"),
+        ("coupled", "● active · hybrid · k 3"),
+        ("rejection", "● active · rejection · hybrid · k 3"),
+        ("block", "● active · block · hybrid · k 3"),
+        ("typical", "≈ lossy typical · hybrid · k 3"),
     ],
 )
 @pytest.mark.parametrize("width", [80, 140])

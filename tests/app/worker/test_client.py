@@ -74,7 +74,7 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert isinstance(last, Loaded)
     assert (last.target.name, last.drafters, last.refusal, last.n_ctx) == (
         "target",
-        ("model", "hybrid", "lookup", "none"),
+        ("hybrid", "model", "lookup", "none"),
         None,
         4096,
     )
