@@ -24,6 +24,7 @@ from specchat_engine.models import SessionModel
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
 from specchat_engine.params import SamplingParams
+from specchat_engine.saving import restore, save
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.template import FALLBACK, ChatTemplate
@@ -189,6 +190,31 @@ class Engine:
         for context in (self._target, self._draft):
             if context:
                 context.clear()
+
+    def save_memory(self, folder: Path) -> None:
+        """Keeps what both models have read in a folder, between two answers; see `restore_memory`.
+
+        It takes as many bytes as the caches of the tokens. Raises EngineError where it cannot be written.
+        """
+        save(self._memories, self._files, folder)
+
+    def restore_memory(self, folder: Path) -> bool:
+        """Goes back to what was read when the folder was written, by the same pair with the same options.
+
+        The next answer keeps what its prompt has in common with that, of whatever conversation. False where the folder
+        holds nothing of the sort, or nothing whole.
+        """
+        return restore(self._memories, self._files, folder)
+
+    @property
+    def _memories(self) -> dict[str, LlamaContext]:
+        return {"target": self._target} | ({"draft": self._draft} if self._draft else {})
+
+    @property
+    def _files(self) -> str:
+        """What a memory belongs to: other weights of the same name and size would read it silently, and wrongly."""
+        found = [(model.path.resolve(), model.path.stat()) for model in self._models]
+        return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found]))
 
     @property
     def identity(self) -> str:

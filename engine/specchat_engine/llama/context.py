@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -159,6 +161,32 @@ class LlamaContext:
             api.llama_synchronize(self.handle)
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
+
+    def save(self, path: Path) -> None:
+        """Writes what the memory holds to a file. Raises DecodeError where llama.cpp cannot."""
+        count = len(self.tokens)
+        written = api.llama_state_seq_save_file(
+            self.handle, os.fsencode(path), 0, (ctypes.c_int32 * count)(*self.tokens), count
+        )
+        if not written:
+            raise DecodeError(f"{path}: the memory of {count} tokens cannot be saved: is there room on the disk?")
+
+    def restore(self, path: Path) -> bool:
+        """Makes the memory what it was when this file was written, by the same model with the same options.
+
+        False, with an empty memory, where llama.cpp refuses. The file has to be whole: nothing in it is doubted.
+        """
+        self.clear()
+        self.user = None
+        tokens, count = (ctypes.c_int32 * self.capacity)(), ctypes.c_size_t(0)
+        read = api.llama_state_seq_load_file(
+            self.handle, os.fsencode(path), 0, tokens, self.capacity, ctypes.byref(count)
+        )
+        if not read:
+            self.clear()
+            return False
+        self.tokens = tokens[: count.value]
+        return True
 
     def clear(self) -> None:
         """Forgets everything."""

@@ -1,0 +1,73 @@
+"""What the models have read, kept in a folder: a conversation that goes on later is not read again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from specchat_engine.errors import EngineError
+
+_VERSION = 1
+_MANIFEST = "manifest.json"
+
+
+class Memory(Protocol):
+    """A model's memory that can be written to a file and read again."""
+
+    def save(self, path: Path) -> None:
+        """Writes it."""
+
+    def restore(self, path: Path) -> bool:
+        """Makes it what it was; False, and empty, where that cannot be."""
+
+    def clear(self) -> None:
+        """Forgets everything."""
+
+
+def save(memories: Mapping[str, Memory], identity: str, folder: Path) -> None:
+    """Writes the memories, by name, in place of what the folder held; `identity` says what they can be read by.
+
+    Raises EngineError where they cannot be written; what the folder held is then not restored either.
+    """
+    manifest = folder / _MANIFEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest.unlink(missing_ok=True)
+        digests = {}
+        for name, memory in memories.items():
+            path = folder / f"{name}.state"
+            memory.save(path)
+            digests[name] = _digest(path)
+        part = manifest.with_suffix(".part")
+        part.write_text(json.dumps({"version": _VERSION, "identity": identity, "digests": digests}))
+        part.replace(manifest)
+    except OSError as error:
+        raise EngineError(f"{folder}: what was read cannot be kept: {error.strerror or error}") from None
+
+
+def restore(memories: Mapping[str, Memory], identity: str, folder: Path) -> bool:
+    """Reads what `save` wrote; False, and nothing changed, where it is not there, not whole, or of another pair.
+
+    False with empty memories where llama.cpp refuses a file.
+    """
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_bytes())
+        wanted = {"version": _VERSION, "identity": identity, "digests": manifest["digests"]}
+        digests = {name: _digest(folder / f"{name}.state") for name in memories}
+        if manifest != wanted or manifest["digests"] != digests:
+            return False
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    if all(memory.restore(folder / f"{name}.state") for name, memory in memories.items()):
+        return True
+    for memory in memories.values():
+        memory.clear()
+    return False
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()

@@ -1,0 +1,166 @@
+"""Measures specchat and its peers in turns on the same prompts, weights, threads and sampling, and prints tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from peers.contest import Measured, Result, Runner, Standing, Task, best_of, standings
+from peers.llama_server import CONFIGURATIONS, LlamaServer
+from peers.specchat_runner import Specchat, open_engine, prompt_ids
+from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.prompts import read_prompts
+from specchat_assets import builtin_pair
+from specchat_engine import Engine
+from specchat_engine.llama.devices import physical_cores
+
+BASE = ("llama-server", "plain")
+OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
+
+
+def main() -> int:
+    """Runs the contest."""
+    asked = arguments()
+    builtin_target, builtin_draft = builtin_pair()
+    target, draft = asked.model or builtin_target, asked.draft or builtin_draft
+    with open_engine(target, draft, asked.threads) as engine, tempfile.TemporaryDirectory() as logs:
+        runners = [*contestants(asked, engine, target, draft, Path(logs))]
+        measured: dict[tuple[str, str], dict[Task, Result]] = {(runner.peer, runner.name): {} for runner in runners}
+        tasks = [*tasks_of(asked, engine)]
+        try:
+            for runner in runners:
+                runner.answer(tasks[0])
+            for place, task in enumerate(tasks):
+                order = random.Random(place).sample(runners, len(runners))
+                for runner in order:
+                    measured[runner.peer, runner.name][task] = runner.answer(task)
+                print(f"{place + 1} of {len(tasks)}", end="\r", file=sys.stderr)
+        finally:
+            for runner in runners:
+                runner.close()
+    console = Console(width=180 if not sys.stdout.isatty() else None)
+    for temperature in asked.temperatures:
+        report(
+            console, standings(measured, BASE if BASE in measured else ("specchat", "plain"), temperature), temperature
+        )
+        against(console, measured, temperature)
+    if asked.json:
+        lines = [
+            {"peer": peer, "name": name, "kind": task.kind, "number": task.number, "temperature": task.temperature}
+            | {"tokens": result.tokens, "milliseconds": result.milliseconds}
+            for (peer, name), results in measured.items()
+            for task, result in results.items()
+        ]
+        asked.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return 0
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="peers", description=__doc__)
+    parser.add_argument("--server", type=Path, help="llama.cpp's llama-server; without it that peer is left out")
+    parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
+    parser.add_argument("-d", "--draft", type=Path)
+    parser.add_argument("-t", "--threads", type=int, default=physical_cores())
+    parser.add_argument("-n", "--max-tokens", type=int, default=256)
+    parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
+    parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.8])
+    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: llama-cpp-python, transformers")
+    parser.add_argument(
+        "--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations, all by default"
+    )
+    parser.add_argument("--json", type=Path, help="write every answer's time here")
+    return parser.parse_args()
+
+
+def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: Path, logs: Path) -> Iterator[Runner]:
+    """All configurations of all peers."""
+    for arm in (PLAIN, Arm("model", 4), Arm("lookup", 8), Arm("hybrid", "auto")):
+        yield Specchat(engine, arm)
+    if asked.server:
+        for number, name in enumerate(asked.server_only):
+            yield LlamaServer(asked.server, target, draft, asked.threads, name, logs / f"{number}.log")
+    if "llama-cpp-python" not in asked.without:
+        from peers.llama_python import LOOKUPS, LlamaPython
+
+        for lookup in LOOKUPS:
+            yield LlamaPython(target, asked.threads, lookup)
+    if "transformers" not in asked.without:
+        import torch
+
+        from peers.hugging_face import CONFIGURATIONS as WAYS
+        from peers.hugging_face import Models, Transformers
+
+        models = Models(target, draft, asked.threads, torch.bfloat16)
+        for way in WAYS:
+            yield Transformers(models, way, min(engine.vocabulary.ends))
+
+
+def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
+    """The benchmark's prompts, kinds in turns."""
+    prompts = read_prompts(None)
+    for number in range(asked.each):
+        for kind, texts in prompts.items():
+            for temperature in asked.temperatures:
+                text = texts[number % len(texts)]
+                yield Task(kind, number, text, prompt_ids(engine, text), temperature, number + 1, asked.max_tokens)
+
+
+def base_of(measured: Measured) -> tuple[str, str]:
+    """What all are compared with: the server's plain decoding, where there is a server."""
+    return BASE if BASE in measured else OWN_PLAIN
+
+
+def report(console: Console, found: list[Standing], temperature: float) -> None:
+    """One row for each configuration: tokens/s of each kind, and the share of the base's speed over all kinds."""
+    kinds = [*found[0].speeds]
+    base = "llama-server plain" if any(standing.peer == BASE[0] for standing in found) else "specchat plain"
+    table = Table(
+        title=f"temperature {temperature:g}: tokens/s from the prompt to the last token", title_justify="left"
+    )
+    for heading in ("tool", "configuration"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (*kinds, f"× {base}", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for standing in found:
+        over_all = standing.over_all
+        interval = over_all.interval if over_all else None
+        table.add_row(
+            standing.peer,
+            standing.name,
+            *(f"{standing.speeds.get(kind, 0):.0f}" for kind in kinds),
+            f"{over_all.value:.2f}" if over_all else "",
+            f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "",
+        )
+    console.print(table)
+
+
+def against(console: Console, measured: Measured, temperature: float) -> None:
+    """specchat's own choice against the best single configuration of each peer."""
+    everyone = standings(measured, base_of(measured), temperature)
+    for peer in dict.fromkeys(peer for peer, _ in measured):
+        best = best_of(everyone, peer)
+        ours = next(
+            standing
+            for standing in standings(measured, (best.peer, best.name), temperature)
+            if (standing.peer, standing.name) == OURS
+        )
+        if ours.over_all and (best.peer, best.name) != OURS:
+            low, high = ours.over_all.interval or (float("nan"), float("nan"))
+            console.print(
+                f"specchat {OURS[1]} is {ours.over_all.value:.2f} × {peer} at its best ({best.name}); "
+                f"95 % {low:.2f} to {high:.2f}"
+            )
+    console.print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What every runner is asked, what it answers, and how the answers are told against each other."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from specchat.bench.estimates import Estimate, geometric_mean, paired_ratios
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A prompt in token ids, and how it is to be answered: until the end of the answer, `max_tokens` at most.
+
+    `text` is the same prompt for a runner that has the chat template.
+    """
+
+    kind: str
+    number: int
+    text: str
+    ids: tuple[int, ...]
+    temperature: float
+    seed: int
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer: its tokens, and the milliseconds from the prompt to the last of them."""
+
+    tokens: int
+    milliseconds: float
+
+    @property
+    def speed(self) -> float:
+        """Tokens a second, the prompt included."""
+        return self.tokens / self.milliseconds * 1000
+
+
+class Runner(Protocol):
+    """One tool with one configuration. `peer` is the tool, `name` the configuration."""
+
+    peer: str
+    name: str
+
+    def answer(self, task: Task) -> Result:
+        """Answers from empty memories."""
+
+    def close(self) -> None:
+        """Frees everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A configuration's speed as a share of the base's: by kind, and over all kinds; `speeds` are its medians."""
+
+    peer: str
+    name: str
+    speeds: Mapping[str, float]
+    kinds: Mapping[str, float]
+    over_all: Estimate | None
+
+
+Measured = Mapping[tuple[str, str], Mapping[Task, Result]]
+"""By tool and configuration."""
+
+
+def standings(measured: Measured, base: tuple[str, str], temperature: float) -> list[Standing]:
+    """How all configurations stand against one of them at a temperature, in the order in which they were measured."""
+    found = []
+    for (peer, name), results in measured.items():
+        by_kind: dict[str, dict[Task, float]] = defaultdict(dict)
+        for task, result in results.items():
+            if task.temperature == temperature and result.tokens:
+                by_kind[task.kind][task] = result.speed
+        reference = {task: result.speed for task, result in measured[base].items() if result.tokens}
+        ratios = {kind: paired_ratios(speeds, reference) for kind, speeds in by_kind.items()}
+        found.append(
+            Standing(
+                peer,
+                name,
+                {kind: float(np.median([*speeds.values()])) for kind, speeds in by_kind.items()},
+                {kind: float(np.median(each)) if len(each) else math.nan for kind, each in ratios.items()},
+                geometric_mean([*ratios.values()]),
+            )
+        )
+    return found
+
+
+def best_of(standings_of_all: Sequence[Standing], peer: str) -> Standing:
+    """The single configuration of a tool that is fastest over all kinds."""
+    own = [standing for standing in standings_of_all if standing.peer == peer and standing.over_all]
+    return max(own, key=lambda standing: standing.over_all.value if standing.over_all else 0.0)
