@@ -13,7 +13,11 @@ RECIPE := assets/recipe/builtin_pair
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
-.PHONY: chat test check format builtin-pair bench verify pictures gpu-check clean help
+# llama.cpp's server, from the very sources that the binding was built from.
+SOURCES := $(VENV)/llama-source
+SERVER  := $(SOURCES)/server/bin/llama-server
+
+.PHONY: chat test check format builtin-pair bench bench-peers verify pictures gpu-check clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -39,6 +43,10 @@ builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, 
 
 bench: $(VENV)/.chat ## what each drafter and k gains over plain decoding, kind by kind
 	@$(BIN)/specchat bench $(ARGS)
+
+bench-peers: $(VENV)/.test $(SERVER) ## side by side with llama-server, llama-cpp-python and transformers
+	@$(PIP) install --quiet "transformers>=5,<6" accelerate
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
 
 verify: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
@@ -70,6 +78,15 @@ $(BUILD): $(BIN)/python
 	@echo "== building llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): about 3 minutes on 2 cores, once"
 	@$(PIP) install --progress-bar off $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)"
 	@rm -f $(VENV)/.llama-* && touch $@
+
+$(SERVER): $(BIN)/python
+	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, once"
+	@rm -rf $(SOURCES) && mkdir -p $(SOURCES)
+	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"
+	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
+	@cmake -S $(SOURCES)/vendor/llama.cpp -B $(SOURCES)/server -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS) \
+	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/cmake.log
+	@cmake --build $(SOURCES)/server --target llama-server --parallel > $(SOURCES)/build.log
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
 	@echo "== installing specchat"

@@ -83,7 +83,7 @@ class Truncation:
         size = len(logits)
         wanted = min(self._top_k or size, size)
         usual = math.log(wanted / _OPEN) if self._top_p < 1 or self._depth == math.inf else self._depth
-        for floor in (usual, *_DEEPER):
+        for floor in (usual, *(deeper for deeper in _DEEPER if deeper > usual)):
             self._bottom[()] = peak - floor - _ROUNDING * (abs(peak) + floor)
             ids = np.greater_equal(logits, self._bottom).nonzero()[0]
             values = logits.take(ids)

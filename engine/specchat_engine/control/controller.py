@@ -25,6 +25,7 @@ _PATIENCE = 0.95
 """The pace that a round has to beat, as a share of the one that was reached of late."""
 
 _PACE_FOLLOWS = 0.1
+_LITTLE = 8
 _CATCH_UP_ROUNDS = 8
 """What a draft model has not read yet is paid by so many rounds."""
 
@@ -194,11 +195,15 @@ class Controller:
         return step_ms if seen > _SUGGESTED**3 else (seen * step_ms + _SUGGESTED * usual) / (seen + _SUGGESTED)
 
     def _learn_draft_cost(self, now: Situation, drafted: int, draft_ms: float) -> None:
-        """A draft's passes are timed together: the first reads what was unread, the others one token each."""
+        """A draft's passes are timed together: the first reads what was unread, the others one token each.
+
+        Behind a draft that stood to its end two tokens are unread, which cost next to nothing more than one. What a
+        longer reading cost is what the steps leave of the time: nothing that can be told where there is little to read.
+        """
         step_ms = self.draft.at(1, now.depth)
-        if now.unread == 1 or step_ms is None:
+        if now.unread <= 2 or step_ms is None:
             self.draft.observe(1, now.depth, draft_ms / drafted)
-        else:
+        elif now.unread > _LITTLE:
             self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (drafted - 1) * step_ms))
 
     def to_json(self) -> dict[str, Any]:

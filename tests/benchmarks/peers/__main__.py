@@ -13,9 +13,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from peers.contest import Measured, Result, Runner, Standing, Task, best_of, standings
-from peers.llama_server import CONFIGURATIONS, LlamaServer
-from peers.specchat_runner import Specchat, open_engine, prompt_ids
+from benchmarks.peers.contest import Measured, Result, Runner, Standing, Task, best_of, standings
+from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
+from benchmarks.peers.specchat_runner import Specchat, open_engine, prompt_ids
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.prompts import read_prompts
 from specchat_assets import builtin_pair
@@ -43,6 +43,8 @@ def main() -> int:
                 for runner in order:
                     measured[runner.peer, runner.name][task] = runner.answer(task)
                 print(f"{place + 1} of {len(tasks)}", end="\r", file=sys.stderr)
+        except KeyboardInterrupt:
+            print("stopped: this is what there is", file=sys.stderr)
         finally:
             for runner in runners:
                 runner.close()
@@ -89,15 +91,15 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
         for number, name in enumerate(asked.server_only):
             yield LlamaServer(asked.server, target, draft, asked.threads, name, logs / f"{number}.log")
     if "llama-cpp-python" not in asked.without:
-        from peers.llama_python import LOOKUPS, LlamaPython
+        from benchmarks.peers.llama_python import LOOKUPS, LlamaPython
 
         for lookup in LOOKUPS:
             yield LlamaPython(target, asked.threads, lookup)
     if "transformers" not in asked.without:
         import torch
 
-        from peers.hugging_face import CONFIGURATIONS as WAYS
-        from peers.hugging_face import Models, Transformers
+        from benchmarks.peers.hugging_face import CONFIGURATIONS as WAYS
+        from benchmarks.peers.hugging_face import Models, Transformers
 
         models = Models(target, draft, asked.threads, torch.bfloat16)
         for way in WAYS:

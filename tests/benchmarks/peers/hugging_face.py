@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from peers.contest import Result, Task
+from benchmarks.peers.contest import Result, Task
 
 CONFIGURATIONS = ("plain", "draft", "lookup 8")
 """`draft` lets transformers choose the number of drafted tokens as it does by default."""

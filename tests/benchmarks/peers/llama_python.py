@@ -8,7 +8,7 @@ from time import perf_counter
 from llama_cpp import Llama
 from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 
-from peers.contest import Result, Task
+from benchmarks.peers.contest import Result, Task
 
 LOOKUPS = (0, 2, 8)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peers.contest import Result, Task
+from benchmarks.peers.contest import Result, Task
 
 CONFIGURATIONS: Mapping[str, Sequence[str]] = {
     "plain": (),
@@ -23,12 +23,12 @@ CONFIGURATIONS: Mapping[str, Sequence[str]] = {
     "ngram-map-k": ("--spec-type", "ngram-map-k", "--spec-ngram-map-k-size-n", "3"),
     "ngram-mod": ("--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", "4", "--spec-ngram-mod-n-min", "2"),
     "ngram-cache": ("--spec-type", "ngram-cache"),
-    "draft 4 + ngram-simple": (
+    "draft 8 + ngram-map-k": (
         "--spec-type",
-        "draft-simple,ngram-simple",
+        "draft-simple,ngram-map-k",
         "--spec-draft-n-max",
-        "4",
-        "--spec-ngram-simple-size-n",
+        "8",
+        "--spec-ngram-map-k-size-n",
         "3",
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from peers.contest import Result, Task
+from benchmarks.peers.contest import Result, Task
 from specchat.bench.measure import Runner as Bench
 from specchat.bench.measure import Setup
 from specchat.bench.plan import Arm, Turn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -221,3 +222,18 @@ def test_what_was_learned_survives_a_restart() -> None:
 def test_a_damaged_record_is_refused(kept: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="no record of a pair"):
         Controller.from_json(kept)
+
+
+def test_what_a_full_draft_left_unread_does_not_make_a_step_look_dear() -> None:
+    """The first pass of the next draft reads two tokens, and what it took is not told apart from the other steps."""
+    chance = random.Random(1)
+    controller = measured()
+    for _ in range(300):
+        k = chance.choice((3, 8, 16))
+        now = replace(NOW, unread=chance.choice((1, 2, 5)))
+        draft_ms = DRAFT * k * (1 + chance.expovariate(3))
+        outcome = Outcome(k, k, k, k + 1, [], [], verify_ms=cheap(k + 1), draft_ms=draft_ms, other_ms=0.0)
+        controller.learn(now, Decision("model", k, ""), outcome)
+        step = controller.draft.at(1, NOW.depth)
+        assert step is not None
+        assert 0.8 * DRAFT < step < 2 * DRAFT
