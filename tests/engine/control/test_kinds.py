@@ -9,7 +9,9 @@ from specchat_engine.control.kinds import kind_of
     ("request_", "kind"),
     [
         ("What is block efficiency?", "prose"),
-        ("Tell me a short story about a lighthouse.", "prose"),
+        ("Tell me a short story about a lighthouse.", "free"),
+        ("Write a poem on rain", "free"),
+        ("Write a query for the stories of a newspaper", "code"),
         ("Show me the code of textwrap.wrap.", "code"),
         ("Write a JSON object for a book", "code"),
         ("Repeat this:\nThe quick brown fox", "pasted"),
