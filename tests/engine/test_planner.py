@@ -242,3 +242,26 @@ def test_the_time_of_deciding_is_not_taken_for_the_drafts(monkeypatch: pytest.Mo
     rounds = rounds_of(session)
     assert max(event.ms.other for event in rounds) > 20
     assert max(outcome.other_ms for _, outcome in controller.heard) < 15
+
+
+def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="lookup", k="auto", controller=knowing(0.05, 0.05), sampling=GREEDY
+    )
+    events = session.generate("?")
+    assert not any(next(events).drafted for _ in range(6))
+    session.settings = replace(session.settings, drafter="hybrid")
+    assert next(events).source == "model"
+
+
+def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    session = conversation(
+        saying("0123456789" + PASSAGE), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY
+    )
+    rounds = rounds_of(session, PASSAGE)
+    assert session.text == "0123456789" + PASSAGE
+    assert sum(not event.drafted for event in rounds) < 10 + 6 + 4 + 3

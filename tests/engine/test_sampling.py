@@ -202,3 +202,17 @@ def test_other_noise_leaves_the_rule_as_it_is() -> None:
     candidates = sampler.candidates(row, ())
     draws = [(sampler.draw(candidates, at), other.draw(candidates, at)) for at in range(50)]
     assert any(ours != theirs for ours, theirs in draws)
+
+
+@pytest.mark.parametrize(
+    ("row", "params", "kept"),
+    [
+        ([3.0, 2.9, 2.8, -9.0, -9.0], SamplingParams(top_k=2, top_p=1, min_p=0.05), [0, 1]),
+        ([1.0, 1.5, -9.0, -9.0], SamplingParams(), [0, 1]),
+        ([0.0] + [-8.0] * 20 + [-30.0] * 30, SamplingParams(top_p=0.99999, min_p=0), [*range(21)]),
+    ],
+    ids=["top-k cuts what min-p leaves", "ids ascend whatever is best", "what a first look does not see may be kept"],
+)
+def test_rows_that_are_decided_at_a_look(row: list[float], params: SamplingParams, kept: list[int]) -> None:
+    assert sorted(reference(row, params).log_p) == kept
+    assert Sampler(params, 1).candidates(np.array(row, np.float32), ()).ids.tolist() == kept

@@ -237,3 +237,10 @@ def test_what_a_full_draft_left_unread_does_not_make_a_step_look_dear() -> None:
         step = controller.draft.at(1, NOW.depth)
         assert step is not None
         assert 0.8 * DRAFT < step < 2 * DRAFT
+
+
+def test_what_never_seemed_to_pay_is_tried_once_in_a_while_since_the_costs_may_be_wrong() -> None:
+    controller = measured(dear)
+    tried = [decision for decision in (happen(controller, NOW, right=0, cost=dear) for _ in range(900)) if decision.k]
+    assert 1 <= len(tried) <= 8
+    assert tried[-1].reason.startswith("tried again after")
