@@ -85,8 +85,9 @@ $(SERVER): $(BIN)/python
 	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"
 	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
 	@cmake -S $(SOURCES)/vendor/llama.cpp -B $(SOURCES)/server -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS) \
-	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/cmake.log
-	@cmake --build $(SOURCES)/server --target llama-server --parallel > $(SOURCES)/build.log
+	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/build.log 2>&1
+	@cmake --build $(SOURCES)/server --target llama-server --parallel >> $(SOURCES)/build.log 2>&1 \
+	  || { tail -20 $(SOURCES)/build.log; exit 1; }
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
 	@echo "== installing specchat"
