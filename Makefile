@@ -86,7 +86,7 @@ $(SERVER): $(BIN)/python
 	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
 	@cmake -S $(SOURCES)/vendor/llama.cpp -B $(SOURCES)/server -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS) \
 	  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > $(SOURCES)/build.log 2>&1
-	@cmake --build $(SOURCES)/server --target llama-server --parallel >> $(SOURCES)/build.log 2>&1 \
+	@cmake --build $(SOURCES)/server --target llama-server --parallel $$(nproc 2>/dev/null || echo 2) >> $(SOURCES)/build.log 2>&1 \
 	  || { tail -20 $(SOURCES)/build.log; exit 1; }
 
 $(VENV)/.chat: $(BUILD) pyproject.toml
