@@ -156,11 +156,9 @@ def against(console: Console, measured: Measured, temperature: float) -> None:
             if (standing.peer, standing.name) == OURS
         )
         if ours.over_all and (best.peer, best.name) != OURS:
-            low, high = ours.over_all.interval or (float("nan"), float("nan"))
-            console.print(
-                f"specchat {OURS[1]} is {ours.over_all.value:.2f} × {peer} at its best ({best.name}); "
-                f"95 % {low:.2f} to {high:.2f}"
-            )
+            interval = ours.over_all.interval
+            sure = f"; 95 % {interval[0]:.2f} to {interval[1]:.2f}" if interval else ""
+            console.print(f"specchat {OURS[1]} is {ours.over_all.value:.2f} × {peer} at its best ({best.name}){sure}")
     console.print()
 
 
