@@ -79,7 +79,7 @@ $(BUILD): $(BIN)/python
 	@$(PIP) install --progress-bar off $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)"
 	@rm -f $(VENV)/.llama-* && touch $@
 
-$(SERVER): $(BIN)/python
+$(SERVER): | $(BIN)/python
 	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, once"
 	@rm -rf $(SOURCES) && mkdir -p $(SOURCES)
 	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"

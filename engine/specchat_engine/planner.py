@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.costs import following
 from specchat_engine.control.kinds import kind_of
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
@@ -72,7 +73,7 @@ class Planner:
 
     def begin(self, tokens: Sequence[int], request: str, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with this prompt. Raises Cancelled while drafters read it."""
-        self.draft_prompt_ms = 0.0
+        self.draft_prompt_ms = self._thought_ms = 0.0
         self._cancelled = cancelled
         self.settle()
         self._controller.begin(kind_of(request))
@@ -146,7 +147,7 @@ class Planner:
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))
         round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
-        self._round_ms += (_FOLLOWS if self._round_ms else 1.0) * (round_ms - self._round_ms)
+        self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
 
     def away(self, milliseconds: float) -> None:
         """Hears how long whoever reads the rounds kept the next one waiting."""
@@ -175,9 +176,9 @@ class Planner:
             return decision
         by_match = decision.source == "lookup"
         if by_match or (self._ways.lookup and decision.source == "none"):
-            self._match = self._lookup_drafter(context.tokens, settings).find(context)
-            match = self._match.length if self._match else 0
-            if match >= _STRIKING if not by_match else not self._matched <= match < 2 * self._matched:
+            match = self._look(context, settings)
+            as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING
+            if not as_before:
                 return None
         self._situation = self._situation_of(context, match, longest, model, by_match, settings)
         return decision
@@ -186,16 +187,21 @@ class Planner:
         """What the controller makes of all that is known by now, and how long that is good for."""
         begin = perf_counter_ns()
         self.settle()
-        self._match = self._lookup_drafter(context.tokens, settings).find(context) if lookup else None
-        length = self._match.length if self._match else 0
-        now = self._situation = self._situation_of(context, length, longest, model, lookup, settings)
-        self._decision, self._matched = self._controller.decide(now), length
+        self._match = None
+        self._matched = self._look(context, settings) if lookup else 0
+        now = self._situation = self._situation_of(context, self._matched, longest, model, lookup, settings)
+        self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
-        self._thinking_ms += (_FOLLOWS if self._thinking_ms else 1.0) * (thinking_ms - self._thinking_ms)
+        self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
         if self._decision.lasts and self._round_ms:
             self._left = min(int(self._thinking_ms / (_THINKING_SHARE * self._round_ms)), _FOLLOWED)
         return self._decision
+
+    def _look(self, context: Context, settings: Settings) -> int:
+        """Lets prompt lookup find its match; its length, 0 without one."""
+        self._match = self._lookup_drafter(context.tokens, settings).find(context)
+        return self._match.length if self._match else 0
 
     def _situation_of(
         self, context: Context, match: int, longest: int, model: bool, lookup: bool, settings: Settings
@@ -243,10 +249,12 @@ class Planner:
         return len(tokens) - self._model.model.length if self._model else 0
 
     def _read(self, tokens: Sequence[int]) -> None:
+        """Reads the prompt into the draft model, which belongs to no round, nor does what came before it since one."""
         if self._model:
             begin = perf_counter_ns()
             self._model.begin(tokens, self._cancelled)
             self.draft_prompt_ms += (perf_counter_ns() - begin) / 1e6
+            self._thought_ms = 0.0
 
     def _foretold(self, emitted: Sequence[int]) -> list[bool]:
         """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""

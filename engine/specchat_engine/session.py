@@ -113,7 +113,6 @@ class Session:
         try:
             context = self._begin(messages, constraint)
             yield from self._decode(context, began)
-            self._planner.settle()
             self._measure_plain(context)
         except Cancelled:
             self.end_reason = "cancelled"
@@ -127,6 +126,7 @@ class Session:
                 self._draft.clear()
             raise
         finally:
+            self._planner.settle()
             if constraint:
                 constraint.close()
 

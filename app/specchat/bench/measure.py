@@ -48,7 +48,7 @@ class Runner:
     def __init__(self, engine: Engine, setup: Setup) -> None:
         self._engine = engine
         self._setup = setup
-        self._known = copy.deepcopy(engine.controller)
+        self._known = engine.controller
         self._controllers: dict[Arm, Controller] = {}
 
     def warm_up(self, first: Iterable[Turn]) -> None:
@@ -58,7 +58,6 @@ class Runner:
         """
         for _ in self._engine.measuring():
             pass
-        self._known = copy.deepcopy(self._engine.controller)
         short = replace(self._setup, max_tokens=min(WARM_UP_TOKENS, self._setup.max_tokens))
         for turn in first:
             self._answer(short, turn)

@@ -27,7 +27,7 @@ class ModelFlags:
         typer.Option("-k", metavar="N", help="Most tokens drafted in a round: auto, a number, 0 for plain. [auto]"),
     ] = None
     drafter: Annotated[
-        str | None, typer.Option("--drafter", help="model, lookup, hybrid or none. [model where there is one]")
+        str | None, typer.Option("--drafter", help="hybrid, model, lookup or none. [hybrid with a draft]")
     ] = None
     verifier: Annotated[
         str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from contextlib import suppress
 from time import monotonic
 from typing import BinaryIO
 
@@ -59,6 +60,7 @@ class Outbox:
             self.flush()
 
     def _look_after(self) -> None:
-        while not (self._broken or self._closed.wait(PAUSE)):
-            if self._events and monotonic() - self._written >= 2 * PAUSE:
-                self.flush()
+        with suppress(BrokenPipeError):
+            while not self._closed.wait(PAUSE):
+                if self._events and monotonic() - self._written >= 2 * PAUSE:
+                    self.flush()

@@ -11,23 +11,25 @@ from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import PassCosts
+from specchat_engine.control.costs import TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.settings import USUAL_K
 from specchat_engine.theory import expected_tokens
 
-_USUAL_DRAFT, _SUGGESTED = 0.1, 2
-"""A draft step in units of a plain target pass, before one was seen, and how many drafts that counts for later: the
-first ones are made on cold caches, and a draft model that looks dear would not be tried again."""
+_USUAL_DRAFT = 0.1
+"""A draft step in units of a plain target pass, before some were seen: the first ones are made on cold caches, and a
+draft model that looks dear would not be tried again."""
 
 _PATIENCE = 0.95
 """The pace that a round has to beat, as a share of the one that was reached of late."""
 
 _PACE_FOLLOWS = 0.1
-_LITTLE = 8
 _CATCH_UP_ROUNDS = 8
 """What a draft model has not read yet is paid by so many rounds."""
+
+_LITTLE = 8
+"""What reading so few tokens costs beyond a draft step cannot be told."""
 
 _FIRST_SHARE, _LAST_SHARE = 0.08, 0.012
 """The share of the time that may go into trying the draft model again; a failure halves it."""
@@ -126,13 +128,13 @@ class Controller:
         habits, drafted = self._now, outcome.drafted
         self.target.observe(drafted + 1, now.depth, outcome.verify_ms)
         rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
-        self._pace += (_PACE_FOLLOWS if self._pace else 1.0) * (rate - self._pace)
+        self._pace = following(self._pace, rate, _PACE_FOLLOWS)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             habits.by_match.observe(found, hit)
         self._since_plain += outcome.rounds
         if not drafted:
             self._since_plain = 0
-            self._between_ms += (_PACE_FOLLOWS if self._between_ms else 1.0) * (outcome.other_ms - self._between_ms)
+            self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
         if decision.source != "model" or not drafted:
             self._try.idle += outcome.rounds
             return
@@ -159,8 +161,7 @@ class Controller:
         if not k:
             share, k = _LAST_SHARE, min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
-        read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
-        cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + read_ms
+        cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + self._read_ms(now, step_ms)
         cheap = cost_ms <= share * self._try.idle * (verify_ms[1] + self._between_ms)
         return k if cheap or self._try.idle >= _AT_LAST else 0, f"tried again after {self._try.idle} rounds"
 
@@ -176,8 +177,7 @@ class Controller:
         self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range
     ) -> tuple[Option, EarlyStop]:
         habits, step_ms = self._now, self._draft_ms(now, verify_ms)
-        read_ms = max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
-        first_ms = self._between_ms + read_ms / _CATCH_UP_ROUNDS
+        first_ms = self._between_ms + self._read_ms(now, step_ms) / _CATCH_UP_ROUNDS
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
         option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
@@ -192,7 +192,11 @@ class Controller:
     def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> float:
         usual, seen = _USUAL_DRAFT * verify_ms[1], self.draft.seen(1)
         step_ms = self.draft.at(1, now.depth) or usual
-        return step_ms if seen > _SUGGESTED**3 else (seen * step_ms + _SUGGESTED * usual) / (seen + _SUGGESTED)
+        return step_ms if seen > TRUSTED else leaning(step_ms, seen, usual)
+
+    def _read_ms(self, now: Situation, step_ms: float) -> float:
+        """What reading the unread tokens costs beyond the step that it is part of."""
+        return max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
 
     def _learn_draft_cost(self, now: Situation, drafted: int, draft_ms: float) -> None:
         """A draft's passes are timed together: the first reads what was unread, the others one token each.

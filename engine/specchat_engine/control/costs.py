@@ -10,8 +10,8 @@ from typing import Any
 _KEPT = 15
 """Of each width so many of the latest passes count."""
 
-_TRUSTED, _SUGGESTED = 8, 2
-"""Below so many passes of a width, what its neighbours suggest counts as so many passes."""
+TRUSTED, _SUGGESTED = 8, 2
+"""Below so many passes what is to be guessed, for a width by its neighbours, counts as so many passes."""
 
 _REDRAWN, _NEW = 8, 4
 """The curve is drawn anew after so many passes, and at once where a width has been seen no more than `_NEW` times."""
@@ -48,7 +48,7 @@ class PassCosts:
             return
         zone = _zone(depth)
         times = self._seen.setdefault(zone, {}).setdefault(width, deque(maxlen=_KEPT))
-        if len(times) >= _TRUSTED:
+        if len(times) >= TRUSTED:
             compared = any(other != (zone, width) for other, _ in self._levels)
             self._levels.append(((zone, width), milliseconds / self._shape(zone)[width]))
             self._level = _usual(level for _, level in self._levels)
@@ -104,9 +104,9 @@ class PassCosts:
             shape = {}
             for width, value in usual.items():
                 count = len(seen[width])
-                if len(usual) > 1 and width > 1 and count < _TRUSTED:
+                if len(usual) > 1 and width > 1 and count < TRUSTED:
                     others = {other: cost for other, cost in usual.items() if other != width}
-                    value = (count * value + _SUGGESTED * self._between(others, width)) / (count + _SUGGESTED)
+                    value = leaning(value, count, self._between(others, width))
                 shape[width] = value
             self._shapes[zone] = shape
         return self._shapes[zone]
@@ -159,12 +159,22 @@ class PassCosts:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         costs = cls(slope=slope)
         for zone, seen in kept.items():
-            times = {int(width): deque([float(value)] * _TRUSTED, _KEPT) for width, value in seen.items()}
+            times = {int(width): deque([float(value)] * TRUSTED, _KEPT) for width, value in seen.items()}
             if any(not (width > 0 and 0 < value[0] < float("inf")) for width, value in times.items()):
                 raise ValueError("a cost that is not positive")
             if times:
                 costs._seen[int(zone)] = times
         return costs
+
+
+def leaning(value: float, count: int, guess: float) -> float:
+    """What few passes say, `count` of them, together with what was to be guessed: the first ones may mislead."""
+    return (count * value + _SUGGESTED * guess) / (count + _SUGGESTED)
+
+
+def following(average: float, value: float, share: float) -> float:
+    """A moving average behind one more value, which counts for `share`; 0 is an average of nothing."""
+    return average + share * (value - average) if average else value
 
 
 def _usual(times: Iterable[float]) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.peers.contest import Measured, Result, Runner, Standing, Task, best_of, standings
+from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
 from benchmarks.peers.specchat_runner import Specchat, open_engine, prompt_ids
 from specchat.bench.plan import PLAIN, Arm
@@ -50,10 +50,7 @@ def main() -> int:
                 runner.close()
     console = Console(width=180 if not sys.stdout.isatty() else None)
     for temperature in asked.temperatures:
-        report(
-            console, standings(measured, BASE if BASE in measured else ("specchat", "plain"), temperature), temperature
-        )
-        against(console, measured, temperature)
+        report(console, measured, temperature)
     if asked.json:
         lines = [
             {"peer": peer, "name": name, "kind": task.kind, "number": task.number, "temperature": task.temperature}
@@ -116,21 +113,20 @@ def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
                 yield Task(kind, number, text, prompt_ids(engine, text), temperature, number + 1, asked.max_tokens)
 
 
-def base_of(measured: Measured) -> tuple[str, str]:
-    """What all are compared with: the server's plain decoding, where there is a server."""
-    return BASE if BASE in measured else OWN_PLAIN
+def report(console: Console, measured: Measured, temperature: float) -> None:
+    """One row for each configuration, then specchat's own choice against the best of each peer.
 
-
-def report(console: Console, found: list[Standing], temperature: float) -> None:
-    """One row for each configuration: tokens/s of each kind, and the share of the base's speed over all kinds."""
+    All are compared with the server's plain decoding, where there is a server.
+    """
+    base = BASE if BASE in measured else OWN_PLAIN
+    found = standings(measured, base, temperature)
     kinds = [*found[0].speeds]
-    base = "llama-server plain" if any(standing.peer == BASE[0] for standing in found) else "specchat plain"
     table = Table(
         title=f"temperature {temperature:g}: tokens/s from the prompt to the last token", title_justify="left"
     )
     for heading in ("tool", "configuration"):
         table.add_column(heading, no_wrap=True)
-    for heading in (*kinds, f"× {base}", "95 %"):
+    for heading in (*kinds, f"× {' '.join(base)}", "95 %"):
         table.add_column(heading, justify="right", no_wrap=True)
     for standing in found:
         over_all = standing.over_all
@@ -143,13 +139,8 @@ def report(console: Console, found: list[Standing], temperature: float) -> None:
             f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "",
         )
     console.print(table)
-
-
-def against(console: Console, measured: Measured, temperature: float) -> None:
-    """specchat's own choice against the best single configuration of each peer."""
-    everyone = standings(measured, base_of(measured), temperature)
     for peer in dict.fromkeys(peer for peer, _ in measured):
-        best = best_of(everyone, peer)
+        best = best_of(found, peer)
         ours = next(
             standing
             for standing in standings(measured, (best.peer, best.name), temperature)
