@@ -7,7 +7,6 @@ that p is the model's distribution on the condition that the token is allowed, t
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from specchat_engine.constraint import GrammarState
 from specchat_engine.errors import DecodeError
 from specchat_engine.params import SamplingParams
+from specchat_engine.truncation import settled_length
 
 Allows = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says which of these ids may come."""
@@ -85,15 +85,13 @@ def _settled(values: NDArray[np.float64], floor: float, unseen: int, params: Sam
     ranked = np.sort(values)[::-1]
     best = float(ranked[0])
     lowest = best + math.log(params.min_p) if params.min_p > 0 else -math.inf
-    by_min_p = int((ranked >= lowest).sum()) if floor < lowest else math.inf
     weights = np.exp(ranked - best).cumsum().tolist()
-    mass = weights[-1]
-    most = mass + min(unseen, wanted - count) * math.exp(floor - best)
-    least, greatest = (min(by_min_p, _length(weights, params.top_p, total)) for total in (mass, most))
-    return least == greatest <= count
-
-
-def _length(weights: list[float], top_p: float, mass: float) -> float:
-    """How many of the tokens with these cumulated weights top-p keeps, infinite where it may keep unseen ones too."""
-    place = bisect_left(weights, top_p * mass)
-    return place + 1 if top_p < 1 and place < len(weights) else math.inf
+    length = settled_length(
+        weights,
+        params.top_p,
+        seen=count,
+        kept=int((ranked >= lowest).sum()),
+        more=floor > lowest,
+        open_mass=min(unseen, wanted - count) * math.exp(floor - best),
+    )
+    return length is not None

@@ -140,19 +140,26 @@ class Truncation:
         kept = np.sort(order[:length])
         return tempered(ids[kept], values[kept], self._temperature)
 
-    def _length(self, weights: Sequence[float], seen: int, count: int, floor: float, open_mass: float) -> int | None:
-        """How many of the best tokens stay, None where that depends on what lies below the floor.
+    def _length(self, weights: Sequence[float], seen: int, kept: int, floor: float, open_mass: float) -> int | None:
+        more = floor < self._depth
+        return settled_length(weights, self._top_p, seen=seen, kept=kept, more=more, open_mass=open_mass)
 
-        `weights` are the cumulated ones of the `seen` tokens, of which min-p keeps `count`; top-p weighs them and what
-        may lie below the floor, which is at most `open_mass`.
-        """
-        least = most = count
-        if open_mass and count == seen and floor < self._depth:
-            most = seen + 1
-        if self._top_p < 1:
-            least = min(least, bisect_left(weights, self._top_p * weights[-1]) + 1)
-            most = min(most, bisect_left(weights, self._top_p * (weights[-1] + open_mass)) + 1)
-        return least if least == most else None
+
+def settled_length(
+    weights: Sequence[float], top_p: float, *, seen: int, kept: int, more: bool, open_mass: float
+) -> int | None:
+    """How many of the best tokens min-p and top-p leave, None where that depends on tokens that were not looked at.
+
+    Of the `seen` ones min-p keeps `kept`, and maybe `more` of the others, which weigh `open_mass` at most. `weights`
+    are the cumulated ones of those that were seen, needed only where `top_p` is below 1.
+    """
+    least = most = kept
+    if open_mass and more and kept == seen:
+        most = seen + 1
+    if top_p < 1:
+        least = min(least, bisect_left(weights, top_p * weights[-1]) + 1)
+        most = min(most, bisect_left(weights, top_p * (weights[-1] + open_mass)) + 1)
+    return least if least == most else None
 
 
 def tempered(ids: NDArray[np.int64], values: NDArray[np.float64], temperature: float) -> Candidates:
