@@ -16,6 +16,9 @@ BLUE = "#4f9dea"
 ORANGE = "#e8912d"
 GREY = "#8c8c8c"
 
+ON_LIGHT: Mapping[str, str] = MappingProxyType({BLUE: "#0a5cad", ORANGE: "#a34a00", GREY: "#6a6f76"})
+"""The same colours, dark enough to be read on white."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
-from specchat.palette import BLUE, GREY, LOOKS, ORANGE
+from specchat.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
 
 DARK_NAME = "specchat-dark"
 LIGHT_NAME = "specchat-light"
 
 _DARK_FOREGROUND = "#d7dae0"
 _LIGHT_FOREGROUND = "#1f2328"
-_ON_LIGHT = {BLUE: "#0a5cad", ORANGE: "#a34a00", GREY: "#6a6f76"}
-"""The palette's colours, dark enough to be read on white."""
 
 
 def outcome_variables(*, dark: bool) -> dict[str, str]:
@@ -26,7 +24,7 @@ def outcome_variables(*, dark: bool) -> dict[str, str]:
         colour = look.colour or (_DARK_FOREGROUND if dark else _LIGHT_FOREGROUND)
         if look.colour is None and "bold" in look.attributes:
             colour = "#ffffff" if dark else "#000000"
-        variables[f"outcome-{outcome.value}"] = colour if dark else _ON_LIGHT.get(colour, colour)
+        variables[f"outcome-{outcome.value}"] = colour if dark else ON_LIGHT.get(colour, colour)
         variables[f"outcome-{outcome.value}-style"] = " ".join(look.attributes) or "none"
     return variables
 
@@ -50,15 +48,15 @@ DARK = Theme(
 LIGHT = Theme(
     name=LIGHT_NAME,
     dark=False,
-    primary=_ON_LIGHT[BLUE],
+    primary=ON_LIGHT[BLUE],
     secondary="#3a7fc4",
-    accent=_ON_LIGHT[ORANGE],
-    warning=_ON_LIGHT[ORANGE],
+    accent=ON_LIGHT[ORANGE],
+    warning=ON_LIGHT[ORANGE],
     error="#b3261e",
-    success=_ON_LIGHT[BLUE],
+    success=ON_LIGHT[BLUE],
     foreground=_LIGHT_FOREGROUND,
     background="#fbfbfa",
     surface="#f2f3f4",
     panel="#e9ebee",
-    variables=outcome_variables(dark=False) | {"footer-key-foreground": _ON_LIGHT[BLUE], "border": "#c9ced6"},
+    variables=outcome_variables(dark=False) | {"footer-key-foreground": ON_LIGHT[BLUE], "border": "#c9ced6"},
 )
