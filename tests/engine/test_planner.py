@@ -9,42 +9,14 @@ import pytest
 
 from specchat_engine import Message, Round, Session, TokenKind
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.situation import Outcome, Situation
+from specchat_engine.control.situation import Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
+from support.controllers import Watched, knowing
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
 PASSAGE = "the quick brown fox jumps over the lazy dog again"
-
-
-class Watched(Controller):
-    """Remembers what it was told, and takes the times of a round from a formula instead of the clock."""
-
-    def __init__(self, verify: float, draft: float) -> None:
-        super().__init__()
-        self.verify, self.step = verify, draft
-        self.heard: list[tuple[str, Outcome]] = []
-        self.kinds: list[str] = []
-
-    def begin(self, kind: str) -> None:
-        self.kinds.append(kind)
-        super().begin(kind)
-
-    def learn(self, now, decision, outcome):  # type: ignore[no-untyped-def]
-        self.heard.append((decision.source, outcome))
-        verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * outcome.drafted
-        super().learn(now, decision, replace(outcome, verify_ms=verify_ms, draft_ms=draft_ms, other_ms=0.0))
-
-
-def knowing(verify: float, draft: float) -> Watched:
-    """A controller to which a further token in a pass costs `verify`, and a draft step `draft`, of a pass over one."""
-    controller = Watched(verify, draft)
-    for width in (1, 2, 8, 32):
-        for _ in range(15):
-            controller.target.observe(width, 100, 1 + verify * (width - 1))
-            controller.draft.observe(1, 100, draft)
-    return controller
 
 
 def rounds_of(session: Session, prompt: str = "hello") -> list[Round]:
@@ -265,3 +237,24 @@ def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyP
     rounds = rounds_of(session, PASSAGE)
     assert session.text == "0123456789" + PASSAGE
     assert sum(not event.drafted for event in rounds) < 10 + 6 + 4 + 3
+
+
+def test_whoever_waits_between_two_answers_makes_no_round_cheap() -> None:
+    """The time between two rounds is no cost of either, and that behind the last one is nobody's."""
+    controller = knowing(0.05, 0.05)
+    session = conversation(saying(PASSAGE), drafter="lookup", k="auto", controller=controller)
+    for _ in range(2):
+        for _event in session.generate(PASSAGE):
+            time.sleep(0.03)
+    assert len(controller.heard) > 2
+    assert min(outcome.other_ms for _, outcome in controller.heard) >= 0
+
+
+def test_an_answer_that_is_cut_short_is_learned_from_under_its_own_kind() -> None:
+    controller = knowing(1.2, 0.5)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
+    events = session.generate("hello")
+    for _ in range(6):
+        next(events)
+    events.close()
+    assert sum(outcome.rounds for _, outcome in controller.heard) >= 3

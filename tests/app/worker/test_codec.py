@@ -14,7 +14,12 @@ from specchat.worker.protocol import (
     Command,
     Ended,
     Event,
+    Freeze,
     Generate,
+    Inspect,
+    Inspected,
+    Keep,
+    Kept,
     Load,
     Loaded,
     Loading,
@@ -22,11 +27,17 @@ from specchat.worker.protocol import (
     Notice,
     Prepare,
     Quit,
+    Recall,
+    Recalled,
     Set,
     Started,
+    Step,
     WorkerFailed,
 )
 from specchat_engine import LoadOptions, Settings
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.inspection import InspectedToken, Inspection
+from specchat_engine.memory_use import MemoryUse
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import TokenKind
 from support.sample_rounds import sample_round
@@ -42,6 +53,14 @@ COMMANDS: list[Command] = [
     Load("t.gguf", None, LoadOptions(n_ctx=512, devices=("A", "B"), tensor_split=(3.0, 1.0))),
     Load("t.gguf", "d.gguf", LoadOptions()),
     Generate((ChatMessage("user", "naïve \u2028 \ud800 text"),), turn=1, attempt=2, seed=2**63, settings=SETTINGS),
+    Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prefix=(5, 0, 2**31), frozen=True),
+    Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), seed=3, settings=SETTINGS),
+    Freeze(True),
+    Freeze(False),
+    Step(),
+    Step(12),
+    Keep("a folder", 10**12),
+    Recall("a folder"),
     Prepare((ChatMessage("system", "s"), ChatMessage("user", "u")), seed=3, settings=SETTINGS),
     Set(SETTINGS),
     Cancel(),
@@ -57,11 +76,27 @@ EVENTS: list[Event] = [
         "differs",
         512,
         "recurrent",
+        MemoryUse(10, 0, 2**40, 0, None),
     ),
     Started({"type": "start", "seed": 7}),
     Notice("dropped the oldest turn"),
     sample_round([("a", "x"), ("r", "\x1b")], (TokenKind.CORRECTION, "\n")),
     Ended("length", "text", {"alpha": None}),
+    Ended("length", "text", {}, MeasuredCosts(((1, 2.5), (4, 3.0)), 0.25)),
+    Inspected(
+        Inspection(
+            7,
+            2,
+            (
+                InspectedToken(2, "\x1b", 0.5, 1, 1.0, None, 0.25, 3, 0.0),
+                InspectedToken(9, "b", 0.1, 2, 0.0, "top-k"),
+            ),
+            SETTINGS.sampling,
+        )
+    ),
+    Kept(False, "too large"),
+    Kept(True),
+    Recalled(True),
     WorkerFailed("no room"),
 ]
 
@@ -84,6 +119,15 @@ def test_an_event_comes_out_as_it_went_in(event: Event) -> None:
 def test_fields_from_a_newer_version_are_ignored_and_missing_ones_have_defaults() -> None:
     line = json.dumps({"cmd": "set", "settings": {"k": 3, "mood": "good", "sampling": {"warmth": 1}}, "more": []})
     assert decode_command(line) == Set(Settings(k=3))
+
+
+def test_an_older_side_that_knows_no_costs_and_no_memory_is_understood() -> None:
+    assert decode_event('{"type": "end", "reason": "end", "text": "t", "stats": {}}') == Ended("end", "t", {})
+    loaded = json.loads(encode_event(EVENTS[1]))
+    del loaded["memory"]
+    understood = decode_event(json.dumps(loaded))
+    assert isinstance(understood, Loaded)
+    assert understood.memory == MemoryUse()
 
 
 @pytest.mark.parametrize(

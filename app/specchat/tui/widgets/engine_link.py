@@ -85,7 +85,7 @@ class EngineLink(Widget):
 
     def _post(self) -> None:
         now = thread_time()
-        pause = min(max((now - self._drawn) / DRAWING_SHARE, SHORTEST), LONGEST)
+        pause = pause_after(now - self._drawn)
         self._drawn = now
         arrived = []
         while self._events:
@@ -105,6 +105,11 @@ class EngineLink(Widget):
         _fill(
             events, self._client.generate(messages, turn=session.turn, attempt=0, seed=session.seed, settings=settings)
         )
+
+
+def pause_after(spent: float) -> float:
+    """Seconds until the next batch is drawn, where the last one took so many of this thread's time."""
+    return min(max(spent / DRAWING_SHARE, SHORTEST), LONGEST)
 
 
 def _fill(events: deque[Event], source: Iterator[Event]) -> None:

@@ -1,0 +1,44 @@
+"""Controllers that know what passes cost before any was made, and take no time from the clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.situation import Outcome
+
+Known = TypeVar("Known", bound=Controller)
+
+
+class Watched(Controller):
+    """Remembers what it was told, and takes the times of a round from a formula instead of the clock."""
+
+    def __init__(self, verify: float, draft: float) -> None:
+        super().__init__()
+        self.verify, self.step = verify, draft
+        self.heard: list[tuple[str, Outcome]] = []
+        self.kinds: list[str] = []
+
+    def begin(self, kind: str) -> None:
+        self.kinds.append(kind)
+        super().begin(kind)
+
+    def learn(self, now, decision, outcome):  # type: ignore[no-untyped-def]
+        self.heard.append((decision.source, outcome))
+        verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * outcome.drafted
+        super().learn(now, decision, replace(outcome, verify_ms=verify_ms, draft_ms=draft_ms, other_ms=0.0))
+
+
+def knowing(verify: float, draft: float) -> Watched:
+    """A controller to which a further token in a pass costs `verify`, and a draft step `draft`, of a pass over one."""
+    return taught(Watched(verify, draft), verify, draft)
+
+
+def taught(controller: Known, verify: float, draft: float) -> Known:
+    """The same for a controller that goes on to learn from the clock."""
+    for width in (1, 2, 8, 32):
+        for _ in range(15):
+            controller.target.observe(width, 100, 1 + verify * (width - 1))
+            controller.draft.observe(1, 100, draft)
+    return controller
