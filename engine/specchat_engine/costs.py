@@ -1,9 +1,12 @@
-"""What a plain target pass costs on this machine, by depth of the context: C(1)."""
+"""What a plain target pass costs on this machine, by depth of the context: C(1); and what is told of all passes."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 ENOUGH = 8
 """So many passes at a similar depth make a measurement."""
@@ -31,3 +34,26 @@ class PlainCost:
     def _near(self, depth: int) -> list[float]:
         reach = max(256, depth // 4)
         return [milliseconds for place, milliseconds in self._passes if abs(place - depth) <= reach]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCosts:
+    """What passes cost at the depth of an answer, in milliseconds: only what was measured on this machine.
+
+    `verify` holds the widths of the target's passes, ascending, with their usual times; `draft_step` is the draft
+    model's, None where none was made.
+    """
+
+    verify: tuple[tuple[int, float], ...] = ()
+    draft_step: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The costs as they stand in the last line of a trace."""
+        return {"verify": [list(pair) for pair in self.verify], "draft_step": self.draft_step}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> MeasuredCosts:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        step = line["draft_step"]
+        verify = tuple((int(width), float(milliseconds)) for width, milliseconds in line["verify"])
+        return cls(verify, None if step is None else float(step))

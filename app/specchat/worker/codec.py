@@ -17,7 +17,12 @@ from specchat.worker.protocol import (
     Command,
     Ended,
     Event,
+    Freeze,
     Generate,
+    Inspect,
+    Inspected,
+    Keep,
+    Kept,
     Load,
     Loaded,
     Loading,
@@ -25,10 +30,16 @@ from specchat.worker.protocol import (
     Notice,
     Prepare,
     Quit,
+    Recall,
+    Recalled,
     Set,
     Started,
+    Step,
     WorkerFailed,
 )
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.inspection import Inspection
+from specchat_engine.memory_use import MemoryUse
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
 
@@ -52,20 +63,35 @@ def decode_command(line: str | bytes) -> Command | None:
                 return Load(fields_of["target"], fields_of.get("draft"), _options(fields_of.get("options", {})))
             case "generate":
                 return Generate(
-                    messages=tuple(build(ChatMessage, message) for message in fields_of["messages"]),
+                    messages=_messages(fields_of),
                     turn=fields_of["turn"],
                     attempt=fields_of.get("attempt", 0),
                     seed=fields_of["seed"],
                     settings=_settings(fields_of["settings"]),
+                    prefix=tuple(fields_of.get("prefix", ())),
+                    frozen=bool(fields_of.get("frozen", False)),
                 )
-            case "prepare":
-                return Prepare(
-                    messages=tuple(build(ChatMessage, message) for message in fields_of["messages"]),
+            case "inspect":
+                return Inspect(
+                    messages=_messages(fields_of),
+                    tokens=tuple(fields_of["tokens"]),
+                    position=fields_of["position"],
+                    asked=tuple(fields_of["asked"]),
                     seed=fields_of["seed"],
                     settings=_settings(fields_of["settings"]),
                 )
+            case "prepare":
+                return Prepare(_messages(fields_of), fields_of["seed"], _settings(fields_of["settings"]))
             case "set":
                 return Set(_settings(fields_of["settings"]))
+            case "freeze":
+                return Freeze(bool(fields_of["on"]))
+            case "step":
+                return Step(int(fields_of.get("rounds", 1)))
+            case "keep":
+                return Keep(str(fields_of["folder"]), int(fields_of["limit"]))
+            case "recall":
+                return Recall(str(fields_of["folder"]))
             case "cancel":
                 return Cancel()
             case "quit":
@@ -85,7 +111,9 @@ def encode_event(event: Event) -> str:
         case WorkerFailed():
             line = {"type": "error", "message": event.message}
         case Ended():
-            line = {"type": "end", **asdict(event)}
+            line = {"type": "end", **asdict(event), "costs": event.costs.to_json()}
+        case Inspected():
+            line = {"type": "inspected", "inspection": event.inspection.to_json()}
         case _:
             line = {"type": type(event).__name__.lower(), **asdict(event)}
     return json.dumps(line)
@@ -107,7 +135,13 @@ def decode_event(line: str | bytes) -> Event | None:
             case "round":
                 return Round.from_json(fields_of)
             case "end":
-                return Ended(str(fields_of["reason"]), str(fields_of["text"]), dict(fields_of["stats"]))
+                return _ended(fields_of)
+            case "inspected":
+                return Inspected(Inspection.from_json(fields_of["inspection"]))
+            case "kept":
+                return Kept(bool(fields_of["ok"]), str(fields_of.get("message", "")))
+            case "recalled":
+                return Recalled(bool(fields_of["ok"]))
             case "error":
                 return WorkerFailed(str(fields_of["message"]))
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -131,7 +165,13 @@ def _loaded(line: Mapping[str, Any]) -> Loaded:
         refusal=line.get("refusal"),
         n_ctx=int(line["n_ctx"]),
         plain_because=str(line.get("plain_because", "")),
+        memory=build(MemoryUse, line.get("memory", {})),
     )
+
+
+def _ended(line: Mapping[str, Any]) -> Ended:
+    costs = MeasuredCosts.from_json(line["costs"]) if "costs" in line else MeasuredCosts()
+    return Ended(str(line["reason"]), str(line["text"]), dict(line["stats"]), costs)
 
 
 def _object(line: str | bytes) -> dict[str, Any]:
@@ -140,6 +180,10 @@ def _object(line: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _messages(line: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
+    return tuple(build(ChatMessage, message) for message in line["messages"])
 
 
 def _options(values: Mapping[str, Any]) -> LoadOptions:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.inspection import Inspection
+from specchat_engine.memory_use import MemoryUse
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
 
@@ -45,13 +48,18 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Answers a conversation. The noise depends on seed, turn and attempt."""
+    """Answers a conversation. The noise depends on seed, turn and attempt.
+
+    `prefix` holds the ids that the answer begins with, decided before; `frozen` lets it wait before its first round.
+    """
 
     messages: tuple[ChatMessage, ...]
     turn: int
     attempt: int
     seed: int
     settings: Settings
+    prefix: tuple[int, ...] = ()
+    frozen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +79,49 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
+class Freeze:
+    """Holds the running answer before its next round, or lets it go on."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Lets a frozen answer make so many rounds."""
+
+    rounds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Looks again at one output position of an answer with these ids, and tells about the `asked` ids too."""
+
+    messages: tuple[ChatMessage, ...]
+    tokens: tuple[int, ...]
+    position: int
+    asked: tuple[int, ...]
+    seed: int
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Writes what the models have read to a folder, unless it takes more than `limit` bytes."""
+
+    folder: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Goes back to what the models had read when a folder was written."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stops the running answer, or the load."""
+    """Stops the running answer, the load, or what is being inspected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +129,7 @@ class Quit:
     """Ends the process."""
 
 
-Command = Load | Generate | Prepare | Set | Cancel | Quit
+Command = Load | Generate | Prepare | Set | Freeze | Step | Inspect | Keep | Recall | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +153,7 @@ class Loaded:
     refusal: str | None
     n_ctx: int
     plain_because: str = ""
+    memory: MemoryUse = field(default_factory=MemoryUse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +172,42 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An answer is complete; `stats` is the trace's object of that name."""
+    """An answer is complete; `stats` is the trace's object of that name, `text` begins with the answer's prefix."""
 
     reason: str
     text: str
     stats: dict[str, Any]
+    costs: MeasuredCosts = field(default_factory=MeasuredCosts)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What an inspection found."""
+
+    inspection: Inspection
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Whether what the models have read was written; `message` says why not."""
+
+    ok: bool
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Whether the models are where they were when the folder was written."""
+
+    ok: bool
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerFailed:
-    """A load or an answer failed. `died` says that the process is gone; the next command starts another."""
+    """A command failed. `died` says that the process is gone; the next command starts another."""
 
     message: str
     died: bool = False
 
 
-Event = Loading | Loaded | Started | Notice | Round | Ended | WorkerFailed
+Event = Loading | Loaded | Started | Notice | Round | Ended | Inspected | Kept | Recalled | WorkerFailed

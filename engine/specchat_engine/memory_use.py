@@ -1,0 +1,20 @@
+"""How much memory a loaded pair takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Bytes by what they are for; 0 where there is no draft model, None where llama.cpp does not tell.
+
+    A cache is what holds the tokens that a model has read, reserved for the whole context at load. `compute` are the
+    buffers of both models' passes with their logits.
+    """
+
+    target_weights: int | None = None
+    draft_weights: int | None = None
+    target_cache: int | None = None
+    draft_cache: int | None = None
+    compute: int | None = None
