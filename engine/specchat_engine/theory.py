@@ -7,7 +7,9 @@ in units of a plain target step, C(w) the cost of a target pass over w tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from operator import mul
 
 
 def expected_tokens(alpha: float, k: int) -> float:
@@ -15,6 +17,14 @@ def expected_tokens(alpha: float, k: int) -> float:
     if alpha >= 1:
         return k + 1.0
     return float((1 - alpha ** (k + 1)) / (1 - alpha))
+
+
+def expected_tokens_by_position(shares: Sequence[float]) -> float:
+    """1 + Σ_{i≤k} Π_{j≤i} a_j: tokens a round emits where a drafted token at position j, reached, stands with a_j.
+
+    The sum behind E(α, k), Leviathan et al., arXiv 2211.17192, section 3.1, without the assumption of equal α.
+    """
+    return 1.0 + sum(accumulate(shares, mul))
 
 
 def predicted_speedup(alpha: float, k: int, c: float, relative_cost: float) -> float:

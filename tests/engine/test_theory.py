@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.theory import break_even_alpha, expected_tokens, memory_bound_speedup, predicted_speedup
+from specchat_engine.theory import (
+    break_even_alpha,
+    expected_tokens,
+    expected_tokens_by_position,
+    memory_bound_speedup,
+    predicted_speedup,
+)
 
 alphas = st.floats(0, 0.999)
 lengths = st.integers(0, 12)
@@ -24,6 +30,21 @@ def test_known_points_of_expected_tokens() -> None:
     assert expected_tokens(1.0, 4) == 5
     assert expected_tokens(0.0, 4) == 1
     assert expected_tokens(1 - 1e-12, 4) == pytest.approx(5)
+
+
+@given(alphas, lengths)
+def test_equal_shares_at_all_positions_are_a_constant_alpha(alpha: float, k: int) -> None:
+    assert expected_tokens_by_position([alpha] * k) == pytest.approx(expected_tokens(alpha, k))
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_shares_by_position_are_summed_over_the_places_where_a_round_can_end(shares: list[float]) -> None:
+    reached, ends = 1.0, 0.0
+    for place, share in enumerate(shares):
+        ends += (place + 1) * reached * (1 - share)
+        reached *= share
+    ends += (len(shares) + 1) * reached
+    assert expected_tokens_by_position(shares) == pytest.approx(ends)
 
 
 def test_known_points_of_the_predicted_speed_up() -> None:

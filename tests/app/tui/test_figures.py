@@ -2,7 +2,8 @@ import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import script
-from specchat.tui.figures import bar, columns, dashboard, levels, percent, strip
+from specchat.blocks import bar, columns, levels, percent
+from specchat.tui.figures import dashboard, strip
 from specchat.tui.turn import TurnModel, TurnView
 
 

@@ -1,0 +1,45 @@
+"""Numbers as blocks and words of fixed width, for the dashboard, the charts and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def bar(share: float, width: int) -> str:
+    """A horizontal bar in eighths of a cell, filled up with `░`."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    full, rest = divmod(eighths, 8)
+    drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
+    return drawn + "░" * (width - len(drawn))
+
+
+def levels(values: Sequence[float], top: float) -> str:
+    """One block a value, its height the value's share of `top`."""
+    return "".join(_LEVELS[min(int(max(value, 0.0) / top * 8), 7)] if top > 0 else _LEVELS[0] for value in values)
+
+
+def percent(share: float | None) -> str:
+    """A share as ` 76 %`, always five cells."""
+    return "  – %" if share is None else f"{share:4.0%}".replace("%", " %").rjust(5)
+
+
+def number(value: float | None, width: int, decimals: int) -> str:
+    """A number, right-aligned; `–` where there is none."""
+    return ("–" if value is None else f"{value:.{decimals}f}").rjust(width)
+
+
+def speed(value: float | None) -> str:
+    """Tokens/s in five cells, with a decimal below 100."""
+    return number(value, 5, 0 if value is not None and value >= 100 else 1)
+
+
+def columns(values: Sequence[float], width: int) -> tuple[float, ...]:
+    """The values in at most `width` means of neighbours."""
+    if len(values) <= width:
+        return tuple(values)
+    edges = [round(index * len(values) / width) for index in range(width + 1)]
+    return tuple(sum(values[a:b]) / (b - a) for a, b in pairwise(edges))
