@@ -2,6 +2,7 @@
 
 EngineError
 ├── ModelFileError        a file that cannot be used as a model
+│   └── HeaderError       its header is broken, cut off, or larger than any real one
 ├── PairError             a target and a draft model that do not fit each other
 ├── SettingError          a parameter out of its range (also a ValueError)
 ├── ContextOverflowError  a prompt that the context cannot hold
@@ -25,6 +26,10 @@ class EngineError(Exception):
 
 class ModelFileError(EngineError):
     """A file that is missing, unreadable, truncated, or not a model."""
+
+
+class HeaderError(ModelFileError):
+    """A GGUF header that is not sound; no native code has seen the file."""
 
 
 class PairError(EngineError):

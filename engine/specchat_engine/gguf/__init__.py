@@ -1,0 +1,26 @@
+"""The header of a GGUF file, read in Python within bounds, before any native code sees the file.
+
+    header = read_header(FileSource(file), "model.gguf")
+
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+"""
+
+from specchat_engine.errors import HeaderError
+from specchat_engine.gguf.header import Header
+from specchat_engine.gguf.reader import read_header
+from specchat_engine.gguf.source import FileSource, MoreNeeded, PrefixSource, Source
+from specchat_engine.gguf.tensors import TensorInfo
+from specchat_engine.gguf.values import TextArray, Value
+
+__all__ = [
+    "FileSource",
+    "Header",
+    "HeaderError",
+    "MoreNeeded",
+    "PrefixSource",
+    "Source",
+    "TensorInfo",
+    "TextArray",
+    "Value",
+    "read_header",
+]

@@ -1,0 +1,193 @@
+"""A header, and what it says in the field's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from specchat_engine.gguf.cursor import ByteOrder
+from specchat_engine.gguf.names import FILE_TYPES
+from specchat_engine.gguf.tensors import TensorInfo
+from specchat_engine.gguf.values import TextArray, Value
+
+_NO_TEXTS: Final = TextArray(b"", np.empty(0, np.uint32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Header:
+    """What stands before the weights. `data_offset` is where the tensors begin, in bytes; `file_size` None if unknown.
+
+    The properties are None, empty or 0 where the file does not say, or says it in another type. A split model's file
+    tells of its own tensors only.
+    """
+
+    version: int
+    byte_order: ByteOrder
+    alignment: int
+    metadata: Mapping[str, Value]
+    tensors: tuple[TensorInfo, ...]
+    data_offset: int
+    file_size: int | None
+
+    def text(self, key: str) -> str | None:
+        """A value that is text."""
+        value = self.metadata.get(key)
+        return value if isinstance(value, str) else None
+
+    def integer(self, key: str) -> int | None:
+        """A value that is a whole number."""
+        value = self.metadata.get(key)
+        return value if type(value) is int else None
+
+    def number(self, key: str) -> float | None:
+        """A value that is a number."""
+        value = self.metadata.get(key)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def flag(self, key: str) -> bool | None:
+        """A value that is true or false."""
+        value = self.metadata.get(key)
+        return value if isinstance(value, bool) else None
+
+    def texts(self, key: str) -> TextArray:
+        """A value that is a list of texts, empty where there is none."""
+        value = self.metadata.get(key)
+        return value if isinstance(value, TextArray) else _NO_TEXTS
+
+    def numbers(self, key: str) -> list[float]:
+        """A value that is a list of numbers or true and false, empty where there is none."""
+        value = self.metadata.get(key)
+        return [float(one) for one in value.tolist()] if isinstance(value, np.ndarray) else []
+
+    def of_model(self, key: str) -> int | None:
+        """A whole number under the architecture's own prefix: `of_model("block_count")`."""
+        return self.integer(f"{self.architecture}.{key}")
+
+    def per_layer(self, key: str) -> list[int]:
+        """A number under the architecture's prefix for each layer, where the file has one for all or one for each."""
+        value = self.metadata.get(f"{self.architecture}.{key}")
+        if isinstance(value, np.ndarray):
+            return [int(one) for one in value.tolist() if np.isfinite(one)][: self.layers]
+        return [value] * self.layers if type(value) is int else []
+
+    @property
+    def architecture(self) -> str:
+        """As llama.cpp names it: llama, qwen3, gemma3; empty where the file does not say."""
+        return self.text("general.architecture") or ""
+
+    @property
+    def name(self) -> str | None:
+        """The model's own name."""
+        return self.text("general.name")
+
+    @property
+    def quantisation(self) -> str:
+        """What most weights are kept in: Q4_K_M, F16."""
+        known = FILE_TYPES.get(self.integer("general.file_type") or 0)
+        if known and "general.file_type" in self.metadata:
+            return known
+        sizes = self.bytes_per_type
+        return max(sizes, key=lambda name: sizes[name]) if sizes else "unknown"
+
+    @property
+    def bytes_per_type(self) -> dict[str, int]:
+        """Type name to the bytes of all tensors of that type; those of unknown size count nothing."""
+        sizes: dict[str, int] = {}
+        for tensor in self.tensors:
+            sizes[tensor.type_name] = sizes.get(tensor.type_name, 0) + (tensor.size or 0)
+        return sizes
+
+    @property
+    def n_params(self) -> int:
+        """The weights in this file."""
+        return sum(tensor.elements for tensor in self.tensors)
+
+    @property
+    def weight_bytes(self) -> int:
+        """The bytes of all tensors in this file."""
+        return sum(tensor.size or 0 for tensor in self.tensors)
+
+    @property
+    def n_ctx_train(self) -> int:
+        """The context that the model was made for, in tokens."""
+        return self.of_model("context_length") or 0
+
+    @property
+    def width(self) -> int:
+        """The length of a hidden state."""
+        return self.of_model("embedding_length") or 0
+
+    @property
+    def layers(self) -> int:
+        """Blocks, those of a prediction head included; at most 4,096 are believed."""
+        return min(self.of_model("block_count") or 0, 4096)
+
+    @property
+    def heads(self) -> list[int]:
+        """Query heads of each layer."""
+        return self.per_layer("attention.head_count")
+
+    @property
+    def kv_heads(self) -> list[int]:
+        """Heads of keys and values of each layer, 0 for one without attention."""
+        return self.per_layer("attention.head_count_kv") or self.heads
+
+    @property
+    def tokens(self) -> TextArray:
+        """The vocabulary."""
+        return self.texts("tokenizer.ggml.tokens")
+
+    @property
+    def n_vocab(self) -> int:
+        """Entries of the vocabulary."""
+        return len(self.tokens) or self.of_model("vocab_size") or 0
+
+    @property
+    def tokenizer(self) -> str:
+        """The kind of tokenizer under the file's name for it: gpt2, llama."""
+        return self.text("tokenizer.ggml.model") or ""
+
+    @property
+    def pre_tokenizer(self) -> str:
+        """How text is cut before byte pairs are merged: qwen2, llama-bpe."""
+        return self.text("tokenizer.ggml.pre") or ""
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja template."""
+        return self.text("tokenizer.chat_template")
+
+    @property
+    def split_count(self) -> int:
+        """Over how many files the model is spread, 1 for a whole one."""
+        return self.integer("split.count") or 1
+
+    @property
+    def sampling(self) -> dict[str, float]:
+        """What the author recommends, by the key's last part: temp, top_k."""
+        prefix = "general.sampling."
+        found = {key.removeprefix(prefix): self.number(key) for key in self.metadata if key.startswith(prefix)}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def experts(self) -> int:
+        """Experts of each mixture layer, 0 for a dense model."""
+        return self.of_model("expert_count") or 0
+
+    @property
+    def window(self) -> int:
+        """Tokens that sliding-window layers see, 0 for none."""
+        return self.of_model("attention.sliding_window") or 0
+
+    @property
+    def has_mtp(self) -> bool:
+        """Whether the model brings layers that predict several tokens (multi-token prediction)."""
+        return bool(self.of_model("nextn_predict_layers")) or any(".nextn." in tensor.name for tensor in self.tensors)
+
+    @property
+    def is_eagle(self) -> bool:
+        """Whether it is a draft head of the EAGLE family, which cannot run alone."""
+        return self.architecture.startswith("eagle")
