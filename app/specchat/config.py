@@ -28,6 +28,7 @@ from pydantic_settings import (
 
 from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, grammar_text, parse_biases
 from specchat.errors import ConfigError
+from specchat.keys import parse_keys
 from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
 from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
@@ -45,6 +46,7 @@ _REMEDIES = {
     "float_type": "use a number",
     "string_type": "use a text",
     "path_type": "use a text",
+    "dict_type": 'use a table, such as [keys] and below it "chat.knobs" = "f4"',
 }
 
 
@@ -116,6 +118,8 @@ class Config(BaseSettings):
     flash_attention: str = "auto"
     cache_type_k: str = "f16"
     cache_type_v: str = "f16"
+    theme: str | None = None
+    keys: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
 
     @classmethod
     def settings_customise_sources(
@@ -175,6 +179,11 @@ class Config(BaseSettings):
     @classmethod
     def _read_biases(cls, value: object) -> object:
         return parse_biases(value)
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _read_keys(cls, value: object) -> object:
+        return parse_keys(value)
 
     @field_validator(*SAMPLING_KEYS)
     @classmethod
@@ -238,6 +247,7 @@ def read_config(flags: Mapping[str, Any]) -> Config:
 
 def _explain(error: ErrorDetails, flags: Mapping[str, Any], file: Path) -> str:
     key = str(error["loc"][0]) if error["loc"] else ""
+    name = ".".join(map(str, error["loc"]))
     variable = f"{ENV_PREFIX}{key.upper()}"
     if not key or key in flags:
         where = ""
@@ -252,4 +262,4 @@ def _explain(error: ErrorDetails, flags: Mapping[str, Any], file: Path) -> str:
     if error["type"] == "value_error":
         return f"{where}{error['ctx']['error']}"
     remedy = _REMEDIES.get(error["type"]) or error["msg"].replace("Input should", "it should")
-    return f"{where}{key} is {error['input']!r}: {remedy}"
+    return f"{where}{name} is {error['input']!r}: {remedy}"

@@ -41,8 +41,9 @@ def test_an_unset_sampling_value_stays_open() -> None:
     assert read_config({"temperature": 0.0}).sampling.temperature == 0.0
 
 
-def test_every_flag_is_a_setting() -> None:
-    assert {field.name for field in fields(ModelFlags)} == set(Config.model_fields)
+def test_every_flag_is_a_setting_and_all_but_those_of_the_screen_have_one() -> None:
+    of_the_screen = {"theme", "keys"}
+    assert {field.name for field in fields(ModelFlags)} == set(Config.model_fields) - of_the_screen
 
 
 def test_a_model_brings_its_own_draft_or_none() -> None:
@@ -205,3 +206,24 @@ def test_a_grammar_file_that_cannot_be_used_is_named(tmp_path: Path, content: by
             _ = read_config({key: path}).sampling
         assert str(caught.value).startswith(str(path))
         assert words in str(caught.value)
+
+
+def test_keys_are_a_table_of_the_file_or_words_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).keys == {}
+    write_config('theme = "nord"\n[keys]\n"chat.knobs" = "f4,ctrl+k"\n')
+    assert (read_config({}).theme, read_config({}).keys) == ("nord", {"chat.knobs": "f4,ctrl+k"})
+    monkeypatch.setenv("SPECCHAT_KEYS", " chat.view=f5 chat.new=alt+n ")
+    assert read_config({}).keys == {"chat.view": "f5", "chat.new": "alt+n"}
+
+
+@pytest.mark.parametrize("text", ["f4", "chat.knobs=", "=f4"])
+def test_words_that_give_no_key_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SPECCHAT_KEYS", text)
+    assert complaint() == f"SPECCHAT_KEYS: keys has {text!r}: use ID=KEY, such as chat.knobs=f4"
+
+
+def test_a_key_that_is_no_text_is_named_with_its_id() -> None:
+    file = write_config('[keys]\n"chat.knobs" = 4\n')
+    assert complaint() == f"{file}: keys.chat.knobs is 4: use a text"
+    write_config('keys = ["f4"]\n')
+    assert complaint().startswith(f"{file}: keys is ['f4']: use a table")
