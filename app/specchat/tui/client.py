@@ -14,16 +14,48 @@ if TYPE_CHECKING:
 
 
 class EngineClient(Protocol):
-    """Loads a pair and answers conversations; `load` and `generate` block, the others may be called meanwhile."""
+    """Loads a pair and answers conversations. What gives events blocks; the others may be called meanwhile."""
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Ends with Loaded or WorkerFailed."""
         ...
 
     def generate(
-        self, messages: Sequence[ChatMessage], *, turn: int, attempt: int, seed: int, settings: Settings
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        turn: int,
+        attempt: int,
+        seed: int,
+        settings: Settings,
+        prefix: Sequence[int] = (),
+        frozen: bool = False,
     ) -> Iterator[Event]:
-        """Ends with Ended or WorkerFailed."""
+        """An answer that begins with the `prefix`, waiting before its first round where it is `frozen`.
+
+        Ends with Ended or WorkerFailed.
+        """
+        ...
+
+    def inspect(
+        self,
+        messages: Sequence[ChatMessage],
+        tokens: Sequence[int],
+        position: int,
+        *,
+        asked: Sequence[int] = (),
+        seed: int,
+        settings: Settings,
+    ) -> Iterator[Event]:
+        """Looks again at one output position of an answer; ends with Inspected or WorkerFailed."""
+        ...
+
+    def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
+        """Writes what the engine has read to a folder, `limit` bytes at most; ends with Kept or WorkerFailed."""
+        ...
+
+    def recall(self, folder: Path) -> Iterator[Event]:
+        """Goes back to what was kept there; ends with Recalled or WorkerFailed."""
         ...
 
     def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
@@ -32,6 +64,14 @@ class EngineClient(Protocol):
 
     def set(self, settings: Settings) -> None:
         """New settings for the running answer, from its next round on."""
+        ...
+
+    def freeze(self, on: bool) -> None:
+        """Holds the running answer before its next round, or lets it go on."""
+        ...
+
+    def step(self, rounds: int = 1) -> None:
+        """Lets a frozen answer make so many rounds."""
         ...
 
     def cancel(self) -> None:

@@ -10,7 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specchat.options import ChatOptions
-from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, ModelSummary, Started, WorkerFailed
+from specchat.worker.gate import Gate
+from specchat.worker.protocol import (
+    ChatMessage,
+    Ended,
+    Event,
+    Inspected,
+    Kept,
+    Loaded,
+    Loading,
+    ModelSummary,
+    Recalled,
+    Started,
+    WorkerFailed,
+)
+from specchat_engine.inspection import InspectedToken, Inspection
 from specchat_engine.options import LoadOptions
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
@@ -86,10 +100,16 @@ class ScriptedClient:
     settings: list[Settings] = field(default_factory=list)
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
+    prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+    recalled: list[Path] = field(default_factory=list)
+    keeps: bool = True
     stopped: bool = False
     died: bool = False
     idle: bool = True
     closed: bool = False
+    gate: Gate = field(default_factory=Gate)
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         self.idle = False
@@ -99,10 +119,20 @@ class ScriptedClient:
         self.idle = True
 
     def generate(
-        self, messages: Sequence[ChatMessage], *, turn: int, attempt: int, seed: int, settings: Settings
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        turn: int,
+        attempt: int,
+        seed: int,
+        settings: Settings,
+        prefix: Sequence[int] = (),
+        frozen: bool = False,
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
         self.settings.append(settings)
+        self.prefixes.append(tuple(prefix))
+        self.gate.begin(frozen)
         self.stopped = False
         self.idle = False
         if self.died:
@@ -114,6 +144,9 @@ class ScriptedClient:
         for event in self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
                 self._wait()
+            self.idle = self.gate.holds
+            self.gate.wait()
+            self.idle = False
             if self.stopped:
                 break
             played.append(event)
@@ -136,9 +169,44 @@ class ScriptedClient:
     def set(self, settings: Settings) -> None:
         self.settings.append(settings)
 
+    def inspect(
+        self,
+        messages: Sequence[ChatMessage],
+        tokens: Sequence[int],
+        position: int,
+        *,
+        asked: Sequence[int] = (),
+        seed: int,
+        settings: Settings,
+    ) -> Iterator[Event]:
+        self.inspected.append((tuple(tokens), position, tuple(asked)))
+        known = dict.fromkeys((tokens[position], *asked))
+        told = tuple(
+            InspectedToken(
+                token, f"<{token}>", 0.5 / rank, rank, 1.0 if rank == 1 else 0.0, None if rank == 1 else "top-k"
+            )
+            for rank, token in enumerate(known, 1)
+        )
+        yield Inspected(Inspection(position, tokens[position], told, settings.sampling))
+
+    def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
+        self.kept.append(folder)
+        yield Kept(self.keeps, "" if self.keeps else f"it takes more than {limit} bytes")
+
+    def recall(self, folder: Path) -> Iterator[Event]:
+        self.recalled.append(folder)
+        yield Recalled(folder in self.kept)
+
+    def freeze(self, on: bool) -> None:
+        self.gate.freeze(on)
+
+    def step(self, rounds: int = 1) -> None:
+        self.gate.step(rounds)
+
     def cancel(self) -> None:
         self.stopped = True
         self.go.set()
+        self.gate.stop()
 
     def close(self) -> None:
         self.closed = True

@@ -58,7 +58,7 @@ def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient
 
 
 def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
-    process = client._process
+    process = client._process.child
     assert process is not None
     return process
 

@@ -1,0 +1,159 @@
+"""The engine's process as the application holds it: started on demand, talked to, buried, and its end explained."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from specchat.worker.codec import decode_event, encode_command
+from specchat.worker.death import describe_death
+from specchat.worker.protocol import (
+    Cancel,
+    Command,
+    Ended,
+    Event,
+    Inspected,
+    Kept,
+    Loaded,
+    Quit,
+    Recalled,
+    WorkerFailed,
+)
+
+_LOG_LIMIT = 1_000_000
+_PATIENCE = 2.0
+# A failed assertion would otherwise start a debugger, where there is one, and bury the reason under its output.
+_ENVIRONMENT = {"GGML_NO_BACKTRACE": "1"}
+_LAST_EVENTS = (Loaded, Ended, Inspected, Kept, Recalled, WorkerFailed)
+# -P: a file named numpy.py in the folder where specchat was started must not be imported.
+_COMMAND = (sys.executable, "-P", "-m", "specchat.worker")
+
+
+class EngineProcess:
+    """One child process at a time, started when something is asked of it and again after it died.
+
+    `converse` is for one thread at a time, `send` and `close` for any thread at any time.
+    """
+
+    def __init__(self, log_path: Path) -> None:
+        self.child: subprocess.Popen[bytes] | None = None
+        self._log_path = log_path
+        self._log_offset = 0
+        self._closed = False
+        self._changing = threading.RLock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self.child is not None and self.child.poll() is None
+
+    def converse(self, command: Command) -> Iterator[Event]:
+        """Sends a command and yields what comes back, up to and with the one event that ends it."""
+        try:
+            child, events = self._running()
+        except OSError as problem:
+            yield WorkerFailed(f"the engine's process cannot be started: {problem}", died=True)
+            return
+        self.send(command)
+        finished = False
+        try:
+            for event in self._events(child, events):
+                finished = isinstance(event, _LAST_EVENTS)
+                yield event
+                if finished:
+                    return
+        finally:
+            if not finished:
+                self._abandon(child, events)
+
+    def send(self, command: Command) -> None:
+        """Writes a command. A process that is gone cannot be told anything; whoever reads its events learns why."""
+        with self._changing:
+            child = self.child
+            if child is None or child.stdin is None or child.stdin.closed:
+                return
+            with suppress(OSError):
+                child.stdin.write(encode_command(command).encode() + b"\n")
+                child.stdin.flush()
+
+    def close(self) -> subprocess.Popen[bytes] | None:
+        """Ends the process for good, by force where it does not end by itself; the process, if there was one."""
+        with self._changing:
+            self._closed = True
+            child = self.child
+        if child is not None:
+            self.send(Quit())
+            _wait(child)
+        return child
+
+    def bury(self, child: subprocess.Popen[bytes]) -> None:
+        """Waits for a process that ends, and closes the pipes to it."""
+        _wait(child)
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _events(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> Iterator[Event]:
+        """The process's events; when it ends, the reason."""
+        for line in events:
+            event = decode_event(line)
+            if event is not None:
+                yield event
+        self.bury(child)
+        reason = "the engine was closed" if self._closed else None
+        yield WorkerFailed(reason or describe_death(child.returncode, self._log_path, self._log_offset), died=True)
+
+    def _abandon(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> None:
+        """The caller stopped listening: stops the command and takes its remaining events out of the pipe."""
+        self.send(Cancel())
+        for event in self._events(child, events):
+            if isinstance(event, _LAST_EVENTS):
+                return
+
+    def _running(self) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+        """The process and its events, started where none runs. Raises OSError where none can be started."""
+        with self._changing:
+            if self._closed:
+                raise OSError("the engine was closed")
+            if self.child is None or self.child.poll() is not None:
+                if self.child is not None:
+                    self.bury(self.child)
+                self.child = self._start()
+            if self.child.stdout is None:
+                raise OSError("it has no pipe")
+            return self.child, self.child.stdout
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._open_log() as log:
+            return subprocess.Popen(
+                _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=_ENVIRONMENT | os.environ
+            )
+
+    def _open_log(self) -> IO[bytes]:
+        """The log; where it cannot be written, on a full disk say, the engine works without one."""
+        try:
+            self._log_path.parent.mkdir(parents=True, exist_ok=True)
+            if self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT:
+                os.truncate(self._log_path, 0)
+            log = self._log_path.open("ab")
+        except OSError:
+            self._log_offset = sys.maxsize
+            return Path(os.devnull).open("ab")
+        self._log_offset = log.tell()
+        return log
+
+
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """Waits for a process to end, and ends it by force where it takes its time."""
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
