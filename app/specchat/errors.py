@@ -3,7 +3,10 @@
 SpecchatError
 ├── ConfigError   a value in a flag, a variable or the configuration file that cannot be used
 ├── TraceError    a file that is no trace, or traces that cannot be compared
-└── ExportError   a session that cannot be written to this file
+├── ExportError   a session that cannot be written to this file
+├── HubError      the hub cannot be reached, refuses, or does not have what was asked for
+├── FetchError    a download that cannot be finished now; what has arrived is kept where it can be used
+└── LibraryError  a name that no model on this machine has, or a model that cannot be removed or renamed
 
 Every message is one line: what failed, the value, what to do.
 """
@@ -23,3 +26,23 @@ class TraceError(SpecchatError):
 
 class ExportError(SpecchatError):
     """A session that cannot be exported: nothing to write, an unknown kind of file, or a file that exists."""
+
+
+class StoreError(SpecchatError):
+    """Something that the stored conversations cannot do, such as a message in a session that was deleted for good."""
+
+
+class StoreUnavailable(StoreError):
+    """The file of the stored conversations cannot be opened, read or written at present."""
+
+
+class HubError(SpecchatError):
+    """The hub cannot be reached, refuses, or does not have what was asked for."""
+
+
+class FetchError(SpecchatError):
+    """A download that cannot be finished now: no space, a broken file, a server that gives up."""
+
+
+class LibraryError(SpecchatError):
+    """A model's name that nothing on this machine has, or that cannot be given away; a model that cannot be removed."""
