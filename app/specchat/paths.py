@@ -14,9 +14,19 @@ def config_file() -> Path:
     return platformdirs.user_config_path(_NAME, appauthor=False) / "config.toml"
 
 
+def presets_file() -> Path:
+    """The user's own templates for sampling parameters; it need not exist."""
+    return config_file().with_name("presets.toml")
+
+
 def data_folder() -> Path:
     """What the user would miss: stored conversations."""
     return platformdirs.user_data_path(_NAME, appauthor=False)
+
+
+def sessions_db() -> Path:
+    """The one file of the stored conversations; it need not exist."""
+    return data_folder() / "sessions.db"
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,125 @@
+"""Messages: the nodes of a session's tree, and answers that are written while they arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from specchat.errors import StoreError
+from specchat.store.connection import Database
+from specchat.store.records import State, StoredMessage
+from specchat.store.text import preview_of, storable
+from specchat.store.writers import is_alive
+
+_COLUMNS = "id, session, parent, role, content, created, state, turn, attempt, figures"
+
+
+class Messages(Database):
+    """The part of the store that knows messages."""
+
+    def add_message(self, message: StoredMessage) -> None:
+        """Stores a new message, which becomes the head of its session and moves that to the top of the list.
+
+        Raises StoreError for an id that is taken, or a session or parent that is not there.
+        """
+        with self.together():
+            self._run(
+                f"INSERT INTO messages ({_COLUMNS}, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    message.id,
+                    message.session,
+                    message.parent,
+                    storable(message.role),
+                    storable(message.content),
+                    message.created,
+                    message.state.value,
+                    message.turn,
+                    message.attempt,
+                    storable(message.figures),
+                    self._writing(message.state),
+                ),
+            )
+            self._run(
+                "UPDATE sessions SET head = ?, num_messages = num_messages + 1, updated = max(updated, ?) WHERE id = ?",
+                (message.id, message.created, message.session),
+            )
+            self._keep_preview(message.id)
+
+    def update_message(
+        self,
+        message: int,
+        *,
+        content: str | None = None,
+        state: State | None = None,
+        figures: str | None = None,
+    ) -> None:
+        """Writes what is given of an answer and leaves the rest as it is.
+
+        While it is STREAMING it counts as being written by this application, which keeps others from marking it as cut.
+        Raises StoreError where there is no such message.
+        """
+        values: dict[str, Any] = {}
+        if content is not None:
+            values["content"] = storable(content)
+        if state is not None:
+            values |= {"state": state.value, "writer": self._writing(state)}
+        if figures is not None:
+            values["figures"] = storable(figures)
+        if not values:
+            return
+        columns = ", ".join(f"{name} = ?" for name in values)
+        with self.together():
+            self._change("message", f"UPDATE messages SET {columns} WHERE id = ?", (*values.values(), message))
+            if content is not None:
+                self._keep_preview(message)
+
+    def messages(self, session: int) -> list[StoredMessage]:
+        """All messages of a session, of every branch, in the order in which they were added."""
+        return [
+            _message(row)
+            for row in self._rows(f"SELECT {_COLUMNS} FROM messages WHERE session = ? ORDER BY row", (session,))
+        ]
+
+    def recover(self) -> int:
+        """Marks as cut what no living application writes to any more; returns how many answers that were."""
+        if not self._gone():
+            return 0
+        with self.together():
+            return sum(
+                self._run(
+                    "UPDATE messages SET state = 'cut', writer = NULL WHERE state = 'streaming' AND writer IS ?",
+                    (writer,),
+                )
+                for writer in self._gone()
+            )
+
+    def _gone(self) -> list[int | None]:
+        """The writers of unfinished answers that have ended."""
+        writers = [row[0] for row in self._rows("SELECT DISTINCT writer FROM messages WHERE state = 'streaming'")]
+        return [writer for writer in writers if writer is None or not self._lives(writer)]
+
+    def _lives(self, writer: int) -> bool:
+        return (self._writer is not None and writer == self._writer.id) or is_alive(self.path, writer)
+
+    def _writing(self, state: State) -> int | None:
+        """Who is to be asked whether a message in this state is still being written."""
+        return self._writer.id if state is State.STREAMING and self._writer is not None else None
+
+    def _keep_preview(self, message: int) -> None:
+        """A session is shown with the beginning of its newest message that is not empty."""
+        newest = self._first(
+            "SELECT session, content FROM messages WHERE content <> ''"
+            " AND session = (SELECT session FROM messages WHERE id = ?) ORDER BY row DESC LIMIT 1",
+            (message,),
+        )
+        if newest is not None:
+            preview = preview_of(newest[1])
+            self._run("UPDATE sessions SET preview = ? WHERE id = ? AND preview <> ?", (preview, newest[0], preview))
+
+
+def _message(row: tuple[Any, ...]) -> StoredMessage:
+    (id_, session, parent, role, content, created, state, turn, attempt, figures) = row
+    try:
+        known = State(state)
+    except ValueError:
+        raise StoreError(f"message {id_} has the state {state!r}, which this specchat does not know") from None
+    return StoredMessage(id_, session, parent, role, content, created, known, turn, attempt, figures)
