@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from specchat.rendering import on_one_line
-from specchat.terminal import TerminalFilter
+from specchat.terminal import TerminalFilter, clean
 from specchat_engine.rounds import DraftedToken, Outcome, Round, TokenKind
 
 FOLD_ABOVE = 2
@@ -29,19 +29,40 @@ class Ink(StrEnum):
     @property
     def emitted(self) -> bool:
         """Whether text in this ink belongs to the answer."""
-        return self not in (Ink.REJECTED, Ink.DISCARDED)
+        return self not in _THROWN_AWAY
+
+
+_THROWN_AWAY = (Ink.REJECTED, Ink.DISCARDED)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of text in one ink, safe for a terminal; only emitted text may hold line ends."""
+    """A run of text in one ink, safe for a terminal; only emitted text may hold line ends.
+
+    Text that no round brought has a style in the theme's words instead: `bold $text-primary`. `tokens` is how many
+    tokens became this piece: `⋯` stands for several.
+    """
 
     text: str
-    ink: Ink
+    ink: Ink | str
+    tokens: int = 1
+
+    @property
+    def emitted(self) -> bool:
+        """Whether this text belongs to the answer."""
+        return not (isinstance(self.ink, Ink) and self.ink in _THROWN_AWAY)
+
+
+def shown(text: str) -> str:
+    """A whole text as it can be wrapped and drawn: filtered, its tabs as spaces."""
+    return clean(text).replace("\t", TAB)
 
 
 class Inker:
-    """Turns the rounds of one answer, in order, into pieces; what was thrown away comes before its correction."""
+    """Turns the rounds of one answer, in order, into pieces; what was thrown away comes before its correction.
+
+    Every token of a round is in one piece, in the order of `Round.drafted` and the target's own last.
+    """
 
     __slots__ = ("_filter",)
 
@@ -53,30 +74,24 @@ class Inker:
         discarded: list[DraftedToken] = []
         for token in event.drafted:
             if token.outcome is Outcome.ACCEPTED:
-                yield from self._emitted(token.text, Ink.ACCEPTED)
+                yield self._emitted(token.text, Ink.ACCEPTED)
             elif token.outcome is Outcome.REJECTED:
-                yield from _thrown_away(token.text, Ink.REJECTED)
+                yield _thrown_away(token.text, Ink.REJECTED)
             else:
                 discarded.append(token)
         if len(discarded) > FOLD_ABOVE:
-            yield Piece("⋯", Ink.DISCARDED)
+            yield Piece("⋯", Ink.DISCARDED, len(discarded))
         else:
             for token in discarded:
-                yield from _thrown_away(token.text, Ink.DISCARDED)
+                yield _thrown_away(token.text, Ink.DISCARDED)
         if event.token.kind is not TokenKind.NONE:
-            yield from self._emitted(event.token.text, Ink(event.token.kind.value))
+            yield self._emitted(event.token.text, Ink(event.token.kind.value))
 
-    def _emitted(self, text: str, ink: Ink) -> Iterator[Piece]:
-        safe = self._filter.feed(text).replace("\t", TAB)
-        if safe:
-            yield Piece(safe, ink)
+    def _emitted(self, text: str, ink: Ink) -> Piece:
+        return Piece(self._filter.feed(text).replace("\t", TAB), ink)
 
 
-def _thrown_away(text: str, ink: Ink) -> Iterator[Piece]:
+def _thrown_away(text: str, ink: Ink) -> Piece:
     """A token that never became text: line ends and bare spaces are shown as signs, since a stroke needs something."""
     safe = on_one_line(text)
-    if not safe:
-        return
-    if not safe.strip():
-        safe = "␣" * len(safe)
-    yield Piece(safe, ink)
+    return Piece("␣" * len(safe) if safe and not safe.strip() else safe, ink)

@@ -1,13 +1,16 @@
-"""Word wrap that only ever looks at the last line, so that appending to a long answer costs what is appended."""
+"""Word wrap that only ever looks at the last row, so that appending to a long answer costs what is appended.
+
+The rows' texts and endings, joined, are what was written: a place in the text is a place on the screen.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rich.cells import cell_len, get_character_cell_size
-
+from specchat.tui.cells import cells, fit
 from specchat.tui.pieces import Piece
 
 _CHUNKS = re.compile(r"\n| +|[^ \n]+")
@@ -15,10 +18,18 @@ _CHUNKS = re.compile(r"\n| +|[^ \n]+")
 
 @dataclass(slots=True)
 class Line:
-    """One row of the screen. `ending` is what stood where the row was broken: a line end, a space, or nothing."""
+    """One row of the screen, beginning at character `start` of the whole text.
+
+    `ending` is what stood where the row was broken: a line end, spaces that hang over the edge, or nothing. `prefix`
+    is drawn in front and belongs to no text. `ground` names a style that reaches over the whole row.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     ending: str = ""
+    start: int = 0
+    prefix: tuple[Piece, ...] = ()
+    ground: str = ""
+    action: str = ""
 
     @property
     def text(self) -> str:
@@ -29,13 +40,13 @@ class Line:
 class Wrapper:
     """Breaks pieces into rows of at most `width` cells; every row but the last is final."""
 
-    __slots__ = ("_hanging", "_used", "_word_at", "lines", "width")
+    __slots__ = ("_length", "_used", "_word_at", "lines", "width")
 
     def __init__(self, width: int) -> None:
-        self.width = max(width, 1)
+        self.width = max(width, 2)
         self.lines: list[Line] = [Line()]
         self._used = 0
-        self._hanging = ""
+        self._length = 0
         self._word_at: int | None = None
 
     def write(self, pieces: Iterable[Piece]) -> int:
@@ -51,82 +62,69 @@ class Wrapper:
                     self._word(piece, chunk)
         return first
 
-    def _append(self, piece: Piece, text: str) -> None:
+    def row_at(self, place: int) -> int:
+        """The row that holds this character of the text, the last row for a place behind its end."""
+        return max(0, bisect_right(self.lines, place, key=lambda line: line.start) - 1)
+
+    def _append(self, piece: Piece, text: str, width: int) -> None:
         row = self.lines[-1].pieces
-        if row and row[-1].ink is piece.ink:
+        if row and row[-1].ink == piece.ink:
             row[-1] = Piece(row[-1].text + text, piece.ink)
         else:
             row.append(Piece(text, piece.ink))
-        self._used += cell_len(text)
+        self._used += width
+        self._length += len(text)
 
     def _break(self, ending: str) -> None:
-        self.lines[-1].ending = ending
-        self.lines.append(Line())
-        self._used = 0
+        last = self.lines[-1]
+        last.ending += ending
+        self.lines.append(Line(start=last.start + self._length + len(last.ending)))
+        self._used = self._length = 0
         self._word_at = None
 
     def _space(self, piece: Piece, spaces: str) -> None:
         """Spaces that do not fit hang over the edge, unseen; the next word starts a new row."""
         self._word_at = None
         room = self.width - self._used
-        self._hanging = "" if len(spaces) <= room else " "
-        self._append(piece, spaces[:room])
+        if room > 0 and spaces[:room]:
+            self._append(piece, spaces[:room], min(room, len(spaces)))
+        self.lines[-1].ending += spaces[room:]
 
     def _word(self, piece: Piece, word: str) -> None:
+        width = cells(word)
         if self._word_at is None:
-            if self._used >= self.width:
-                self._break(self._hanging)
-            self._word_at = self._used
-        if self._used + cell_len(word) > self.width and self._word_at > 0:
-            self._carry_word()
-        for part in self._folded(word):
-            if part is None:
+            if self.lines[-1].ending or (self._used >= self.width and width):
                 self._break("")
-                self._word_at = 0
-            else:
-                self._append(piece, part)
+            self._word_at = self._length
+        if self._used + width > self.width and self._word_at > 0:
+            self._carry_word()
+        begin = 0
+        while self._used + width > self.width:
+            end = fit(word, self.width - self._used, begin)
+            if end > begin:
+                used = cells(word[begin:end])
+                self._append(piece, word[begin:end], used)
+                begin, width = end, width - used
+            self._break("")
+            self._word_at = 0
+        if begin < len(word):
+            self._append(piece, word[begin:], width)
 
     def _carry_word(self) -> None:
         """Moves the word that is being written, which may span pieces, to a new row."""
-        row, carried, room = self.lines[-1].pieces, [], self._word_at or 0
+        room = self._word_at or 0
         kept: list[Piece] = []
-        for piece in row:
-            size = cell_len(piece.text)
-            if size <= room:
-                kept.append(piece)
-                room -= size
-            elif room == 0:
-                carried.append(piece)
-            else:
-                cut = _cells_to_index(piece.text, room)
-                kept.append(Piece(piece.text[:cut], piece.ink))
-                carried.append(Piece(piece.text[cut:], piece.ink))
-                room = 0
+        carried: list[Piece] = []
+        for piece in self.lines[-1].pieces:
+            if piece.text[:room]:
+                kept.append(Piece(piece.text[:room], piece.ink))
+            if piece.text[room:]:
+                carried.append(Piece(piece.text[room:], piece.ink))
+            room = max(0, room - len(piece.text))
         self.lines[-1].pieces = kept
+        self._length = self._word_at or 0
         self._break("")
         self.lines[-1].pieces = carried
-        self._used = sum(cell_len(piece.text) for piece in carried)
+        self._length = sum(len(piece.text) for piece in carried)
+        self._used = sum(cells(piece.text) for piece in carried)
         self._word_at = 0
-
-    def _folded(self, word: str) -> Iterable[str | None]:
-        """The word in parts that fit, None where a row ends."""
-        room = self.width - self._used
-        while cell_len(word) > room:
-            cut = _cells_to_index(word, room)
-            if cut == 0 and room == self.width:
-                cut = 1
-            if cut:
-                yield word[:cut]
-            yield None
-            word, room = word[cut:], self.width
-        if word:
-            yield word
-
-
-def _cells_to_index(text: str, cells: int) -> int:
-    """How many characters of the text fit into so many cells."""
-    for index, character in enumerate(text):
-        cells -= get_character_cell_size(character)
-        if cells < 0:
-            return index
-    return len(text)
