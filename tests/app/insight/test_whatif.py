@@ -77,9 +77,8 @@ def test_a_point_is_the_mean_over_all_that_can_happen(
 def test_measured_interpolated_and_extrapolated_points_are_told_apart() -> None:
     found = [point.basis for point in prediction(simulated(LAW, 8, verify_ms, 0.2), 8).points]
     measured, between, beyond = Basis.MEASURED, Basis.INTERPOLATED, Basis.EXTRAPOLATED
-    assert bases == [measured, measured, between, measured, measured, between, between, between, measured] + 4 * [
-        beyond
-    ]
+    expected = [measured, measured, between, measured, measured, between, between, between, measured, *[beyond] * 4]
+    assert found == expected
 
 
 def test_a_measured_width_is_no_measured_point_where_no_draft_got_so_far() -> None:
