@@ -57,6 +57,15 @@ Compare = Annotated[
     typer.Option("--compare", metavar="A.json B.json", help="Measure nothing: compare what --json printed twice."),
 ]
 
+TraceFile = Annotated[Path, typer.Argument(metavar="FILE", help="What `run --json` printed; - is standard input.")]
+Speed = Annotated[str, typer.Option("--speed", metavar="FACTOR", help="How fast, such as 2 or 0.5, or max. [1]")]
+Turn = Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn of several, from 1. [all]")]
+ExportFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--export", metavar="FILE", help="Write .html (plays it back), .svg, .md or .jsonl instead."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -150,6 +159,29 @@ def bench(
             raise typer.Exit(compare_files(*compare, as_json=json))
         request = Request(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
         raise typer.Exit(bench_pair(chat_options(read_config(given)), request))
+
+
+@app.command()
+def replay(
+    file: TraceFile,
+    speed: Speed = "1",
+    turn: Turn = None,
+    export: ExportFile = None,
+    force: Force = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Play a recorded answer back, as it came or at another speed, or export it. No model is needed."""
+    with one_line_errors(debug):
+        from specchat.cli.replay import export_traces, read_speed, read_turns
+        from specchat.cli.replay import replay as replay_turns
+
+        factor = read_speed(speed)
+        traces = read_turns(file, turn)
+        if export:
+            export_traces(traces, export, overwrite=force)
+            raise typer.Exit(0)
+        raise typer.Exit(replay_turns(traces, factor, as_json=json))
 
 
 @app.command()

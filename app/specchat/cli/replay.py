@@ -1,0 +1,116 @@
+"""`specchat replay`: a recorded turn played back at any speed, or exported; no model is needed."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from specchat.cli.outputs import Output, output_for
+from specchat.cli.reporting import INTERRUPTED, say
+from specchat.errors import ConfigError
+from specchat.terminal import clean
+from specchat.traces.reading import lines_of, read_trace
+from specchat.traces.timeline import Playhead, Timeline
+from specchat.traces.trace import Trace
+
+STANDARD_INPUT = Path("-")
+MOST = 1000.0
+LONGEST_SLEEP = 60.0
+
+
+def read_speed(word: str) -> float:
+    """The factor that `--speed` names; `max` is infinity. Raises ConfigError for anything else."""
+    if word == "max":
+        return math.inf
+    try:
+        speed = float(word)
+    except ValueError:
+        speed = math.nan
+    if not 0 < speed <= MOST:
+        raise ConfigError(f"--speed is {word}: use a factor up to {MOST:g}, such as 2 or 0.5, or max")
+    return speed
+
+
+def read_turns(path: Path, turn: int | None) -> list[Trace]:
+    """The turns of a file, `-` for standard input; one of them where `turn`, counted from 1, says so."""
+    piped = path == STANDARD_INPUT
+    traces = read_trace(lines_of(sys.stdin.buffer), "standard input") if piped else read_trace(path)
+    if turn is None:
+        return traces
+    if not 1 <= turn <= len(traces):
+        raise ConfigError(f"--turn is {turn}: {path} has {len(traces)} turn{'' if len(traces) == 1 else 's'}")
+    return [traces[turn - 1]]
+
+
+def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
+    """Plays turns on a terminal, or prints them at once into a pipe; returns the exit code."""
+    live = sys.stdout.isatty() and not as_json
+    for trace in traces:
+        output = output_for(sys.stdout, as_json=as_json)
+        if as_json:
+            print_lines(trace, output)
+            continue
+        if live and trace.question:
+            _show_question(trace)
+        if play(trace, output, speed if live else math.inf) == INTERRUPTED:
+            return INTERRUPTED
+    return 0
+
+
+def play(
+    trace: Trace,
+    output: Output,
+    speed: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Hands the turn to the output, each round when it is due; Ctrl+C ends it with what was shown until then."""
+    timeline = Timeline(trace)
+    head = Playhead(timeline.duration, speed).played(clock())
+    output.start(trace.start)
+    shown = 0
+    try:
+        for event in trace.rounds:
+            while (left := head.wait(timeline.at(shown + 1), clock()) or 0.0) > 0:
+                sleep(min(left, LONGEST_SLEEP))
+            output.round(event)
+            shown += 1
+    except KeyboardInterrupt:
+        output.end({"type": "end", "reason": "cancelled", "text": "", "stats": trace.stats_after(shown)})
+        return INTERRUPTED
+    output.end({"type": "end", "reason": trace.reason, "text": trace.text, "stats": trace.stats})
+    if trace.error is not None:
+        say(f"the turn failed: {trace.error}")
+    elif trace.end is None:
+        say("the recording stops here: the trace has no end")
+    return 0
+
+
+def print_lines(trace: Trace, output: Output) -> None:
+    """Hands on the recorded lines and no other."""
+    output.start(trace.start)
+    for event in trace.rounds:
+        output.round(event)
+    if trace.error is not None:
+        output.error(trace.error)
+    if trace.end:
+        output.end(trace.end)
+
+
+def export_traces(traces: Sequence[Trace], path: Path, *, overwrite: bool) -> None:
+    """Writes the turns as the kind of file that the path's ending names. Raises ExportError or OSError."""
+    from specchat.traces.exports import conversation, export_session, kind_of
+
+    export_session(kind_of(path), "", conversation(traces), traces, path, overwrite=overwrite)
+    say(f"wrote {path}")
+
+
+def _show_question(trace: Trace) -> None:
+    """On a terminal the question stands before its answer; a pipe gets the answer alone, as from `run`."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(file=sys.stdout, highlight=False, soft_wrap=True).print(Text(f"› {clean(trace.question)}", "dim"))

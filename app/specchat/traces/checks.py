@@ -1,0 +1,200 @@
+"""Values of a trace file, which anyone may have written: each has the type and range that a recorded turn has.
+
+Every function returns the value or raises ValueError with a message that names the field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from specchat_engine.rounds import Outcome, Round, RoundTimes, TokenKind
+from specchat_engine.stats import TurnStats
+
+READS = 1
+"""The newest version of the lines that is understood."""
+
+LARGEST = 2**53
+"""No count and no time is above this, the last whole number that JSON's readers agree on."""
+
+DEEPEST = 32
+"""No line nests more objects and lists in each other."""
+
+SLACK = 1e-6
+"""Differences of sums of times may come out below zero by as much."""
+
+_TIMES = tuple(field.name for field in fields(RoundTimes))
+_COUNTED = TurnStats().to_json()
+
+
+def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A start line: everything of it that others read."""
+    schema = whole(line, "schema")
+    if schema > READS:
+        raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
+    _shallow(line)
+    text(line, "verifier")
+    flag(line, "lossless")
+    if type(line.get("seed")) is not int or abs(line["seed"]) > 2**64:
+        raise _wrong(line, "seed", "a whole number")
+    whole(line, "turn")
+    if "prompt_tokens" in line:
+        whole(line, "prompt_tokens")
+    for name in ("target", "draft"):
+        if line.get(name) is not None:
+            model = mapping(line, name)
+            text(model, "name")
+            whole(model, "n_params")
+    for message in listed(line, "messages"):
+        text(message, "role")
+        text(message, "content")
+    return line
+
+
+def round_of(line: Mapping[str, Any]) -> Round:
+    """A round line as a round; what it holds besides is dropped."""
+    whole(line, "index")
+    text(line, "source")
+    whole(line, "k")
+    text(line, "reason")
+    for token in listed(line, "drafted"):
+        whole(token, "id")
+        text(token, "text")
+        share(token, "q")
+        share(token, "p")
+        one_of(token, "outcome", Outcome)
+    token = mapping(line, "token")
+    if one_of(token, "kind", TokenKind) == TokenKind.NONE:
+        if token.get("id") is not None or token.get("text") != "":
+            raise ValueError("a token of kind none has an id or a text")
+    else:
+        whole(token, "id")
+        text(token, "text")
+    share(token, "p")
+    for best in listed(line, "top"):
+        whole(best, "id")
+        text(best, "text")
+        if share(best, "p") is None:
+            raise _wrong(best, "p", "a number from 0 to 1")
+    times = mapping(line, "ms")
+    known = {name: time(times, name) for name in _TIMES if name in times or name != "rollback"}
+    time(line, "t_ms")
+    return Round.from_json({**line, "ms": known})
+
+
+def end(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An end line; statistics that it lacks are no fault."""
+    _shallow(line)
+    if line.get("reason") is not None:
+        text(line, "reason")
+    text(line, "text")
+    stats = mapping(line, "stats")
+    for name, usual in _COUNTED.items():
+        if name not in stats or (stats[name] is None and usual is None):
+            continue
+        if isinstance(usual, list):
+            if not isinstance(stats[name], list) or not all(_is_count(count) for count in stats[name]):
+                raise _wrong(stats, name, "a list of whole numbers")
+        elif isinstance(usual, int):
+            whole(stats, name)
+        else:
+            time(stats, name)
+    return line
+
+
+def whole(line: Mapping[str, Any], name: str) -> int:
+    """A count or an id."""
+    value = line.get(name)
+    if not _is_count(value):
+        raise _wrong(line, name, "a whole number that is not negative")
+    return int(line[name])
+
+
+def time(line: Mapping[str, Any], name: str) -> float:
+    """Milliseconds, or a ratio: finite and not negative."""
+    value = line.get(name)
+    if type(value) not in (int, float) or not (-SLACK <= line[name] <= LARGEST):
+        raise _wrong(line, name, "a number that is not negative")
+    return float(line[name])
+
+
+def share(line: Mapping[str, Any], name: str) -> float | None:
+    """A probability, None where there is none."""
+    value = line.get(name)
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not (0 <= value <= 1 + SLACK):
+        raise _wrong(line, name, "a number from 0 to 1 or null")
+    return float(value)
+
+
+def text(line: Mapping[str, Any], name: str) -> str:
+    """A text."""
+    value = line.get(name)
+    if not isinstance(value, str):
+        raise _wrong(line, name, "a text")
+    return value
+
+
+def flag(line: Mapping[str, Any], name: str) -> bool:
+    """True or false."""
+    value = line.get(name)
+    if not isinstance(value, bool):
+        raise _wrong(line, name, "true or false")
+    return value
+
+
+def one_of(line: Mapping[str, Any], name: str, known: type[Outcome] | type[TokenKind]) -> str:
+    """A word of a fixed list."""
+    value = line.get(name)
+    words = [word.value for word in known]
+    if not isinstance(value, str) or value not in words:
+        raise _wrong(line, name, f"one of {', '.join(words)}")
+    return value
+
+
+def mapping(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object."""
+    value = line.get(name)
+    if not isinstance(value, dict):
+        raise _wrong(line, name, "an object")
+    return value
+
+
+def listed(line: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """A list of objects."""
+    value = line.get(name)
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise _wrong(line, name, "a list of objects")
+    return value
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
+
+
+def _shallow(line: Mapping[str, Any]) -> None:
+    """A line that is kept as it is must be one that can be written again."""
+    level: list[Any] = [line]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it nests more than {DEEPEST} levels deep")
+
+
+def _wrong(line: Mapping[str, Any], name: str, wanted: str) -> ValueError:
+    if name not in line:
+        return ValueError(f"it has no {name}")
+    value = line[name]
+    if isinstance(value, float) and not math.isfinite(value):
+        return ValueError(f"{name} is {value}, not {wanted}")
+    shown = f"a {type(value).__name__}" if isinstance(value, dict | list) else repr(value)[:40]
+    return ValueError(f"{name} is {shown}, not {wanted}")

@@ -1,0 +1,83 @@
+"""What every export is made from, and how models and figures are told in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from specchat.naming import model_name, pair_name
+from specchat.statistics import statistics_line
+from specchat.traces.trace import Trace
+
+SaidMessage = tuple[str, str, str]
+"""Role, content and a line of figures, empty where there is none."""
+
+_ENDINGS: Mapping[str | None, str] = MappingProxyType(
+    {
+        "cancelled": "stopped",
+        "length": "stopped at the token limit",
+        "context": "stopped where the context was full",
+        "error": "failed",
+        None: "recording cut short",
+    }
+)
+"""How an answer ended, where it did not end by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A session with a title in one line."""
+
+    title: str
+    messages: tuple[SaidMessage, ...]
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    name: str
+    n_params: int
+
+
+def pair_of(start: Mapping[str, Any]) -> str:
+    """Target and draft of a turn, as the user knows them; empty where they were not recorded."""
+    target, draft = _model(start, "target"), _model(start, "draft")
+    return pair_name(target, draft) if target else ""
+
+
+def target_of(start: Mapping[str, Any]) -> str:
+    """The model that answered; empty where it was not recorded."""
+    target = _model(start, "target")
+    return model_name(target) if target else ""
+
+
+def figures_of(trace: Trace) -> str:
+    """The turn's statistics in one line, behind how it ended where it did not end by itself."""
+    line = statistics_line(trace.stats, trace.start)
+    ending = ending_of(trace)
+    return f"{ending} · {line}" if ending else line
+
+
+def ending_of(trace: Trace) -> str:
+    """How the answer was ended from outside, in words; empty where it ended by itself."""
+    return _ENDINGS.get(trace.reason, "")
+
+
+def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
+    """The messages of recorded turns, each answer with its figures; what a later turn repeats stands once."""
+    said: list[SaidMessage] = []
+    for trace in traces:
+        asked = [(message["role"], message["content"]) for message in trace.start["messages"]]
+        known = [(role, content) for role, content, _ in said]
+        if known != asked[: len(known)]:
+            known = []
+        said += [(role, content, "") for role, content in asked[len(known) :]]
+        said.append(("assistant", trace.text, figures_of(trace)))
+    return said
+
+
+def _model(start: Mapping[str, Any], name: str) -> _Model | None:
+    described = start.get(name)
+    return _Model(described["name"], described["n_params"]) if described else None

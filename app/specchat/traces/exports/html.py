@@ -1,0 +1,93 @@
+"""The recorded turns as one HTML page that plays them back, without any network."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from specchat.rules import rule_label
+from specchat.terminal import clean
+from specchat.traces.exports.colours import colours, shapes
+from specchat.traces.exports.document import Document, ending_of, figures_of, pair_of
+from specchat.traces.trace import Trace
+from specchat.tui.pieces import Inker
+from specchat.tui.turn import word_of
+from specchat_engine.rounds import Outcome, Round
+
+_ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+"""What a script element's end, a comment, or an old parser could be made of."""
+
+_PLACE = re.compile(r"@@(\w+)@@")
+
+
+def html(document: Document) -> str:
+    """The page: its style, its script and its data in it, and a policy that allows these and nothing else."""
+    style = "\n".join((colours(":root"), shapes(".", "color"), _file("player.css")))
+    script = f"{_file('player.js')}\n{_file('page.js')}"
+    parts = {
+        "policy": _policy(style, script),
+        "title": escape(document.title),
+        "style": style,
+        "script": script,
+        "data": _embedded({"turns": [turn_data(trace) for trace in document.traces]}),
+        "answers": "".join(f"<pre>{escape(clean(trace.text))}</pre>" for trace in document.traces),
+    }
+    return _PLACE.sub(lambda match: parts[match[1]], _file("player.html"))
+
+
+def turn_data(trace: Trace) -> dict[str, Any]:
+    """What the page shows of a turn; its texts are filtered as for a terminal. Paths stay out of it."""
+    inker = Inker()
+    start = trace.start
+    return {
+        "question": clean(trace.question),
+        "pair": pair_of(start),
+        "rule": rule_label(start["verifier"], lossless=start["lossless"]),
+        "figures": figures_of(trace),
+        "ending": ending_of(trace),
+        "error": None if trace.error is None else clean(trace.error),
+        "rounds": [_round_data(event, inker) for event in trace.rounds],
+    }
+
+
+def _round_data(event: Round, inker: Inker) -> dict[str, Any]:
+    ms = event.ms
+    return {
+        "t": event.t_ms / 1000,
+        "source": clean(event.source),
+        "k": event.k,
+        "reason": clean(event.reason),
+        "word": word_of(event),
+        "pieces": [[str(piece.ink), piece.text] for piece in inker.pieces(event) if piece.text],
+        "drafted": len(event.drafted),
+        "accepted": event.num_accepted,
+        "rejected": sum(token.outcome is Outcome.REJECTED for token in event.drafted),
+        "emitted": event.num_emitted,
+        "ms": [round(time, 3) for time in (ms.draft, ms.verify, ms.rollback, ms.other)],
+    }
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&\u2028\u2029]", lambda match: _ESCAPES[match[0]], text)
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")

@@ -1,0 +1,58 @@
+"""A session as Markdown: roles, what was said, and the figures of each answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+
+from specchat.terminal import clean, clean_line
+from specchat.traces.exports.document import Document, pair_of, target_of
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
+_NEXT = "what follows"
+_NAMES = {"user": "You", "system": "System"}
+
+
+def markdown(document: Document) -> str:
+    """The session as Markdown. Answers are Markdown themselves; what others wrote stands as it is, in fences."""
+    answered_by = target_of(document.traces[-1].start) if document.traces else ""
+    parts = [f"# {_escaped(document.title)}", *_models(document)]
+    for role, content, figures in document.messages:
+        answer = role == "assistant"
+        name = (answered_by or "Assistant") if answer else _NAMES.get(role, clean_line(role).capitalize())
+        parts += [f"## {_escaped(name)}", _answer(content) if answer else fenced(content)]
+        if figures:
+            parts.append(f"`{clean_line(figures).replace('`', chr(39))}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def fenced(text: str) -> str:
+    """A text in a fence that nothing in it closes."""
+    safe = clean(text).removesuffix("\n")
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", safe)), default=0))
+    return f"{fence}text\n{safe}\n{fence}"
+
+
+def _answer(content: str) -> str:
+    """Markdown as it is, unless something left open in it would swallow what follows: then in a fence."""
+    safe = clean(content).strip("\n")
+    return safe if _ends_by_itself(safe) else fenced(safe)
+
+
+def _ends_by_itself(text: str) -> bool:
+    """Whether a paragraph behind the text is one: no fence, comment or HTML block is left open."""
+    tokens = MarkdownIt("commonmark").parse(f"{text}\n\n{_NEXT}")
+    return bool(text.strip()) and [token.level for token in tokens[-3:]] == [0, 1, 0] and tokens[-2].content == _NEXT
+
+
+def _models(document: Document) -> Iterator[str]:
+    """Each pair that answered, once."""
+    pairs = dict.fromkeys(pair_of(trace.start) for trace in document.traces)
+    if names := ", ".join(pair for pair in pairs if pair):
+        yield _escaped(names)
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", clean_line(text))

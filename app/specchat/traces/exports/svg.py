@@ -1,0 +1,135 @@
+"""The answers as a picture: one self-contained SVG file that reads on light and on dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+from rich.cells import cell_len
+
+from specchat.terminal import clean
+from specchat.traces.exports.colours import colours, shapes
+from specchat.traces.exports.document import Document, figures_of, pair_of
+from specchat.traces.trace import Trace
+from specchat.tui.pieces import Ink, Inker, Piece
+from specchat.tui.wrapping import Wrapper
+
+COLUMNS = 88
+_CELL, _ROW, _MARGIN = 8.4, 21, 24
+_LEGEND = (
+    (Ink.ACCEPTED, "accepted"),
+    (Ink.REJECTED, "rejected"),
+    (Ink.CORRECTION, "correction"),
+    (Ink.DISCARDED, "discarded"),
+    (Ink.BONUS, "bonus"),
+    (Ink.PLAIN, "plain"),
+)
+_NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+"""What the terminal's filter leaves and XML forbids."""
+
+_STYLE = """
+.page { fill: var(--page); stroke: var(--line); }
+.rule { stroke: var(--line); }
+text { font: 14px ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: var(--text); }
+.title { font-weight: 700; fill: var(--strong); }
+.quiet { fill: var(--quiet); }
+"""
+
+
+@dataclass(slots=True)
+class _Page:
+    """Grows row by row from the top."""
+
+    rows: int = 0
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def y(self) -> float:
+        return _MARGIN + 16 + self.rows * _ROW
+
+    def line(self, runs: Iterable[tuple[str, str]]) -> None:
+        """A row of runs, each with its class. Each run has its width in cells, whatever font the viewer has."""
+        x = float(_MARGIN)
+        for text, kind in runs:
+            width = cell_len(text) * _CELL
+            if text.strip():
+                self.parts.append(
+                    f'<text x="{x:g}" y="{self.y:g}" class="{kind}" textLength="{width:g}" '
+                    f'lengthAdjust="spacingAndGlyphs">{_safe(text)}</text>'
+                )
+            x = round(x + width, 1)
+        self.rows += 1
+
+    def rule(self) -> None:
+        """A thin line in a row of its own."""
+        y = self.y - _ROW / 4
+        self.parts.append(f'<path class="rule" d="M{_MARGIN} {y:g}h{COLUMNS * _CELL:g}"/>')
+        self.rows += 1
+
+
+def svg(document: Document) -> str:
+    """Each question with its answer in the inks of the app's trace view, the figures, and a legend."""
+    page = _Page()
+    for line in _wrapped(document.title):
+        page.line([(line, "title")])
+    pair = ""
+    for trace in document.traces:
+        if (named := pair_of(trace.start)) != pair:
+            pair = named
+            for line in _wrapped(pair):
+                page.line([(line, "quiet")])
+        _turn(page, trace)
+    page.rule()
+    page.line(_legend())
+    width, height = COLUMNS * _CELL + 2 * _MARGIN, page.rows * _ROW + 2 * _MARGIN
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+            f'height="{height:g}" role="img" aria-label="{_safe(document.title)}" xml:space="preserve">',
+            f"<style>{colours('svg')}{_STYLE}{shapes('.', 'fill')}\n</style>",
+            f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>',
+            *page.parts,
+            "</svg>\n",
+        )
+    )
+
+
+def _turn(page: _Page, trace: Trace) -> None:
+    page.rule()
+    for place, line in enumerate(_wrapped(clean(trace.question), COLUMNS - 2)):
+        page.line([("› " if place == 0 else "  ", "quiet"), (line, "quiet")])
+    page.rows += 1
+    for pieces in _answer(trace):
+        page.line((piece.text, str(piece.ink)) for piece in pieces)
+    page.rows += 1
+    if trace.error is not None:
+        for line in _wrapped(clean(trace.error)):
+            page.line([(line, "quiet")])
+    for line in _wrapped(figures_of(trace)):
+        page.line([(line, "quiet")])
+
+
+def _answer(trace: Trace) -> Iterator[Sequence[Piece]]:
+    inker, wrapper = Inker(), Wrapper(COLUMNS)
+    for event in trace.rounds:
+        wrapper.write(inker.pieces(event))
+    for line in wrapper.lines:
+        yield line.pieces
+
+
+def _wrapped(text: str, columns: int = COLUMNS) -> Iterator[str]:
+    wrapper = Wrapper(columns)
+    wrapper.write([Piece(text.replace("\t", "    "), Ink.PLAIN)])
+    for line in wrapper.lines:
+        yield line.text
+
+
+def _legend() -> Iterator[tuple[str, str]]:
+    for ink, word in _LEGEND:
+        yield word, ink.value
+        yield "   ", "quiet"
+
+
+def _safe(text: str) -> str:
+    return escape(text.translate(_NO_CHARACTERS), {'"': "&quot;"})

@@ -1,0 +1,139 @@
+"""Two recorded answers to one prompt, run against each other from one start: plain and speculative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Self
+
+from specchat.errors import TraceError
+from specchat.terminal import clean_line
+from specchat.traces.timeline import Timeline
+from specchat.traces.trace import Trace
+from specchat_engine.rounds import Outcome, Round, TokenKind
+
+
+class Runner:
+    """One side of a race on its own clock, in seconds since its turn began."""
+
+    __slots__ = ("_decode_ms", "_tokens", "timeline", "trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.timeline = Timeline(trace)
+        self._tokens = tuple(accumulate((event.num_emitted for event in trace.rounds), initial=0))
+        self._decode_ms = tuple(accumulate((_round_ms(event) for event in trace.rounds), initial=0.0))
+
+    @property
+    def finish(self) -> float:
+        """When its last round was done."""
+        return self.timeline.duration
+
+    def tokens(self, seconds: float) -> int:
+        """Tokens of the answer by then."""
+        return self._tokens[self.timeline.due(seconds)]
+
+    def tokens_per_second(self, seconds: float) -> float | None:
+        """Tokens / the time of decoding, both up to then; None before the first round was done."""
+        done = self.timeline.due(seconds)
+        return self._tokens[done] / self._decode_ms[done] * 1000 if self._decode_ms[done] > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the texts are equal, and in words; else the first character and token, from 0, that differ."""
+
+    equal: bool
+    words: str
+    character: int | None = None
+    token: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Both runners; make one with `Race.of`."""
+
+    plain: Runner
+    speculative: Runner
+
+    @classmethod
+    def of(cls, plain: Trace, speculative: Trace) -> Self:
+        """A race of two answers. Raises TraceError where they answer different messages."""
+        if _asked(plain) != _asked(speculative):
+            raise TraceError("these traces answer different messages: race two answers to one prompt")
+        return cls(Runner(plain), Runner(speculative))
+
+    @property
+    def duration(self) -> float:
+        """When the slower one is done, in seconds."""
+        return max(self.plain.finish, self.speculative.finish)
+
+    def lead(self, seconds: float) -> int:
+        """By how many tokens the speculative answer is ahead; below 0 where it lies behind."""
+        return self.speculative.tokens(seconds) - self.plain.tokens(seconds)
+
+    def verdict(self) -> Verdict:
+        """How the texts compare."""
+        left, right = self.plain.trace, self.speculative.trace
+        ours, theirs = left.text, right.text
+        if ours == theirs:
+            return Verdict(True, f"texts equal: {len(ours)} characters")
+        character = _first_difference(ours, theirs) or 0
+        token = _first_difference(_ids(left), _ids(right))
+        place = f"character {character}" + ("" if token is None else f", token {token}")
+        if character == min(len(ours), len(theirs)):
+            shorter = "plain" if len(ours) < len(theirs) else "speculative"
+            reason = (left if shorter == "plain" else right).reason or "no end recorded"
+            return Verdict(False, f"equal up to {place}, where the {shorter} one stops ({reason})", character, token)
+        words = f"the texts part at {place}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
+        if other := _other_conditions(left.start, right.start):
+            words += f"; not the same: {', '.join(other)}"
+        return Verdict(False, words, character, token)
+
+
+def _asked(trace: Trace) -> list[tuple[str, str]]:
+    return [(message["role"], message["content"]) for message in trace.start["messages"]]
+
+
+def _round_ms(event: Round) -> float:
+    return event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other
+
+
+def _ids(trace: Trace) -> list[int | None]:
+    """The tokens of the answer."""
+    ids: list[int | None] = []
+    for event in trace.rounds:
+        ids += (token.id for token in event.drafted if token.outcome is Outcome.ACCEPTED)
+        if event.token.kind is not TokenKind.NONE:
+            ids.append(event.token.id)
+    return ids
+
+
+def _first_difference(ours: Sequence[object], theirs: Sequence[object]) -> int | None:
+    """The first place that differs, or that only one of them has; None where they are equal."""
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+        if one != other:
+            return place
+    return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
+
+
+def _excerpt(text: str, place: int) -> str:
+    return f"“{clean_line(text[place : place + 16])}”"
+
+
+def _other_conditions(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    """What else than the speculation differs, and so may be why the texts do."""
+    differing = [name for name in ("seed", "turn", "verifier") if left[name] != right[name]]
+    if _name(left) != _name(right):
+        differing.append("target")
+    ours, theirs = left.get("params"), right.get("params")
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        names = sorted({*ours, *theirs} - {"k"})
+        differing += [clean_line(name) for name in names if ours.get(name) != theirs.get(name)]
+    return differing
+
+
+def _name(start: Mapping[str, Any]) -> object:
+    target = start.get("target")
+    return target["name"] if target else None

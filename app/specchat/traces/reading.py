@@ -1,0 +1,137 @@
+"""Trace files. They may be cut short, since a process can be killed, and they may come from anyone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from specchat.errors import TraceError
+from specchat.terminal import clean_line
+from specchat.traces import checks
+from specchat.traces.trace import Trace
+from specchat_engine.rounds import Round
+
+LONGEST_LINE = 8 * 2**20
+"""Bytes of one line: the longest conversation that a start line repeats."""
+
+LARGEST_FILE = 128 * 2**20
+"""Bytes of one file: more than 100,000 rounds."""
+
+
+def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Trace]:
+    """The turns of a file or of its lines, at least one; a last line without a line end may be half.
+
+    Lines and keys of an unknown kind are passed over. `name` stands in error messages, the path where it is empty.
+    Raises TraceError, with the number of the line, for what is no trace, and OSError for a file that cannot be read.
+    """
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return read_trace(lines_of(file), name or str(source))
+    label = clean_line(name) or "the trace"
+    turns = _Turns()
+    size, half = 0, False
+    for number, line in enumerate(source, 1):
+        size += len(line)
+        try:
+            if len(line) > LONGEST_LINE or size > LARGEST_FILE:
+                raise ValueError(_too_large(len(line)))
+            if half:
+                raise ValueError("the line before it is not JSON")
+            if line.strip():
+                found = _object(line)
+                half = found is None
+                turns.take(found)
+        except ValueError as fault:
+            raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
+    if not (traces := turns.finished()):
+        raise TraceError(f"{label} is no trace: `specchat run --json PROMPT > FILE` writes one")
+    return traces
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a binary file, none read further than it takes to see that it is too long."""
+    return iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+
+
+class _Turns:
+    """Sorts lines into turns."""
+
+    def __init__(self) -> None:
+        self._traces: list[Trace] = []
+        self._start: Mapping[str, Any] | None = None
+        self._rounds: list[Round] = []
+        self._error: str | None = None
+
+    def take(self, line: Mapping[str, Any] | None) -> None:
+        """One line's object, None for half a line. Raises ValueError where it cannot stand here."""
+        if line is None:
+            return
+        match line.get("type"):
+            case "start":
+                self._close(None)
+                self._start = checks.start(line)
+            case "round":
+                self._inside("round")
+                self._rounds.append(self._next(checks.round_of(line)))
+            case "error":
+                self._inside("error")
+                self._error = checks.text(line, "message")
+            case "end":
+                self._inside("end")
+                self._close(checks.end(line))
+
+    def finished(self) -> list[Trace]:
+        """All turns; the last one may have no end."""
+        self._close(None)
+        return self._traces
+
+    def _inside(self, kind: str) -> None:
+        if self._start is None:
+            raise ValueError(f"a line of type {kind} stands outside a turn, before any line of type start")
+
+    def _next(self, event: Round) -> Round:
+        expected = len(self._rounds)
+        if event.index != expected:
+            raise ValueError(f"round {event.index} stands where round {expected} belongs: lines are missing or doubled")
+        if self._rounds and event.t_ms < self._rounds[-1].t_ms:
+            raise ValueError(f"t_ms goes back from {self._rounds[-1].t_ms} to {event.t_ms}")
+        return event
+
+    def _close(self, end: Mapping[str, Any] | None) -> None:
+        if self._start is not None:
+            self._traces.append(Trace(self._start, tuple(self._rounds), end, self._error))
+        self._start, self._rounds, self._error = None, [], None
+
+
+def _object(line: str | bytes) -> Mapping[str, Any] | None:
+    """The object that a line holds, None for the half line that a killed process leaves at the end."""
+    try:
+        value = json.loads(line.decode() if isinstance(line, bytes) else line, parse_constant=_no_constant)
+    except _Constant as constant:
+        raise ValueError(f"{constant} is no number that JSON knows") from None
+    except RecursionError:
+        raise ValueError(f"it nests more than {checks.DEEPEST} levels deep") from None
+    except ValueError:
+        ended = line.endswith(b"\n") if isinstance(line, bytes) else line.endswith("\n")
+        if ended:
+            raise ValueError("this is not JSON") from None
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("this is not a JSON object")
+    return value
+
+
+class _Constant(Exception):
+    """NaN or an infinity."""
+
+
+def _no_constant(name: str) -> None:
+    raise _Constant(name)
+
+
+def _too_large(line: int) -> str:
+    if line > LONGEST_LINE:
+        return f"it is longer than {LONGEST_LINE // 2**20} MiB"
+    return f"the file is larger than {LARGEST_FILE // 2**20} MiB"

@@ -1,0 +1,62 @@
+"""One recorded turn, as `--json` prints it: what a file, a stored session, a replay and an export have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from specchat_engine.rounds import Round
+from specchat_engine.stats import TurnStats
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A turn: its start line, its rounds, and its end line, None where the recording was cut short.
+
+    `error` is the message that ended the turn, None where nothing went wrong.
+    """
+
+    start: Mapping[str, Any]
+    rounds: tuple[Round, ...]
+    end: Mapping[str, Any] | None = None
+    error: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer; without an end, what the rounds said."""
+        return str(self.end["text"]) if self.end else "".join(event.text for event in self.rounds)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the answer ended; None where that was not recorded."""
+        return self.end["reason"] if self.end else None
+
+    @property
+    def question(self) -> str:
+        """What the user asked in this turn."""
+        asked = (str(message["content"]) for message in reversed(self.start["messages"]) if message["role"] == "user")
+        return next(asked, "")
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """The statistics of the end line; what it lacks, or all of it where there is none, is counted again."""
+        return self.stats_after(len(self.rounds)) | dict(self.end["stats"] if self.end else {})
+
+    def stats_after(self, count: int) -> dict[str, Any]:
+        """The statistics of the first `count` rounds. The speed-up is None: the cost of a plain pass is in no round."""
+        stats = TurnStats(prompt_tokens=self.start.get("prompt_tokens", 0))
+        for event in self.rounds[:count]:
+            stats.observe(event)
+        stats.ttft_ms = self.rounds[0].t_ms if self.rounds[:count] else 0.0
+        return stats.to_json()
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The objects of its lines in order: start, rounds, then an error and an end where there are such."""
+        yield dict(self.start)
+        for event in self.rounds:
+            yield event.to_json()
+        if self.error is not None:
+            yield {"type": "error", "message": self.error}
+        if self.end:
+            yield dict(self.end)
