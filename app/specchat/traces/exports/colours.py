@@ -6,6 +6,9 @@ from specchat.palette import LOOKS, ON_LIGHT, Look
 from specchat.tui.pieces import Ink
 from specchat_engine.rounds import Outcome, TokenKind
 
+FOLD = "fold"
+"""The class of a sign that stands for several tokens: a stroke through it would hide it."""
+
 _DARK = {
     "page": "#14171c",
     "panel": "#1d2229",
@@ -22,6 +25,7 @@ _LIGHT = {
     "strong": "#000000",
     "quiet": "#59616b",
 }
+_OUTCOMES = {outcome.value for outcome in Outcome}
 _SHAPES = {
     "bold": "font-weight: 700",
     "underline": "text-decoration: underline",
@@ -29,33 +33,31 @@ _SHAPES = {
 }
 
 
-def colours(root: str) -> str:
-    """Custom properties on `root`: `--accepted` and its like, and the page's; dark where the viewer prefers that."""
-    dark = f"@media (prefers-color-scheme: dark) {{ {root} {{ {_properties(dark=True)} }} }}"
-    return f"{root} {{ {_properties(dark=False)} }}\n{dark}"
-
-
-def shapes(prefix: str, colour: str) -> str:
-    """A rule for each ink, whose class is named behind `prefix`; `colour` is the property that takes its colour."""
-    rules = []
+def values(*, dark: bool) -> dict[str, str]:
+    """The colour of the page's parts and of every ink, by name."""
+    page = _DARK if dark else _LIGHT
+    found = dict(page)
     for ink in Ink:
-        attributes = [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES]
-        rules.append(f"{prefix}{ink.value} {{ {'; '.join([f'{colour}: var(--{ink.value})', *attributes])} }}")
-    return "\n".join(rules)
+        look = look_of(ink)
+        if look.colour:
+            found[ink.value] = look.colour if dark else ON_LIGHT[look.colour]
+        else:
+            found[ink.value] = page["strong" if "bold" in look.attributes else "text"]
+    return found
+
+
+def when_dark(rules: str) -> str:
+    """Rules for those who prefer dark pages."""
+    return f"@media (prefers-color-scheme: dark) {{\n{rules}\n}}"
+
+
+def shapes() -> str:
+    """For each ink that is told by more than its colour, a rule with its shape; its class is its name."""
+    told = {ink: [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES] for ink in Ink}
+    rules = [f".{ink.value} {{ {'; '.join(ways)} }}" for ink, ways in told.items() if ways]
+    return "\n".join([*rules, f".{FOLD} {{ text-decoration: none }}"])
 
 
 def look_of(ink: Ink) -> Look:
     """The palette's entry for an ink."""
-    return LOOKS[Outcome(ink)] if ink in set(Outcome) else LOOKS[TokenKind(ink)]
-
-
-def _properties(*, dark: bool) -> str:
-    page = _DARK if dark else _LIGHT
-    values = dict(page)
-    for ink in Ink:
-        look = look_of(ink)
-        if look.colour:
-            values[ink.value] = look.colour if dark else ON_LIGHT[look.colour]
-        else:
-            values[ink.value] = page["strong" if "bold" in look.attributes else "text"]
-    return " ".join(f"--{name}: {value};" for name, value in values.items())
+    return LOOKS[Outcome(ink.value)] if ink.value in _OUTCOMES else LOOKS[TokenKind(ink.value)]

@@ -13,22 +13,26 @@ from typing import Any
 
 from specchat.rules import rule_label
 from specchat.terminal import clean
-from specchat.traces.exports.colours import colours, shapes
+from specchat.traces.exports.colours import shapes, values, when_dark
 from specchat.traces.exports.document import Document, ending_of, figures_of, pair_of
 from specchat.traces.trace import Trace
-from specchat.tui.pieces import Inker
+from specchat.tui.pieces import Ink, Inker
 from specchat.tui.turn import word_of
 from specchat_engine.rounds import Outcome, Round
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """What a script element's end, a comment, or an old parser could be made of."""
 
+_INKS = "\n".join(f".{ink.value} {{ color: var(--{ink.value}) }}" for ink in Ink)
+
 _PLACE = re.compile(r"@@(\w+)@@")
 
 
 def html(document: Document) -> str:
     """The page: its style, its script and its data in it, and a policy that allows these and nothing else."""
-    style = "\n".join((colours(":root"), shapes(".", "color"), _file("player.css")))
+    style = "\n".join(
+        (_properties(dark=False), when_dark(_properties(dark=True)), _INKS, shapes(), _file("player.css"))
+    )
     script = f"{_file('player.js')}\n{_file('page.js')}"
     parts = {
         "policy": _policy(style, script),
@@ -71,6 +75,10 @@ def _round_data(event: Round, inker: Inker) -> dict[str, Any]:
         "emitted": event.num_emitted,
         "ms": [round(time, 3) for time in (ms.draft, ms.verify, ms.rollback, ms.other)],
     }
+
+
+def _properties(*, dark: bool) -> str:
+    return f":root {{ {' '.join(f'--{name}: {value};' for name, value in values(dark=dark).items())} }}"
 
 
 def _policy(style: str, script: str) -> str:

@@ -38,10 +38,14 @@ if (typeof document !== "undefined") (() => {
     draw();
   }
 
+  // A stroke and an underline begin at the word: the space before it stands outside of them.
   function answerSpan(round) {
     const span = made("span");
     for (const [ink, text] of round.pieces) {
-      span.append(made(ink === "rejected" || ink === "discarded" ? "del" : "span", ink, text));
+      const piece = made(ink === "rejected" || ink === "discarded" ? "del" : "span");
+      const word = text.trimStart();
+      piece.append(text.slice(0, text.length - word.length), made("span", ink, word));
+      span.append(piece);
     }
     return span;
   }
@@ -72,7 +76,7 @@ if (typeof document !== "undefined") (() => {
 
   function show(count) {
     for (let index = Math.min(shown, count); index < Math.max(shown, count); index += 1) {
-      spans[index].hidden = index >= count;
+      spans[index].classList.toggle("ahead", index >= count);
       words[index].classList.toggle("ahead", index >= count);
     }
     if (words[shown - 1]) words[shown - 1].classList.remove("present");

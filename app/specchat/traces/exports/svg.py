@@ -9,13 +9,13 @@ from xml.sax.saxutils import escape
 from rich.cells import cell_len
 
 from specchat.terminal import clean
-from specchat.traces.exports.colours import colours, shapes
+from specchat.traces.exports.colours import shapes, values, when_dark
 from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
 from specchat.tui.pieces import Ink, Inker, Piece
 from specchat.tui.wrapping import Wrapper
 
-COLUMNS = 88
+COLUMNS = 96
 _CELL, _ROW, _MARGIN = 8.4, 21, 24
 _LEGEND = (
     (Ink.ACCEPTED, "accepted"),
@@ -28,13 +28,7 @@ _LEGEND = (
 _NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 """What the terminal's filter leaves and XML forbids."""
 
-_STYLE = """
-.page { fill: var(--page); stroke: var(--line); }
-.rule { stroke: var(--line); }
-text { font: 14px ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: var(--text); }
-.title { font-weight: 700; fill: var(--strong); }
-.quiet { fill: var(--quiet); }
-"""
+_FONT = "text { font: 14px ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace; }"
 
 
 @dataclass(slots=True)
@@ -50,15 +44,16 @@ class _Page:
 
     def line(self, runs: Iterable[tuple[str, str]]) -> None:
         """A row of runs, each with its class. Each run has its width in cells, whatever font the viewer has."""
-        x = float(_MARGIN)
+        column = 0
         for text, kind in runs:
-            width = cell_len(text) * _CELL
-            if text.strip():
+            word = text.strip(" ")
+            if word:
+                x = _MARGIN + (column + len(text) - len(text.lstrip(" "))) * _CELL
                 self.parts.append(
-                    f'<text x="{x:g}" y="{self.y:g}" class="{kind}" textLength="{width:g}" '
-                    f'lengthAdjust="spacingAndGlyphs">{_safe(text)}</text>'
+                    f'<text x="{x:.1f}" y="{self.y:g}" class="{kind}" textLength="{cell_len(word) * _CELL:.1f}" '
+                    f'lengthAdjust="spacingAndGlyphs">{_safe(word)}</text>'
                 )
-            x = round(x + width, 1)
+            column += cell_len(text)
         self.rows += 1
 
     def rule(self) -> None:
@@ -86,13 +81,29 @@ def svg(document: Document) -> str:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-            f'height="{height:g}" role="img" aria-label="{_safe(document.title)}" xml:space="preserve">',
-            f"<style>{colours('svg')}{_STYLE}{shapes('.', 'fill')}\n</style>",
+            f'height="{height:g}" role="img" aria-label="{_safe(document.title)}">',
+            f"<style>\n{_style()}\n</style>",
             f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>',
             *page.parts,
             "</svg>\n",
         )
     )
+
+
+def _style() -> str:
+    dark = _fills(dark=True)
+    return "\n".join((_FONT, _fills(dark=False), ".title { font-weight: 700 }", shapes(), when_dark(dark)))
+
+
+def _fills(*, dark: bool) -> str:
+    """Colours as they are: not every viewer knows custom properties."""
+    colours = values(dark=dark)
+    rules = [
+        f".page {{ fill: {colours['page']}; stroke: {colours['line']} }}",
+        f".rule {{ stroke: {colours['line']} }}",
+    ]
+    rules += [f".{name} {{ fill: {colours[name]} }}" for name in ("quiet", *Ink)]
+    return "\n".join([*rules, f".title {{ fill: {colours['strong']} }}"])
 
 
 def _turn(page: _Page, trace: Trace) -> None:
@@ -132,4 +143,5 @@ def _legend() -> Iterator[tuple[str, str]]:
 
 
 def _safe(text: str) -> str:
-    return escape(text.translate(_NO_CHARACTERS), {'"': "&quot;"})
+    """Text for XML; spaces behind a space would be dropped unless they are no-break spaces."""
+    return escape(text.translate(_NO_CHARACTERS).replace("  ", "\u00a0\u00a0"), {'"': "&quot;"})
