@@ -70,4 +70,4 @@ class Cursor:
 
     def truncated(self, needed: int, have: int) -> HeaderError:
         """What to raise where the file ends too early."""
-        return HeaderError(f"{self.name} is truncated: it has {have} bytes, and {needed} are needed; {AGAIN}")
+        return HeaderError(f"{self.name} is truncated: it has {have} bytes; {AGAIN} ({needed} bytes at least)")

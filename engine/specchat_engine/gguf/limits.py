@@ -1,4 +1,4 @@
-"""How much a header may hold. The largest known ones stay below a third of each limit; a bomb is refused at once.
+"""How much a header may hold. The largest known ones stay below half of each limit; a bomb is refused at once.
 
 Together they bound the reader to about 200 MB and two seconds, whatever a file claims.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 MAX_HEADER_BYTES: Final = 64 * 2**20
-"""The whole header. 262,144 tokens with scores and types and 514,906 merges take some 16 MB."""
+"""The whole header. 250,000 tokens with scores, types and twice as many merges take 16 MB."""
 
 MAX_KEYS: Final = 2**14
 """Files have 20 to 100 keys."""
@@ -20,7 +20,7 @@ MAX_TEXT_BYTES: Final = 16 * 2**20
 """All single strings and keys together: templates, licences, a tokenizer as JSON. Decoded, one takes up to four times
 its bytes."""
 
-MAX_STRINGS: Final = 2**21
+MAX_STRINGS: Final = 3 * 2**19
 """Strings in all arrays together: each costs a step in Python. 262,144 tokens have twice as many merges."""
 
 MAX_NESTED: Final = 2**14
@@ -29,8 +29,8 @@ MAX_NESTED: Final = 2**14
 MAX_DEPTH: Final = 4
 """How deep arrays lie in arrays."""
 
-MAX_TENSORS: Final = 2**16
-"""Models with hundreds of experts in tensors of their own have a few ten thousand."""
+MAX_TENSORS: Final = 2**15
+"""The largest known models have some 2,000."""
 
 MAX_TENSOR_NAME_BYTES: Final = 63
 """llama.cpp refuses longer ones."""

@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
+from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.devices import device_array
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.vocabulary import Vocabulary
 
-_MAGIC = b"GGUF"
-_VERSIONS = (2, 3)
-_HEADER_BYTES = 24
-
 
 class LlamaModel:
     """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
 
-    `window` is how many tokens its sliding-window layers see, 0 where there are none.
+    `header` is what was read of the file before llama.cpp saw it. `window` is how many tokens its sliding-window layers
+    see, 0 where there are none.
     """
 
     def __init__(
@@ -39,7 +37,7 @@ class LlamaModel:
 
         Raises ModelFileError where the file cannot be used, SettingError for a device that is not there, Cancelled.
         """
-        check_file(path)
+        self.header = read_model(path)
         self.path = path
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
@@ -97,25 +95,3 @@ class LlamaModel:
         buffer = ctypes.create_string_buffer(256)
         written = function(self.handle, buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if written >= 0 else ""
-
-
-def check_file(path: Path) -> None:
-    """Looks at a file before native code does. Raises ModelFileError for anything that is clearly no GGUF file."""
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise ModelFileError(f"{path} is not a regular file: name the .gguf file itself")
-        with path.open("rb") as file:
-            start = file.read(_HEADER_BYTES)
-    except FileNotFoundError:
-        raise ModelFileError(f"{path} does not exist: check the path") from None
-    except IsADirectoryError:
-        raise ModelFileError(f"{path} is a folder: name the .gguf file inside it") from None
-    except (OSError, ValueError) as error:
-        raise ModelFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if start[:4] != _MAGIC:
-        raise ModelFileError(f"{path} is not a GGUF file: it starts with {start[:4]!r}; convert it to GGUF first")
-    if len(start) < _HEADER_BYTES:
-        raise ModelFileError(f"{path} is truncated: it has {len(start)} bytes; download it again")
-    version = int.from_bytes(start[4:8], "little")
-    if version not in _VERSIONS:
-        raise ModelFileError(f"{path} is GGUF version {version}: versions 2 and 3 can be read; convert it again")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from specchat_engine.errors import EngineError, ModelFileError, SettingError
+from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.devices import physical_cores
 from specchat_engine.llama.library import PINNED, api
 from specchat_engine.llama.logs import native_log
-from specchat_engine.llama.model import check_file
 
 FLOAT_TYPES: Final = ("F32", "F16", "BF16")
 QUANTISED_TYPES: Final = (
@@ -47,7 +47,7 @@ def quantise(source: Path, written: Path, kind: str) -> None:
     """
     if kind not in (*FLOAT_TYPES, *QUANTISED_TYPES):
         raise SettingError(f"the type {kind} cannot be written: use {', '.join((*FLOAT_TYPES, *QUANTISED_TYPES))}")
-    check_file(source)
+    read_model(source)
     if written.exists() and written.samefile(source):
         raise SettingError(f"{source} would be written onto itself: choose another name")
     params = api.llama_model_quantize_default_params()

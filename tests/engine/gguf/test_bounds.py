@@ -38,7 +38,7 @@ def one_key(key: bytes = b"a.key") -> Bytes:
     ("data", "named"),
     [
         (b"", "is not a GGUF file"),
-        (b"GGUF", "is truncated: it has 4 bytes, and 24 are needed"),
+        (b"GGUF", "is truncated: it has 4 bytes"),
         (b"FUGG" + bytes(40), "is not a GGUF file: it starts with b'FUGG'"),
         (Bytes(version=1).bytes, "is GGUF version 1"),
         (Bytes(version=4).bytes, "is GGUF version 4"),
@@ -69,7 +69,10 @@ def one_key(key: bytes = b"a.key") -> Bytes:
         (Bytes(tensors=1).tensor(b"x", [1], offset=2**63).padded(4), "the offset"),
         (Bytes(tensors=1).tensor(b"x", [1], offset=8).padded(64), "begins at 8, no multiple of 32"),
         (Bytes(tensors=1).tensor(b"x", [100], kind=12).padded(640), "no multiple of Q4_K's 256"),
-        (Bytes(tensors=1).tensor(b"x", [100]).padded(399), "is truncated: it has 463 bytes, and 464 are needed"),
+        (
+            Bytes(tensors=1).tensor(b"x", [100]).padded(399),
+            "is truncated: it has 463 bytes",
+        ),
         (Bytes(tensors=1).tensor(b"x", [2**40, 2**20]).padded(4), "is truncated"),
         (Bytes(tensors=2).tensor(b"x", [1]).tensor(b"x", [1], offset=32).padded(64), "two tensors 'x'"),
         (Bytes(tensors=2).tensor(b"x", [9]).tensor(b"y", [1], offset=32).padded(64), "'x' and 'y' overlap"),

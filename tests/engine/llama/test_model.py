@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from specchat_engine import ModelFileError
-from specchat_engine.llama.model import LlamaModel, check_file
+from specchat_engine.gguf.files import read_model
+from specchat_engine.llama.model import LlamaModel
 from support.engine_files import EngineFiles
 from support.tiny_models import TEMPLATE
 
@@ -26,7 +27,7 @@ def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:
 
 
 def test_a_healthy_file_passes_the_first_look(files: EngineFiles) -> None:
-    check_file(files.target)
+    read_model(files.target)
 
 
 @pytest.mark.parametrize("length", range(24))
@@ -34,16 +35,16 @@ def test_a_header_that_is_cut_anywhere_is_refused(files: EngineFiles, tmp_path: 
     path = tmp_path / "cut.gguf"
     path.write_bytes(files.target.read_bytes()[:length])
     with pytest.raises(ModelFileError, match="is truncated" if length >= 4 else "is not a GGUF file"):
-        check_file(path)
+        read_model(path)
 
 
 def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "pipe.gguf"
     os.mkfifo(path)
     with pytest.raises(ModelFileError, match="is not a regular file"):
-        check_file(path)
+        read_model(path)
 
 
 def test_a_name_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
-        check_file(Path("x" * 5000))
+        read_model(Path("x" * 5000))

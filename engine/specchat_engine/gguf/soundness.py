@@ -1,0 +1,91 @@
+"""What llama.cpp asserts of a header: where it finds otherwise it ends the process instead of reporting an error.
+
+Read in llama.cpp's load_hparams and in the loaders of architectures; to be read again when the pin moves.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from specchat_engine.errors import HeaderError
+from specchat_engine.gguf.header import Header
+from specchat_engine.gguf.tensors import TYPES
+
+_MAX_LAYERS, _MAX_EXPERTS = 512, 1024
+"""LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS."""
+
+_SCALINGS: Final = ("none", "linear", "yarn", "longrope")
+
+_MOST: Final = {
+    "context_length": 2**31 - 1,
+    "embedding_length": 2**20,
+    "feed_forward_length": 2**24,
+    "attention.head_count": 2**16,
+    "attention.head_count_kv": 2**16,
+    "attention.key_length": 2**16,
+    "attention.value_length": 2**16,
+    "attention.sliding_window": 2**31 - 1,
+    "rope.dimension_count": 2**16,
+    "ssm.conv_kernel": 2**10,
+    "ssm.inner_size": 2**20,
+    "ssm.state_size": 2**20,
+    "ssm.time_step_rank": 2**20,
+    "ssm.group_count": 2**20,
+    "shortconv.l_cache": 2**10,
+}
+"""Larger sizes than any model's, so that products of two stay far below 2^63."""
+
+
+def check_loadable(header: Header, name: str) -> None:
+    """Raises HeaderError where native code would not survive this header. `name` is the file's, for the message."""
+    if header.byte_order != sys.byteorder:
+        seen = int.from_bytes(header.version.to_bytes(4, "big"), "little")
+        raise HeaderError(
+            f"{name} is GGUF version {seen} to this machine: its numbers are {header.byte_order}-endian; "
+            f"use a file made for {sys.byteorder}-endian machines"
+        )
+    for problem in _problems(header):
+        raise HeaderError(f"{name} could not be loaded: {problem}; try the file with another download or build")
+
+
+def _problems(header: Header) -> Iterator[str]:
+    for key, value in header.metadata.items():
+        if isinstance(value, tuple):
+            yield f"{key[:64]!r} holds arrays in arrays, which llama.cpp cannot read"
+    for tensor in header.tensors:
+        if tensor.type not in TYPES:
+            yield f"tensor {tensor.name!r} is of the unknown {tensor.type_name}"
+    if header.tensors and header.integer("split.no") in (None, 0):
+        yield from _hyperparameters(header)
+
+
+def _hyperparameters(header: Header) -> Iterator[str]:
+    prefix = header.architecture
+    layers = header.of_model("block_count")
+    if layers is not None and not 0 < layers <= _MAX_LAYERS:
+        yield f"it has {layers} layers, 1 to {_MAX_LAYERS} can be loaded"
+    if not 0 <= (header.of_model("nextn_predict_layers") or 0) <= (layers or 0):
+        yield "it has more prediction layers than layers"
+    experts, groups = header.experts, header.of_model("expert_group_count") or 0
+    used = header.per_layer("expert_used_count")
+    if not 0 <= experts <= _MAX_EXPERTS or any(not 0 <= one <= experts for one in used):
+        yield f"it uses {max(used, default=0)} of {experts} experts, at most {_MAX_EXPERTS} can be loaded"
+    if experts and not max(used, default=0):
+        yield f"it has {experts} experts and uses none"
+    if groups and (groups >= experts or experts % groups):
+        yield f"it has {experts} experts in {groups} groups"
+    if groups > 1 and not 0 < (header.of_model("expert_group_used_count") or 0) < groups:
+        yield f"it uses {header.of_model('expert_group_used_count')} of {groups} groups of experts"
+    if (header.text(f"{prefix}.rope.scaling.type") or "linear") not in _SCALINGS:
+        yield f"its rope scaling is none of {', '.join(_SCALINGS)}"
+    for key, most in _MOST.items():
+        value = header.metadata.get(f"{prefix}.{key}")
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind in "iu" and value.size and not (value.min() >= 0 and value.max() <= most):
+                yield f"{prefix}.{key} holds {int(value.max())}, 0 to {most} can be loaded"
+        elif type(value) is int and not 0 <= value <= most:
+            yield f"{prefix}.{key} is {value}, 0 to {most} can be loaded"

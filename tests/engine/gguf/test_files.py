@@ -1,0 +1,128 @@
+"""The gate: what llama.cpp would not survive is refused before it sees the file; models may come in several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+
+from specchat_engine import Engine, HeaderError, LoadOptions, ModelFileError, Settings
+from specchat_engine.gguf import files
+from specchat_engine.gguf.files import read_file, read_model
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.quantise import quantise
+from support.headers import Kind, Typed, write_header
+from support.tiny_models import write_tiny_model
+
+TENSOR = {"token_embd.weight": np.zeros((4, 8), np.float32)}
+
+
+def written(folder: Path, **keys: Typed) -> Path:
+    metadata = {f"llama.{key.replace('__', '.')}": value for key, value in keys.items()}
+    return write_header(folder / "some.gguf", metadata, tensors=TENSOR)
+
+
+def number(value: int) -> Typed:
+    return value, Kind.UINT32, None
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"block_count": number(0)}, "it has 0 layers"),
+        ({"block_count": number(513)}, "it has 513 layers"),
+        ({"block_count": number(2), "nextn_predict_layers": number(3)}, "more prediction layers"),
+        ({"expert_count": number(1025), "expert_used_count": number(2)}, "1025 experts"),
+        ({"block_count": number(1), "expert_count": number(4), "expert_used_count": number(5)}, "5 of 4 experts"),
+        ({"block_count": number(1), "expert_count": number(4)}, "4 experts and uses none"),
+        ({"rope__scaling__type": ("odd", Kind.STRING, None)}, "rope scaling"),
+        ({"embedding_length": number(2**32 - 1)}, "embedding_length is 4294967295"),
+        ({"attention__head_count_kv": ([1, -7], Kind.ARRAY, Kind.INT32)}, "head_count_kv holds 1"),
+        ({"nested": ([[1], [2]], Kind.ARRAY, None)}, "arrays in arrays"),
+    ],
+)
+def test_what_would_end_the_process_is_refused_before(tmp_path: Path, keys: dict[str, Typed], named: str) -> None:
+    path = written(tmp_path, **keys)
+    with pytest.raises(HeaderError, match="could not be loaded") as caught:
+        LlamaModel(path)
+    assert named in str(caught.value)
+    with pytest.raises(HeaderError):
+        quantise(path, tmp_path / "other.gguf", "Q8_0")
+
+
+def test_a_file_for_the_other_byte_order_is_readable_but_not_loadable(tmp_path: Path) -> None:
+    path = write_header(tmp_path / "big.gguf", {}, big_endian=True)
+    assert read_file(path).byte_order == "big"
+    with pytest.raises(HeaderError, match="use a file made for little-endian machines"):
+        read_model(path)
+
+
+def test_a_file_that_fails_never_reaches_native_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from specchat_engine.llama import model
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("native code was called")
+
+    path = written(tmp_path, block_count=number(0))
+    monkeypatch.setattr(model.api, "llama_model_load_from_file", refuse)
+    with pytest.raises(HeaderError):
+        LlamaModel(path)
+
+
+def split(folder: Path, count: int) -> list[Path]:
+    """A tiny model in so many files, written as llama.cpp's own tool splits them."""
+    whole = gguf.GGUFReader(write_tiny_model(folder / "whole.gguf"))
+    paths = [folder / f"m-{number:05d}-of-{count:05d}.gguf" for number in range(1, count + 1)]
+    shares = np.array_split(np.arange(len(whole.tensors)), count)
+    for place, (path, share) in enumerate(zip(paths, shares, strict=True)):
+        writer = gguf.GGUFWriter(path, "llama")
+        writer.add_uint16("split.no", place)
+        writer.add_uint16("split.count", count)
+        writer.add_int32("split.tensors.count", len(whole.tensors))
+        for field in list(whole.fields.values()) if place == 0 else []:
+            if not field.name.startswith(("GGUF.", "general.architecture")):
+                items = field.types[1] if field.types[0] is Kind.ARRAY else None
+                writer.add_key_value(field.name, field.contents(), field.types[0], items)
+        for index in share:
+            tensor = whole.tensors[int(index)]
+            writer.add_tensor(tensor.name, tensor.data)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+    return paths
+
+
+def test_a_model_in_several_files_is_read_and_loaded_as_one(tmp_path: Path) -> None:
+    paths = split(tmp_path, 3)
+    whole, header = read_file(tmp_path / "whole.gguf"), read_model(paths[0])
+    assert (header.split_count, header.n_params, header.weight_bytes) == (3, whole.n_params, whole.weight_bytes)
+    with Engine.load(paths[0], options=LoadOptions(threads=1)) as engine:
+        assert engine.target.n_params == whole.n_params
+        assert list(engine.session(seed=1, settings=Settings(k=0, max_tokens=3)).generate("hello"))
+
+
+def test_each_of_several_files_is_looked_at(tmp_path: Path) -> None:
+    paths = split(tmp_path, 3)
+    paths[2].write_bytes(paths[2].read_bytes()[:-40])
+    with pytest.raises(HeaderError, match=r"m-00003-of-00003\.gguf is truncated"):
+        read_model(paths[0])
+    paths[2].unlink()
+    with pytest.raises(ModelFileError, match=r"m-00003-of-00003\.gguf does not exist"):
+        read_model(paths[0])
+    with pytest.raises(HeaderError, match=r"is file 2 of 3: name the first, m-00001-of-00003\.gguf"):
+        read_model(paths[1])
+    renamed = paths[0].rename(tmp_path / "renamed.gguf")
+    with pytest.raises(HeaderError, match="is one of 3 files: keep their names"):
+        read_model(renamed)
+
+
+def test_a_claim_of_thousands_of_files_is_not_believed(tmp_path: Path) -> None:
+    count = files._MAX_PARTS + 1
+    path = write_header(
+        tmp_path / f"m-00001-of-{count:05d}.gguf", {"split.count": (count, Kind.UINT16, None)}, tensors=TENSOR
+    )
+    with pytest.raises(HeaderError, match=f"is one of {count} files"):
+        read_model(path)
