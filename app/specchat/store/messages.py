@@ -72,6 +72,24 @@ class Messages(Database):
             if content is not None:
                 self._keep_preview(message)
 
+    def remove_message(self, message: int) -> None:
+        """Removes a message that nothing hangs at; where it was the head, the one before it is.
+
+        Raises StoreError where there is no such message, or something was said behind it.
+        """
+        with self.together():
+            row = self._first("SELECT session, parent FROM messages WHERE id = ?", (message,))
+            if row is None or self._first("SELECT 1 FROM messages WHERE session = ? AND parent = ?", (row[0], message)):
+                raise StoreError(f"message {message} in {self.path} cannot be removed: it is gone, or has an answer")
+            session, parent = row
+            self._run(
+                "UPDATE sessions SET head = iif(head = ?, ?, head), num_messages = num_messages - 1 WHERE id = ?",
+                (message, parent, session),
+            )
+            self._run("DELETE FROM messages WHERE id = ?", (message,))
+            self._run("UPDATE sessions SET preview = '' WHERE id = ? AND num_messages = 0", (session,))
+            self._keep_preview_of(session)
+
     def messages(self, session: int) -> list[StoredMessage]:
         """All messages of a session, of every branch, in the order in which they were added."""
         return [
@@ -105,15 +123,18 @@ class Messages(Database):
         return self._writer.id if state is State.STREAMING and self._writer is not None else None
 
     def _keep_preview(self, message: int) -> None:
+        row = self._first("SELECT session FROM messages WHERE id = ?", (message,))
+        if row is not None:
+            self._keep_preview_of(row[0])
+
+    def _keep_preview_of(self, session: int) -> None:
         """A session is shown with the beginning of its newest message that is not empty."""
         newest = self._first(
-            "SELECT session, content FROM messages WHERE content <> ''"
-            " AND session = (SELECT session FROM messages WHERE id = ?) ORDER BY row DESC LIMIT 1",
-            (message,),
+            "SELECT content FROM messages WHERE content <> '' AND session = ? ORDER BY row DESC LIMIT 1", (session,)
         )
         if newest is not None:
-            preview = preview_of(newest[1])
-            self._run("UPDATE sessions SET preview = ? WHERE id = ? AND preview <> ?", (preview, newest[0], preview))
+            preview = preview_of(newest[0])
+            self._run("UPDATE sessions SET preview = ? WHERE id = ? AND preview <> ?", (preview, session, preview))
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:

@@ -12,7 +12,9 @@ from textual.keys import Keys
 from textual.screen import Screen
 
 from specchat.options import ChatOptions
-from specchat.paths import worker_log
+from specchat.paths import sessions_db, worker_log
+from specchat.terminal import clean_line
+from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
 from specchat.tui.screens.chat import ChatScreen
 from specchat.tui.theme import DARK, DARK_NAME, LIGHT, outcome_variables
@@ -30,13 +32,14 @@ class SpecchatApp(App[None]):
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]
         self._options = options
         self._client = client
+        self._archive = Archive(sessions_db(), self._tell_trouble)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK_NAME
 
     async def on_mount(self) -> None:
         """Opens the chat."""
-        await self.push_screen(ChatScreen(self._options, self._client))
+        await self.push_screen(ChatScreen(self._options, self._client, self._archive))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The outcomes' colours for Textual's own themes."""
@@ -51,8 +54,21 @@ class SpecchatApp(App[None]):
             yield SystemCommand("Change the view", "Trace, coloured, Markdown", screen.action_view)
 
     def on_unmount(self) -> None:
-        """Ends the engine, also in mid-answer; the thread that waits for it ends with it."""
+        """Ends the engine, also in mid-answer, whose thread ends with it, and writes what is left to be kept."""
         self._client.close()
+        self._archive.close()
+
+    def _tell_trouble(self, trouble: str | None) -> None:
+        """Says, from the thread that writes, that conversations are not being saved, or are again."""
+        self.call_later(self._show_trouble, trouble)
+
+    def _show_trouble(self, trouble: str | None) -> None:
+        if trouble is None:
+            self.notify("Conversations are being saved again.")
+        else:
+            self.notify(
+                f"The chat goes on, but it is not being saved: {clean_line(trouble)}", severity="error", timeout=30
+            )
 
 
 def run_chat(options: ChatOptions) -> None:

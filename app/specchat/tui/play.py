@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specchat.naming import model_name
 from specchat.rules import rule_label
+from specchat.store.records import StoredMessage
 from specchat.terminal import clean
+from specchat.traces.trace import Trace
 from specchat.tui.session import ChatSession
 from specchat.tui.turn import TurnModel, TurnView
 from specchat.tui.widgets.answer import Answer, View
@@ -21,6 +24,7 @@ _MARKS = {
     "context": "context full",
     "error": "the answer broke off",
 }
+_PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
 _AGAIN = "The conversation is kept; the next message starts the engine again."
 
 
@@ -36,9 +40,13 @@ class Outcome:
 class Play:
     """A turn in flight. Its answer is a widget to be mounted; `view` gives the figures so far."""
 
-    def __init__(self, session: ChatSession, view: View, settings: Settings) -> None:
+    def __init__(self, session: ChatSession, message: StoredMessage, view: View, settings: Settings) -> None:
+        """`message` is the answer as the conversation holds it."""
+        self.message = message
         self._session = session
         self._model = TurnModel(session.plain_ms)
+        self._start: Mapping[str, Any] = {}
+        self._rounds: list[Round] = []
         self._text: list[str] = []
         self._verifiers = [settings.verifier]
         self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view)
@@ -47,6 +55,11 @@ class Play:
     def num_tokens(self) -> int:
         """Tokens of the answer so far."""
         return self._model.stats.num_tokens
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._text)
 
     def view(self) -> TurnView:
         """The figures so far."""
@@ -57,9 +70,30 @@ class Play:
         if settings.verifier not in self._verifiers:
             self._verifiers.append(settings.verifier)
 
+    def started(self, line: Mapping[str, Any]) -> None:
+        """The first line of the turn's trace."""
+        self._start = line
+
+    def trace(self, last: Ended | WorkerFailed) -> Trace | None:
+        """How the answer was made; None where it never began."""
+        if not self._start:
+            return None
+        rounds = tuple(self._rounds)
+        if isinstance(last, WorkerFailed):
+            return Trace(self._start, rounds, None, last.message)
+        end = {
+            "type": "end",
+            "reason": last.reason,
+            "text": last.text,
+            "stats": last.stats,
+            "costs": last.costs.to_json(),
+        }
+        return Trace(self._start, rounds, end)
+
     async def take(self, rounds: Sequence[Round]) -> None:
         """Adds rounds, all that have come at once."""
         self._model.observe(rounds)
+        self._rounds.extend(rounds)
         self._text.extend(event.text for event in rounds)
         await self.answer.append(rounds)
 
@@ -69,12 +103,14 @@ class Play:
         figures = self._model.final_view(ended.stats if ended else None)
         mark = _MARKS.get(ended.reason, "") if ended else _MARKS["error"]
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in self._verifiers if figures.drafted]
-        await self.answer.finish(
-            " · ".join(part for part in (mark, figures.summary(), *rules) if part), ended.text if ended else None
-        )
-        unanswered = self._session.answered(ended.text if ended else "".join(self._text), self.num_tokens, ended)
+        line = " · ".join(part for part in (mark, figures.summary(), *rules) if part)
+        await self.answer.finish(line, ended.text if ended else None)
+        text = ended.text if ended else self.text
+        unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         if isinstance(last, WorkerFailed):
-            self._session.died = last.died
-            failure = clean(last.message) + (f"\n{_AGAIN}" if last.died else "")
+            gave_up = self._session.broke(last.died)
+            failure = "\n".join(
+                [clean(last.message), *([_AGAIN] if last.died else []), *([_PLAIN_NOW] if gave_up else [])]
+            )
             return Outcome(figures, failure, unanswered)
         return Outcome(figures, None, unanswered)

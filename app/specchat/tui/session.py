@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
+from specchat.conversation import Conversation, title_of
 from specchat.naming import pair_name
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.rules import LOSSY_SIGN
+from specchat.store.records import State, StoredMessage, StoredSession, new_id
 from specchat.terminal import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+
+_DEATHS = 3
 
 
 class Phase(Enum):
@@ -48,26 +52,53 @@ class HeaderView:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the engine is to answer. The noise is that of seed, turn and attempt; the answer begins with `prefix`."""
+
+    messages: tuple[ChatMessage, ...]
+    turn: int
+    attempt: int
+    seed: int
+    prefix: tuple[int, ...] = ()
+    frozen: bool = False
+
+
 class ChatSession:
     """One conversation with one pair. The seed is new for every session unless the options fix it."""
 
-    def __init__(self, options: ChatOptions, loaded: Loaded | None = None, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        options: ChatOptions,
+        loaded: Loaded | None = None,
+        settings: Settings | None = None,
+        conversation: Conversation | None = None,
+    ) -> None:
         self.options = options
         self.phase = Phase.READY if loaded else Phase.LOADING
         self.loaded = loaded
         self.settings = settings
+        self.conversation = conversation or new_conversation(options)
         self.progress = 0.0
         self.died = False
-        self.turn = 0
+        self.deaths = 0
         self.plain_ms: float | None = None
         self.used = 0
         self.prompt_tokens: int | None = None
-        self.seed = options.seed if options.seed is not None else secrets.randbits(31)
-        self.messages: list[ChatMessage] = [ChatMessage("system", options.system)] if options.system else []
 
-    def renewed(self) -> ChatSession:
-        """An empty conversation with the same pair and settings."""
-        return ChatSession(self.options, self.loaded, self.settings)
+    @property
+    def seed(self) -> int:
+        """The seed of this conversation."""
+        return self.conversation.session.seed or 0
+
+    def renewed(self, conversation: Conversation | None = None) -> ChatSession:
+        """An empty or a stored conversation with the same pair and settings."""
+        session = ChatSession(self.options, self.loaded, self.settings, conversation)
+        session.phase, session.progress, session.died = self.phase, self.progress, self.died
+        session.deaths = self.deaths
+        if session.phase is Phase.ANSWERING:
+            session.phase = Phase.READY
+        return session
 
     @property
     def k_max(self) -> int:
@@ -84,32 +115,61 @@ class ChatSession:
         self.progress = 1.0
         return self.settings
 
-    def ask(self, prompt: str) -> None:
-        """The user's message begins a turn."""
-        self.messages.append(ChatMessage("user", prompt))
+    def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
+        """The user's message, in place of an earlier one where one is given."""
+        conversation = self.conversation
+        if conversation.empty and not conversation.session.title:
+            conversation.change(title=title_of(text))
+        return conversation.ask(text) if instead_of is None else conversation.edit(instead_of, text)
+
+    def begin(self, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> tuple[StoredMessage, Question]:
+        """An answer to what is said begins."""
+        answer = self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
         self.died = False
+        asked = self.conversation.asked(answer.id)
+        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen)
+
+    def broke(self, died: bool) -> bool:
+        """An answer failed; True where the engine died so often in a row that speculation is switched off from now on.
+
+        Speculation uses more of llama.cpp than plain decoding does: without it the chat may well go on.
+        """
+        self.died = died
+        self.deaths += died
+        if self.deaths < _DEATHS or self.settings is None or self.settings.k == 0:
+            return False
+        self.settings = replace(self.settings, k=0)
+        return True
 
     def started(self, line: Mapping[str, Any]) -> None:
         """The prompt was read; the trace's first line says how long it is."""
         self.prompt_tokens = line.get("prompt_tokens")
 
-    def answered(self, text: str, num_tokens: int, ended: Ended | None) -> str | None:
+    def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
         """A turn is over; an answer that was cut short is kept as far as it went.
 
         Returns the user's message where nothing was answered to it: it leaves the conversation and can be sent again.
         """
         self.phase = Phase.READY
-        self.turn += 1
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
         if ended is not None:
+            self.deaths = 0
             self.plain_ms = _plain_ms(ended.stats) or self.plain_ms
+        conversation = self.conversation
+        node = conversation.message(answer)
         if text or (ended is not None and ended.reason != "cancelled"):
-            self.messages.append(ChatMessage("assistant", text))
+            state = State.CUT if ended is None else State.STOPPED if ended.reason == "cancelled" else State.WHOLE
+            conversation.put(replace(node, content=text, state=state, figures=figures))
             self.used = (self.used if prompt_tokens is None else prompt_tokens) + num_tokens
             return None
-        return self.messages.pop().content
+        conversation.drop(answer)
+        if node.parent is None or conversation.has_answers(node.parent):
+            return None
+        question = conversation.message(node.parent)
+        conversation.drop(question.id)
+        return question.content
 
     def header(self, tokens_now: int = 0) -> HeaderView:
         """The header, with the prompt and the tokens of the running turn counted in."""
@@ -157,3 +217,9 @@ def _plain_ms(stats: Mapping[str, Any]) -> float | None:
     spent = stats["draft_ms"] + stats["verify_ms"] + stats.get("rollback_ms", 0.0) + stats["other_ms"]
     speedup, tokens = stats["speedup"], stats["num_tokens"]
     return speedup * spent / tokens if speedup and tokens else None
+
+
+def new_conversation(options: ChatOptions) -> Conversation:
+    """An empty conversation as the options want it."""
+    seed = options.seed if options.seed is not None else secrets.randbits(31)
+    return Conversation(StoredSession(new_id(), system=options.system, seed=seed))

@@ -3,14 +3,27 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import LOADED, chat_options, ended, script
+from specchat.store.records import State
 from specchat.tui.session import ChatSession, Speculation
 from specchat.tui.widgets.header import header
+from specchat.worker.protocol import Ended
 
 
 def ready() -> ChatSession:
     session = ChatSession(chat_options(k=3))
     session.ready(LOADED)
     return session
+
+
+def say(session: ChatSession, text: str, num_tokens: int, last: Ended | None = None) -> str | None:
+    """The user says hi, and this is answered; returns the message where nothing was."""
+    session.ask("Hi")
+    answer, _ = session.begin()
+    return session.answered(answer.id, text, num_tokens, last)
+
+
+def said(session: ChatSession) -> list[str]:
+    return [message.content for message in session.conversation.path()]
 
 
 def test_the_options_hold_before_the_models_recommendation() -> None:
@@ -29,22 +42,53 @@ def test_a_restarted_engine_keeps_the_settings_that_were_turned() -> None:
 
 def test_an_answer_that_broke_off_stays_in_the_conversation() -> None:
     session = ready()
-    session.ask("Hi")
-    assert session.answered("Hel", 1, None) is None
-    assert [message.content for message in session.messages] == ["Hi", "Hel"]
+    assert say(session, "Hel", 1) is None
+    assert said(session) == ["Hi", "Hel"]
+    assert session.conversation.path()[-1].state is State.CUT
 
 
 def test_a_message_without_an_answer_leaves_the_conversation() -> None:
     session = ready()
-    session.ask("Hi")
-    assert session.answered("", 0, None) == "Hi"
-    assert session.messages == []
+    assert say(session, "", 0) == "Hi"
+    assert said(session) == []
+    assert session.conversation.empty
+
+
+def test_a_question_that_was_answered_before_stays_when_the_next_answer_to_it_fails() -> None:
+    session = ready()
+    say(session, "Hello", 1)
+    session.conversation.rewind_to(session.conversation.path()[0].id)
+    again, question = session.begin()
+    assert (question.turn, question.attempt) == (0, 1)
+    assert session.answered(again.id, "", 0, None) is None
+    assert said(session) == ["Hi"]
+
+
+def test_a_question_asks_for_what_was_said_before_and_not_for_its_own_answer() -> None:
+    session = ChatSession(chat_options(system="Be brief."))
+    session.ready(LOADED)
+    say(session, "Hello", 1)
+    session.ask("More")
+    _, question = session.begin()
+    assert [(message.role, message.content) for message in question.messages] == [
+        ("system", "Be brief."),
+        ("user", "Hi"),
+        ("assistant", "Hello"),
+        ("user", "More"),
+    ]
+    assert (question.turn, question.attempt, question.seed) == (1, 0, 7)
+
+
+def test_the_first_message_gives_a_session_its_title() -> None:
+    session = ready()
+    session.ask("What is\n  speculation?")
+    session.ask("And then?")
+    assert session.conversation.session.title == "What is speculation?"
 
 
 def test_the_time_of_a_plain_pass_comes_from_the_turn_before() -> None:
     session = ready()
-    session.ask("Hi")
-    session.answered("x", 3, ended(script(" a b> c")))
+    say(session, "x", 3, ended(script(" a b> c")))
     assert session.plain_ms == pytest.approx(1.0)
 
 
@@ -60,17 +104,19 @@ def test_every_session_has_another_seed_unless_it_is_fixed() -> None:
 def test_the_context_counts_the_prompt_as_soon_as_it_is_read() -> None:
     session = ready()
     session.ask("Hi")
+    answer, _ = session.begin()
     session.started({"prompt_tokens": 30})
     assert session.header(5).ctx_used == 35
-    session.answered("Hel", 5, None)
+    session.answered(answer.id, "Hel", 5, None)
     assert session.header().ctx_used == 35
 
 
 def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
     session = ready()
     session.ask("Hi")
+    answer, _ = session.begin()
     session.started({"prompt_tokens": 30})
-    session.answered("", 0, None)
+    session.answered(answer.id, "", 0, None)
     assert session.header().ctx_used == 0
 
 
@@ -116,3 +162,17 @@ def test_the_header_fits_every_width_and_always_says_the_state(width: int, note:
     assert view.state is Speculation.REFUSED
     assert shown.cell_length <= width
     assert "✕" in shown.plain or width < 40
+
+
+def test_an_engine_that_dies_three_times_in_a_row_answers_without_speculation_from_then_on() -> None:
+    session = ready()
+    assert session.settings is not None
+    assert not session.broke(died=True)
+    assert not session.broke(died=True)
+    say(session, "Hello", 1, ended(script("> a")))
+    assert not session.broke(died=True)
+    assert not session.broke(died=False)
+    assert not session.broke(died=True)
+    assert session.broke(died=True)
+    assert session.settings.k == 0
+    assert not session.broke(died=True)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from specchat.options import ChatOptions
+from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
 from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.conversation import ConversationScreen
@@ -36,8 +37,8 @@ class ChatScreen(ConversationScreen):
         Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False),
     ]
 
-    def __init__(self, options: ChatOptions, client: EngineClient) -> None:
-        super().__init__(options, client)
+    def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
+        super().__init__(options, client, archive)
         self._quit_pressed = float("-inf")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

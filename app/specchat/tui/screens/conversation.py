@@ -7,8 +7,11 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from specchat.naming import pair_name
 from specchat.options import ChatOptions
 from specchat.priority import give_way
+from specchat.traces.trace import Trace
+from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
 from specchat.tui.dials import dials
 from specchat.tui.legend import legend_line
@@ -30,13 +33,15 @@ from specchat_engine.settings import Settings
 
 _FIGURES_PAUSE = 0.2
 _READING_PAUSE = 0.25
+_KEEPING_PAUSE = 1.0
 
 
 class ConversationScreen(Screen[None]):
     """Sends messages to the engine, one at a time, and hands what comes back to the widgets."""
 
-    def __init__(self, options: ChatOptions, client: EngineClient) -> None:
+    def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__()
+        self._archive = archive
         self._session = ChatSession(options)
         self._link = EngineLink(client)
         self._play: Play | None = None
@@ -44,6 +49,7 @@ class ConversationScreen(Screen[None]):
         self._live_view = View.TRACE
         self._figures = Pace(self, _FIGURES_PAUSE, self._draw_figures)
         self._reading = Pace(self, _READING_PAUSE, self._read_ahead)
+        self._keeping = Pace(self, _KEEPING_PAUSE, self._keep)
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
@@ -80,6 +86,8 @@ class ConversationScreen(Screen[None]):
                 await self._loaded(event)
             elif isinstance(event, Started):
                 self._session.started(event.line)
+                if self._play is not None:
+                    self._play.started(event.line)
             elif isinstance(event, Notice):
                 await self._notice(event.text)
         if self._play is None:
@@ -92,15 +100,20 @@ class ConversationScreen(Screen[None]):
                 await self._finish(self._play, last)
             elif rounds:
                 self._figures.request()
+                self._keeping.request()
         self._show_header()
 
     async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
         self._play = None
         self._figures.cancel()
+        self._keeping.cancel()
         outcome = await play.finish(last)
+        self._archive_answer(play, play.trace(last))
         self._show_figures(outcome.figures)
         if outcome.failure is not None:
             await self._notice(outcome.failure, failure=True)
+            if self._session.settings is not None:
+                self.query_one(Knobs).show(self._session.settings)
         if outcome.unanswered is not None:
             self.query_one(Prompt).give_back(outcome.unanswered)
             if outcome.failure is not None:
@@ -156,11 +169,27 @@ class ConversationScreen(Screen[None]):
         self._show_header()
 
     async def _begin(self, text: str, settings: Settings) -> None:
-        self._session.ask(text)
-        self._play = Play(self._session, self._live_view, settings)
+        self._archive.said(self._session.conversation, self._session.ask(text))
+        message, question = self._session.begin()
+        self._archive.said(self._session.conversation, message)
+        self._play = Play(self._session, message, self._live_view, settings)
         await self.query_one(Transcript).add(self._play.answer)
-        self._link.ask(self._session, settings)
+        self._link.ask(question, settings)
         self.refresh_bindings()
+
+    def _keep(self) -> None:
+        """What a crash of the app would leave of the running answer."""
+        if self._play is not None:
+            self._archive.grew(self._play.message, self._play.text)
+
+    def _archive_answer(self, play: Play, trace: Trace | None) -> None:
+        conversation, pair = self._session.conversation, self._session.loaded
+        if not conversation.holds(play.message.id):
+            question = play.message.parent
+            gone = [] if question is None or conversation.holds(question) else [question]
+            self._archive.unsaid([play.message.id, *gone])
+        elif trace is not None and pair is not None:
+            self._archive.answered(conversation.message(play.message.id), pair_name(pair.target, pair.draft), trace)
 
     def _apply(self, settings: Settings) -> None:
         self._session.settings = settings

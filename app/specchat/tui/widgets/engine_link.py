@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from specchat.options import ChatOptions
 from specchat.tui.client import EngineClient
-from specchat.tui.session import ChatSession
+from specchat.tui.session import ChatSession, Question
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
 from specchat_engine.settings import Settings
 
@@ -47,13 +47,14 @@ class EngineLink(Widget):
         """Loads the pair."""
         self._read_models(self._begin(Loaded), options)
 
-    def ask(self, session: ChatSession, settings: Settings) -> None:
-        """Answers the session's conversation; an engine that died is loaded again first."""
-        self._answer(self._begin(Ended), session, settings)
+    def ask(self, question: Question, settings: Settings) -> None:
+        """Answers a question; an engine that died is loaded again first."""
+        self._answer(self._begin(Ended), question, settings)
 
     def prepare(self, session: ChatSession, settings: Settings, text: str) -> None:
         """Lets the engine read the conversation with a message that is still being written."""
-        self._client.prepare((*session.messages, ChatMessage("user", text)), seed=session.seed, settings=settings)
+        messages = (*session.conversation.asked(), ChatMessage("user", text))
+        self._client.prepare(messages, seed=session.seed, settings=settings)
 
     def turn(self, settings: Settings) -> None:
         """New settings for the running answer."""
@@ -100,11 +101,15 @@ class EngineLink(Widget):
         _fill(events, self._client.load(options.target, options.draft, options.options))
 
     @work(thread=True, group="engine")
-    def _answer(self, events: deque[Event], session: ChatSession, settings: Settings) -> None:
-        messages = tuple(session.messages)
-        _fill(
-            events, self._client.generate(messages, turn=session.turn, attempt=0, seed=session.seed, settings=settings)
+    def _answer(self, events: deque[Event], question: Question, settings: Settings) -> None:
+        asked = self._client.generate(
+            question.messages,
+            turn=question.turn,
+            attempt=question.attempt,
+            seed=question.seed,
+            settings=settings,
         )
+        _fill(events, asked)
 
 
 def pause_after(spent: float) -> float:

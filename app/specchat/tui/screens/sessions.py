@@ -1,0 +1,218 @@
+"""The stored sessions: find one, open it, rename it, delete it, bring it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from specchat.errors import SpecchatError
+from specchat.store.store import Store
+from specchat.tui.archive import Archive
+from specchat.tui.pace import Pace
+from specchat.tui.session_rows import MARKS, Row
+
+PAGE = 100
+"""So many sessions are read at a time."""
+
+_NEAR_THE_END = 20
+_SEARCH_PAUSE = 0.12
+_PLACEHOLDER = "type to search titles and messages"
+
+
+class SessionsScreen(ModalScreen[int | None]):
+    """A list over the chat. Its result is the session to open, None where none was chosen."""
+
+    CSS_PATH = "sessions.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", priority=True),
+        Binding("f2", "rename", "Rename", priority=True),
+        Binding("f8", "delete", "Delete", priority=True),
+        Binding("ctrl+z", "undo", "Undo", priority=True),
+        Binding("escape", "back", "Back", priority=True),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+    ]
+
+    def __init__(self, archive: Archive, shown: int | None = None, search: str = "") -> None:
+        """`shown` is the session in the chat, which cannot be deleted under its feet."""
+        super().__init__()
+        self._archive = archive
+        self._shown = shown
+        self._begin_with = search
+        self._rows: list[Row] = []
+        self._whole = False
+        self._loading = False
+        self._renaming: Row | None = None
+        self._deleted: list[int] = []
+        self._searching = Pace(self, _SEARCH_PAUSE, self._search)
+
+    def compose(self) -> ComposeResult:
+        """The search above the list."""
+        with Vertical(id="panel") as panel:
+            panel.border_title = "Sessions"
+            yield Input(self._begin_with, placeholder=_PLACEHOLDER, id="search")
+            yield OptionList(id="list", compact=True, markup=False)
+            yield Static(id="says")
+            yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Reads the first page."""
+        self.query_one(OptionList).can_focus = False
+        self._search()
+
+    def on_input_changed(self) -> None:
+        """Searches, unless a title is being written."""
+        if self._renaming is None:
+            self._searching.request()
+
+    def on_resize(self) -> None:
+        """Draws the rows at the new width."""
+        self.call_after_refresh(self._draw)
+
+    def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
+        """Reads more before the end is reached."""
+        if message.option_index >= len(self._rows) - _NEAR_THE_END and not (self._whole or self._loading):
+            self._loading = True
+            self.run_worker(self._load_more(), group="more", exclusive=True)
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        """A click opens."""
+        self.dismiss(self._rows[message.option_index].session.id)
+
+    async def action_open(self) -> None:
+        """Opens the session, or gives it the title that was typed."""
+        if self._renaming is not None:
+            await self._give_title(self._renaming, self.query_one(Input).value.strip())
+        elif (row := self._chosen()) is not None:
+            self.dismiss(row.session.id)
+
+    def action_back(self) -> None:
+        """Leaves the title as it was, or the list."""
+        if self._renaming is not None:
+            self._end_renaming()
+        else:
+            self.dismiss(None)
+
+    def action_move(self, how: str) -> None:
+        """Moves in the list while the search keeps the keyboard."""
+        getattr(self.query_one(OptionList), f"action_{how}")()
+
+    def action_rename(self) -> None:
+        """Lets the user write another title in the place of the search."""
+        row = self._chosen()
+        if row is None or self._renaming is not None:
+            return
+        self._renaming = row
+        field = self.query_one(Input)
+        self._begin_with = field.value
+        field.value = row.session.title
+        field.cursor_position = len(field.value)
+        field.border_title = "New title"
+        self._say("Enter gives this title, Esc leaves it as it was")
+
+    async def action_delete(self) -> None:
+        """Takes the session out of the list; Ctrl+Z brings it back."""
+        row = self._chosen()
+        if row is None or self._renaming is not None:
+            return
+        if row.session.id == self._shown:
+            self._say("this session is open: begin another one first (Ctrl+N)")
+            return
+        if await self._done(lambda store: store.delete(row.session.id)):
+            self._deleted.append(row.session.id)
+            place = self._rows.index(row)
+            del self._rows[place]
+            self._draw(place)
+            self._say(f"deleted “{row.title}”, Ctrl+Z brings it back")
+
+    async def action_undo(self) -> None:
+        """Brings back what was deleted last."""
+        if self._deleted and await self._done(lambda store: store.undo_delete(self._deleted[-1])):
+            self._deleted.pop()
+            self._say("brought back")
+            self._search()
+
+    def _chosen(self) -> Row | None:
+        place = self.query_one(OptionList).highlighted
+        return None if place is None or place >= len(self._rows) else self._rows[place]
+
+    def _search(self) -> None:
+        self.run_worker(self._load(self.query_one(Input).value.strip()), group="search", exclusive=True)
+
+    async def _load(self, text: str) -> None:
+        """The first page, or what was found."""
+        try:
+            if text:
+                hits = await self._archive.do(lambda store: store.search(text, limit=PAGE, marks=MARKS))
+                self._rows, self._whole, count = [Row.of(hit) for hit in hits], True, len(hits)
+            else:
+                found, count = await self._archive.do(lambda store: (store.sessions(PAGE), store.num_sessions()))
+                self._rows, self._whole = [Row(session) for session in found], len(found) < PAGE
+        except SpecchatError as error:
+            self._say(str(error))
+            return
+        self._draw()
+        more = "+" if text and count == PAGE else ""
+        self.query_one("#panel").border_subtitle = f"{count:,}{more} found" if text else f"{count:,}"
+        if not self._rows:
+            self._say(f"nothing holds “{text}”" if text else "no session yet: what you ask is kept here")
+
+    async def _load_more(self) -> None:
+        try:
+            found = await self._archive.read(lambda store: store.sessions(PAGE, len(self._rows)))
+        except SpecchatError as error:
+            self._say(str(error))
+            return
+        finally:
+            self._loading = False
+        self._whole = len(found) < PAGE
+        rows = [Row(session) for session in found]
+        self._rows += rows
+        self.query_one(OptionList).add_options([self._option(row) for row in rows])
+
+    def _draw(self, place: int | None = None) -> None:
+        """Draws all rows; the one at `place`, or what was chosen, is chosen then."""
+        options = self.query_one(OptionList)
+        wanted = options.highlighted if place is None else place
+        options.set_options([self._option(row) for row in self._rows])
+        if self._rows:
+            options.highlighted = min(wanted or 0, len(self._rows) - 1)
+
+    def _option(self, row: Row) -> Option:
+        return Option(row.draw(max(self.query_one(OptionList).scrollable_content_region.width - 2, 20)))
+
+    async def _give_title(self, row: Row, title: str) -> None:
+        if title and await self._done(lambda store: store.rename(row.session.id, title)):
+            self._end_renaming()
+            self._search()
+        elif not title:
+            self._say("a title has at least one letter")
+
+    def _end_renaming(self) -> None:
+        self._renaming = None
+        field = self.query_one(Input)
+        field.value = self._begin_with
+        field.border_title = None
+        self._say("")
+
+    async def _done(self, work: Callable[[Store], None]) -> bool:
+        """Does something with the store; says why where it fails."""
+        try:
+            await self._archive.do(work)
+        except SpecchatError as error:
+            self._say(str(error))
+            return False
+        return True
+
+    def _say(self, text: str) -> None:
+        self.query_one("#says", Static).update(Content(text))
