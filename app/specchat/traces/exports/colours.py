@@ -6,6 +6,7 @@ from specchat.palette import LOOKS, ON_LIGHT, Look
 from specchat.tui.pieces import Ink
 from specchat_engine.rounds import Outcome, TokenKind
 
+FOLDED = "⋯"
 FOLD = "fold"
 """The class of a sign that stands for several tokens: a stroke through it would hide it."""
 

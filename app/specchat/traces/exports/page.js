@@ -44,7 +44,7 @@ if (typeof document !== "undefined") (() => {
     for (const [ink, text] of round.pieces) {
       const piece = made(ink === "rejected" || ink === "discarded" ? "del" : "span");
       const word = text.trimStart();
-      piece.append(text.slice(0, text.length - word.length), made("span", ink, word));
+      piece.append(text.slice(0, text.length - word.length), made("span", word === "⋯" ? `${ink} fold` : ink, word));
       span.append(piece);
     }
     return span;

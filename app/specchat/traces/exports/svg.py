@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from rich.cells import cell_len
 
 from specchat.terminal import clean
-from specchat.traces.exports.colours import shapes, values, when_dark
+from specchat.traces.exports.colours import FOLD, FOLDED, shapes, values, when_dark
 from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
 from specchat.tui.pieces import Ink, Inker, Piece
@@ -98,10 +98,7 @@ def _style() -> str:
 def _fills(*, dark: bool) -> str:
     """Colours as they are: not every viewer knows custom properties."""
     colours = values(dark=dark)
-    rules = [
-        f".page {{ fill: {colours['page']}; stroke: {colours['line']} }}",
-        f".rule {{ stroke: {colours['line']} }}",
-    ]
+    rules = [f".page {{ fill: {colours['page']} }}", f".page, .rule {{ stroke: {colours['line']} }}"]
     rules += [f".{name} {{ fill: {colours[name]} }}" for name in ("quiet", *Ink)]
     return "\n".join([*rules, f".title {{ fill: {colours['strong']} }}"])
 
@@ -112,13 +109,17 @@ def _turn(page: _Page, trace: Trace) -> None:
         page.line([("› " if place == 0 else "  ", "quiet"), (line, "quiet")])
     page.rows += 1
     for pieces in _answer(trace):
-        page.line((piece.text, str(piece.ink)) for piece in pieces)
+        page.line((piece.text, _kind(piece)) for piece in pieces)
     page.rows += 1
     if trace.error is not None:
         for line in _wrapped(clean(trace.error)):
             page.line([(line, "quiet")])
     for line in _wrapped(figures_of(trace)):
         page.line([(line, "quiet")])
+
+
+def _kind(piece: Piece) -> str:
+    return f"{piece.ink} {FOLD}" if piece.text == FOLDED else str(piece.ink)
 
 
 def _answer(trace: Trace) -> Iterator[Sequence[Piece]]:
