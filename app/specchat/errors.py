@@ -6,7 +6,8 @@ SpecchatError
 ├── ExportError   a session that cannot be written to this file
 ├── HubError      the hub cannot be reached, refuses, or does not have what was asked for
 ├── FetchError    a download that cannot be finished now; what has arrived is kept where it can be used
-└── LibraryError  a name that no model on this machine has, or a model that cannot be removed or renamed
+├── LibraryError  a name that no model on this machine has, or a model that cannot be removed or renamed
+└── AttachmentError   a file that a message names and that cannot go with it
 
 Every message is one line: what failed, the value, what to do.
 """
@@ -46,3 +47,7 @@ class FetchError(SpecchatError):
 
 class LibraryError(SpecchatError):
     """A model's name that nothing on this machine has, or that cannot be given away; a model that cannot be removed."""
+
+
+class AttachmentError(SpecchatError):
+    """A file that a message names and that is missing, too large or no text."""

@@ -1,0 +1,84 @@
+"""Files that a message names with `@`: where they stand in a text, and which of them are there to be completed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]*)("?)|([^\s"]\S*)?)')
+_CODE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|(`+)[^`\n]+\2")
+_LOOK_AT = 50_000
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file named in a text: the name as it is written, and its place, from the `@` on."""
+
+    name: str
+    start: int
+    end: int
+    quoted: bool = False
+    closed: bool = True
+
+
+def mentions(text: str) -> Iterator[Mention]:
+    """All mentions, in order; an `@` alone and one in Markdown's code are none."""
+    code = [match.span() for match in _CODE.finditer(text)]
+    for match in _MENTION.finditer(text):
+        mention = _read(match)
+        if mention.name and not any(start <= mention.start < end for start, end in code):
+            yield mention
+
+
+def mention_at(text: str, cursor: int) -> Mention | None:
+    """The mention in which the cursor stands, which may be only an `@` so far."""
+    start = text.rfind("\n", 0, cursor) + 1
+    end = text.find("\n", cursor)
+    line = text[start : end if end >= 0 else len(text)]
+    for match in _MENTION.finditer(line):
+        if match.start() < cursor - start <= match.end():
+            found = _read(match)
+            return Mention(found.name, found.start + start, found.end + start, found.quoted, found.closed)
+    return None
+
+
+def written(name: str, *, closed: bool = True) -> str:
+    """A file's name as a mention or an argument has it: in quotes where it holds spaces."""
+    if not re.search(r"\s", name):
+        return name
+    return f'"{name}"' if closed else f'"{name}'
+
+
+def paths_beginning(typed: str, folder: Path) -> list[str]:
+    """Files and folders whose path goes on from what was typed, folders with a slash behind them, at most 500.
+
+    Folders come first. Hidden ones are left out unless the dot is typed; `~` is the home folder. The letters' case does
+    not matter. A folder that cannot be read has nothing in it, and of an enormous one only a part is looked at.
+    """
+    if typed == "~":
+        return ["~/"]
+    place, name = typed[: typed.rfind("/") + 1], typed[typed.rfind("/") + 1 :].casefold()
+    found: list[tuple[bool, str]] = []
+    try:
+        with os.scandir(folder / Path(place).expanduser()) as entries:
+            for entry in islice(entries, _LOOK_AT):
+                if not entry.name.casefold().startswith(name) or (entry.name.startswith(".") and not name):
+                    continue
+                if not entry.name.isprintable() or '"' in entry.name:
+                    continue
+                found.append((not entry.is_dir(), entry.name))
+    except (OSError, RuntimeError):
+        return []
+    found.sort(key=lambda each: (each[0], each[1].casefold()))
+    return [f"{place}{name}{'' if is_file else '/'}" for is_file, name in found[:_MOST]]
+
+
+def _read(match: re.Match[str]) -> Mention:
+    if match[1] is not None:
+        return Mention(match[1], match.start(), match.end(), quoted=True, closed=bool(match[2]))
+    return Mention(match[3] or "", match.start(), match.end())

@@ -1,0 +1,114 @@
+"""What can stand where the cursor is: a command's name, its argument, or a file behind an `@`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from specchat.mentions import mention_at, paths_beginning, written
+from specchat.terminal import clean_line
+from specchat.tui.commands.readers import unquoted
+from specchat.tui.commands.registry import BY_NAME, COMMANDS, Command, Files
+from specchat.tui.commands.sources import Sources
+
+MOST = 200
+
+_TYPED = re.compile(r"/([^\s/]*)(\s+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A text for the characters from `start` to `end` of what is typed, and a few words about it."""
+
+    text: str
+    help: str
+    start: int
+    end: int
+
+    def applied(self, typed: str) -> tuple[str, int]:
+        """The completed text, and where the cursor stands in it."""
+        return typed[: self.start] + self.text + typed[self.end :], self.start + len(self.text)
+
+
+def complete(text: str, cursor: int, sources: Sources) -> list[Completion]:
+    """What completes the word before the cursor, the likeliest first; nothing in an ordinary word."""
+    match = _TYPED.match(text)
+    if match is None or not 0 < cursor <= _line_end(text):
+        return _files_mentioned(text, cursor, sources)
+    if cursor <= match.end(1):
+        return _names(text[1:cursor].lower(), match.end(1))
+    command = BY_NAME.get(match[1].lower())
+    if command is None or not match[2] or cursor < match.end():
+        return []
+    return _arguments(command, text, match.end(), cursor, sources)
+
+
+def is_open_ended(text: str) -> bool:
+    """Whether the text is a command that takes more than what is offered, so that Enter takes it as it is."""
+    match = _TYPED.match(text)
+    command = BY_NAME.get(match[1].lower()) if match and match[2] else None
+    return command is not None and command.open_ended
+
+
+def _names(typed: str, end: int) -> list[Completion]:
+    return [
+        Completion(f"/{command.name}{' ' if command.arguments else ''}", command.help, 0, end)
+        for command in COMMANDS
+        if command.name.startswith(typed)
+    ]
+
+
+def _arguments(command: Command, text: str, start: int, cursor: int, sources: Sources) -> list[Completion]:
+    before = ""
+    for place, words in enumerate(command.words):
+        last = place == len(command.words) - 1
+        gap = None if last else re.compile(r"\S+\s+").match(text, start, cursor)
+        if gap is not None:
+            before, start = gap[0].strip().lower(), gap.end()
+            continue
+        end = _line_end(text) if last else _word_end(text, start)
+        if isinstance(words, Files):
+            return _files(text[start:cursor], start, end, sources)
+        return list(_matching(words(sources, before), text[start:cursor], start, end, "" if last else " "))
+    return []
+
+
+def _matching(names: Iterable[tuple[str, str]], typed: str, start: int, end: int, behind: str) -> Iterator[Completion]:
+    """Names that begin so, then those that hold it somewhere, where it is more than a letter."""
+    offered = [(clean_line(name), clean_line(words)) for name, words in names]
+    typed = typed.casefold()
+    for begins in (True, False) if len(typed) > 1 else (True,):
+        for name, words in offered:
+            if typed in name.casefold() and name.casefold().startswith(typed) is begins:
+                yield Completion(name + behind, words, start, end)
+
+
+def _files(typed: str, start: int, end: int, sources: Sources) -> list[Completion]:
+    return [
+        Completion(written(path, closed=not path.endswith("/")), "", start, end)
+        for path in paths_beginning(unquoted(typed), sources.folder)[:MOST]
+    ]
+
+
+def _files_mentioned(text: str, cursor: int, sources: Sources) -> list[Completion]:
+    mention = mention_at(text, cursor)
+    if mention is None:
+        return []
+    typed = unquoted(text[mention.start + 1 : cursor])
+    completions = []
+    for path in paths_beginning(typed, sources.folder)[:MOST]:
+        folder = path.endswith("/")
+        behind = "" if folder or text[mention.end :].startswith((" ", "\n")) else " "
+        completions.append(Completion(f"@{written(path, closed=not folder)}{behind}", "", mention.start, mention.end))
+    return completions
+
+
+def _word_end(text: str, start: int) -> int:
+    space = re.compile(r"\s").search(text, start)
+    return space.start() if space else len(text)
+
+
+def _line_end(text: str) -> int:
+    end = text.find("\n")
+    return end if end >= 0 else len(text)

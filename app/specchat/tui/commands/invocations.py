@@ -1,0 +1,218 @@
+"""What a command asks for, read and checked: one frozen class for each thing that the app can be told to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from specchat.tui.commands.settable import Settable
+from specchat_engine.settings import AUTO, DraftLength, Settings
+
+ExportKind = Literal["markdown", "html", "jsonl", "svg"]
+Scope = Literal["turn", "session", "pair"]
+Role = Literal["target", "draft"]
+Part = Literal["answer", "code", "chat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The base of everything that a command can ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowHelp(Invocation):
+    """The help; of one command where it is named."""
+
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession(Invocation):
+    """An empty conversation, with a title where one was given."""
+
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSessions(Invocation):
+    """The stored sessions that match, all for an empty query."""
+
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowModels(Invocation):
+    """The models of this machine; `role` says for what one is to be chosen, None for a look."""
+
+    role: Role | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTarget(Invocation):
+    """Another target: a file, or a name that the model library knows."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDraft(Invocation):
+    """Another draft model, in the same forms; None for no draft model."""
+
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Invocation):
+    """One setting to a value that was checked."""
+
+    setting: Settable
+    text: str
+
+    def applied(self, settings: Settings) -> Settings:
+        """The settings with this value. Raises SettingError where it contradicts another one of them."""
+        return self.setting.typed(settings, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Speculate(Invocation):
+    """Speculation on, off, or with k chosen before each round."""
+
+    mode: Literal["on", "off", "auto"]
+
+    def applied(self, settings: Settings, k: DraftLength = AUTO) -> Settings:
+        """The settings that this means; `k` is what "on" goes back to where it is 0 now."""
+        if self.mode == "off":
+            return replace(settings, k=0)
+        drafter = "hybrid" if settings.drafter == "none" else settings.drafter
+        if self.mode == "on" and settings.k != 0:
+            return replace(settings, drafter=drafter)
+        return replace(settings, drafter=drafter, k=AUTO if self.mode == "auto" else k)
+
+
+@dataclass(frozen=True, slots=True)
+class SetSeed(Invocation):
+    """The session's seed; None for a new one."""
+
+    seed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetSystem(Invocation):
+    """The session's system message; None for none."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSystem(Invocation):
+    """The system message as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPreset(Invocation):
+    """A template of sampling parameters; None to choose one."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetTheme(Invocation):
+    """A theme; None to choose one."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowStatistics(Invocation):
+    """The statistics of the last turn, of the session, or of the pair on this machine."""
+
+    scope: Scope = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Invocation):
+    """Why the last answer was as fast as it was, and what would help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verify(Invocation):
+    """Compare the last answer with plain decoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay(Invocation):
+    """Play a trace; None for that of the last answer."""
+
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Race(Invocation):
+    """The last prompt plain and speculative, side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMode(Invocation):
+    """One round a key; None for the other of on and off."""
+
+    on: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Export(Invocation):
+    """The session as a file; None for a name of the app's choice."""
+
+    kind: ExportKind
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attach(Invocation):
+    """A file to be named in the message that is written next. The prompt takes it itself."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Invocation):
+    """To the clipboard: the last answer, its last block of code, or the conversation."""
+
+    part: Part = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate(Invocation):
+    """Another answer to the last message."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditLast(Invocation):
+    """The last message back into the prompt, to be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Invocation):
+    """A copy of the session up to here, to go on in another way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tour(Invocation):
+    """Two minutes of what there is to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clear(Invocation):
+    """The session's messages away, the session stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quit(Invocation):
+    """The end of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A command that cannot be: one line with what it is and what to do."""
+
+    reason: str

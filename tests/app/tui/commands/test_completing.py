@@ -1,0 +1,132 @@
+from pathlib import Path
+
+import pytest
+
+from specchat.tui.commands import completing
+from specchat.tui.commands.completing import Completion, complete, is_open_ended
+from specchat.tui.commands.invocations import Refusal
+from specchat.tui.commands.parsing import parse
+from specchat.tui.commands.registry import COMMANDS
+from specchat.tui.commands.sources import Sources
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Sources:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in ("notes.txt", "My trace.jsonl", ".hidden", "src/app.py", "my folder/a.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    return Sources(
+        drafters=("lookup", "none"),
+        sessions=lambda: (("A long talk", "3 turns"), ("Small talk", "1 turn"), ("Talking", "")),
+        themes=lambda: (("nord", "dark"), ("specchat-dark", "")),
+        folder=folder,
+    )
+
+
+def offered(text: str, sources: Sources, cursor: int | None = None) -> list[str]:
+    cursor = len(text) if cursor is None else cursor
+    return [completion.applied(text)[0] for completion in complete(text, cursor, sources)]
+
+
+def test_a_slash_offers_all_commands_with_their_help(sources: Sources) -> None:
+    assert offered("/", sources)[:2] == ["/help ", "/new "]
+    assert len(offered("/", sources)) == len(COMMANDS)
+    assert all(completion.help for completion in complete("/", 1, sources))
+
+
+def test_a_commands_beginning_offers_those_that_go_on_so(sources: Sources) -> None:
+    assert offered("/s", sources) == ["/sessions ", "/spec ", "/set ", "/system ", "/stats ", "/step "]
+    assert offered("/WH", sources) == ["/why"]
+    assert offered("/x", sources) == []
+
+
+@pytest.mark.parametrize("text", ["", "a", "a /s", "//", "//s", "/usr/b", "a@b"])
+def test_ordinary_text_offers_nothing(text: str, tmp_path: Path) -> None:
+    assert complete(text, len(text), Sources(folder=tmp_path)) == []
+
+
+def test_arguments_are_completed(sources: Sources) -> None:
+    assert offered("/spec ", sources) == ["/spec on", "/spec off", "/spec auto"]
+    assert offered("/spec o", sources) == ["/spec on", "/spec off"]
+    assert offered("/theme da", sources) == ["/theme specchat-dark"]
+    assert offered("/set top", sources) == ["/set top-k ", "/set top-p "]
+    assert offered("/set drafter l", sources) == ["/set drafter lookup"]
+    assert offered("/export h", sources) == ["/export html "]
+    assert offered("/draft n", sources) == ["/draft none"]
+    assert offered("/help wh", sources) == ["/help why"]
+
+
+def test_names_that_begin_so_come_before_those_that_hold_it(sources: Sources) -> None:
+    assert offered("/sessions talk", sources) == ["/sessions Talking", "/sessions A long talk", "/sessions Small talk"]
+    assert offered("/sessions a long", sources) == ["/sessions A long talk"]
+
+
+def test_files_are_completed_as_arguments(sources: Sources) -> None:
+    assert offered("/replay no", sources) == ["/replay notes.txt"]
+    assert offered("/replay my t", sources) == ['/replay "My trace.jsonl"']
+    assert offered('/replay "my t', sources) == ['/replay "My trace.jsonl"']
+    assert offered("/export md src/", sources) == ["/export md src/app.py"]
+
+
+def test_an_at_sign_offers_files_folders_first_and_hidden_ones_behind_a_dot(sources: Sources) -> None:
+    assert offered("read @", sources) == [
+        'read @"my folder/',
+        "read @src/",
+        'read @"My trace.jsonl" ',
+        "read @notes.txt ",
+    ]
+    assert offered("@.", sources) == ["@.hidden "]
+    assert offered("@src/", sources) == ["@src/app.py "]
+    assert offered('@"my folder/', sources) == ['@"my folder/a.txt" ']
+
+
+def test_only_the_mention_under_the_cursor_is_completed(sources: Sources) -> None:
+    text = "compare @no and @sr\nplease"
+    assert offered(text, sources, 11) == ["compare @notes.txt and @sr\nplease"]
+    assert offered(text, sources, 19) == ["compare @no and @src/\nplease"]
+    assert offered(text, sources, 13) == []
+
+
+def test_the_cursor_lands_behind_what_was_taken(sources: Sources) -> None:
+    (completion,) = complete("@no and", 3, sources)
+    assert completion == Completion("@notes.txt", "", 0, 3)
+    assert completion.applied("@no and") == ("@notes.txt and", 10)
+
+
+def test_the_home_folder_completes(sources: Sources, isolated_machine: Path) -> None:
+    (isolated_machine / "at home.txt").touch()
+    assert offered("@~", sources) == ["@~/"]
+    assert offered("@~/at", sources) == ['@"~/at home.txt" ']
+
+
+def test_a_folder_that_is_not_there_offers_nothing(sources: Sources) -> None:
+    assert offered("@nowhere/", sources) == []
+    assert offered("@~nobody-of-this-name/", sources) == []
+
+
+def test_thousands_of_files_are_offered_in_part(sources: Sources) -> None:
+    for number in range(1500):
+        (sources.folder / f"many{number:04}").touch()
+    assert len(offered("@many", sources)) == completing.MOST
+    assert offered("@many1499", sources) == ["@many1499 "]
+
+
+def test_a_file_whose_name_a_terminal_would_obey_is_not_offered(sources: Sources) -> None:
+    (sources.folder / "evil\x1b[2J.txt").touch()
+    assert offered("@evil", sources) == []
+
+
+def test_a_command_takes_what_no_list_has_only_where_that_means_something() -> None:
+    assert is_open_ended("/sessions ta")
+    assert not is_open_ended("/theme n")
+    assert not is_open_ended("/sessions")
+    assert not is_open_ended("sessions ta")
+
+
+def test_every_completion_of_a_fixed_argument_can_be_read(sources: Sources) -> None:
+    for command in COMMANDS:
+        for text in offered(f"/{command.name} ", sources):
+            if not text.endswith((" ", "/")):
+                assert not isinstance(parse(text, sources), Refusal), text
