@@ -43,3 +43,8 @@ def columns(values: Sequence[float], width: int) -> tuple[float, ...]:
         return tuple(values)
     edges = [round(index * len(values) / width) for index in range(width + 1)]
     return tuple(sum(values[a:b]) / (b - a) for a, b in pairwise(edges))
+
+
+def per_cent(share: float) -> str:
+    """A share in running text: `6 %`."""
+    return f"{share * 100:.0f} %"

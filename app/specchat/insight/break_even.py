@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from specchat.blocks import per_cent
 from specchat.insight.curve import CostCurve, curve_of
 from specchat.insight.summary import Figures
 from specchat_engine.costs import MeasuredCosts
@@ -35,10 +36,10 @@ class BreakEven:
             times = self.relative_cost + self.k * self.draft_cost
             return f"no α pays at k = {self.k}: a round of it takes {times:.1f} × a plain one, for {self.k + 1} tokens"
         change = self.speedup - 1
-        verdict = f"gains {change:.0%}" if change > 0 else f"costs {-change:.0%}"
+        verdict = f"gains {per_cent(change)}" if change > 0 else f"costs {per_cent(-change)}"
         if abs(change) < 0.005:
             verdict = "as fast as plain"
-        return f"needs α {self.needed:.2f} at k = {self.k}, has {self.has:.2f}: {verdict}".replace("%", " %")
+        return f"needs α {self.needed:.2f} at k = {self.k}, has {self.has:.2f}: {verdict}"
 
 
 def break_even(figures: Figures, costs: MeasuredCosts, k: int | None = None) -> BreakEven | None:
