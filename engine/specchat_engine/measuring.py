@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import PassCosts
+from specchat_engine.costs import PlainCost
 from specchat_engine.models import SessionModel
+
+PLAIN_BUDGET_MS = 250.0
+"""After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
 
 _WIDTHS = (1, 2, 4, 8, 16)
 """Of the target's passes: enough to see the curve and its steps; a real round corrects what lies between."""
@@ -40,3 +45,25 @@ def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, i
         costs.observe(width, depth, (model.busy_ns - before) / 1e6)
         model.rewind(depth)
         yield
+
+
+def plain_passes(
+    target: SessionModel, token: int, depth: int, cost: PlainCost, cancelled: Callable[[], bool]
+) -> Iterator[float]:
+    """Makes up for plain passes that are missing near a depth, within a budget; yields the milliseconds of each.
+
+    Each reads the token behind what the memory holds, and is forgotten again. Raises DecodeError where llama.cpp fails.
+    """
+    end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
+    length, missing = target.length, cost.missing(depth)
+    if missing:
+        target.checkpoint()
+    for _ in range(missing):
+        if cancelled() or perf_counter_ns() > end:
+            return
+        before = target.busy_ns
+        target.advance((token,), 1)
+        milliseconds = (target.busy_ns - before) / 1e6
+        target.rewind(length)
+        cost.observe(depth, milliseconds)
+        yield milliseconds

@@ -27,19 +27,28 @@ class Recorder:
     def __init__(
         self, target: Busy, draft: Busy | None, piece: Callable[[int], bytes], transcript: Transcript, began_ns: int
     ) -> None:
-        """`began_ns` is the turn's beginning on `perf_counter_ns`; the decoding time is counted from now on."""
+        """`began_ns` is the turn's beginning on `perf_counter_ns`; the decoding time is counted from now on.
+
+        What the transcript holds already belongs to no round.
+        """
         self._target = target
         self._draft = draft
         self._piece = piece
         self._transcript = transcript
         self._began_ns = began_ns
         self._index = 0
-        self._emitted = 0
+        self._emitted = len(transcript.texts)
         self._mark = self._marks()
 
     def leave_out(self) -> None:
         """What was done since the last round belongs to no round."""
         self._mark = self._marks()
+
+    def waited(self, nanoseconds: int) -> None:
+        """For so long the answer was held: that is no part of the turn at all."""
+        now, draft, verify, rollback = self._mark
+        self._mark = now + nanoseconds, draft, verify, rollback
+        self._began_ns += nanoseconds
 
     def record(self, step: Step) -> Round:
         """The round of the step that the loop just made."""

@@ -14,6 +14,8 @@ from specchat_engine.costs import PlainCost
 from specchat_engine.drafts import Context
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.generate import Plan, generate
+from specchat_engine.given import check_given, check_room
+from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
 from specchat_engine.overflow import Fitted, fit
@@ -31,16 +33,15 @@ from specchat_engine.verifiers import VERIFIERS
 SCHEMA = 1
 """The version of the trace lines."""
 
-PLAIN_BUDGET_MS = 250.0
-"""After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
-
 
 class Session:
     """One conversation with a target and, where there is one, a draft model; made by `Engine.session`.
 
     `settings` may be replaced at any time, from any thread, and the next round obeys; only `max_tokens`, `stop` and
-    the grammar wait for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed`, `prompt_ids` and
-    `notices` tell about it. An EngineError leaves the session usable.
+    the grammar wait for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed`, `prompt_ids`,
+    `answer_ids` and `notices` tell about it. An EngineError leaves the session usable.
+
+    `hold`, where there is one, is called before each round, and may wait: what it takes is no part of the turn.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Session:
         self.turn_seed = 0
         self.notices: list[str] = []
         self.prompt_ids: list[int] = []
+        self.hold: Callable[[], None] | None = None
         self._target = target
         self._draft = draft
         self._vocabulary = vocabulary
@@ -80,12 +82,19 @@ class Session:
         self._planner = Planner(target, draft, controller or Controller(), plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
         self._asked: tuple[Message, ...] = ()
+        self._prefix: tuple[int, ...] = ()
+        self._context: Context | None = None
         self._cancel = Event()
 
     @property
     def text(self) -> str:
         """The answer so far."""
         return self._transcript.text
+
+    @property
+    def answer_ids(self) -> list[int]:
+        """The token ids of the answer so far."""
+        return self._context.tokens[self._context.prompt_length :] if self._context else []
 
     def generate(self, prompt: str) -> Iterator[Round]:
         """Answers one more message of the user and keeps both in `messages`, also where the answer was cut short."""
@@ -97,11 +106,14 @@ class Session:
             if self.text:
                 self.messages = [*asked, Message("assistant", self.text)]
 
-    def answer(self, messages: Sequence[Message], turn: int, attempt: int = 0) -> Iterator[Round]:
+    def answer(
+        self, messages: Sequence[Message], turn: int, attempt: int = 0, prefix: Sequence[int] = ()
+    ) -> Iterator[Round]:
         """Answers a whole transcript; what it shares with the last one is not read again.
 
-        Raises ContextOverflowError, TemplateError, DecodeError, or SettingError for a grammar or a biased token that
-        the vocabulary cannot serve. A cancel is an `end_reason`, not an error.
+        The answer begins with the ids of `prefix`, which count for every limit and belong to no round. Raises
+        ContextOverflowError, TemplateError, DecodeError, or SettingError for a prefix that no answer can begin with,
+        a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, not an error.
         """
         began = perf_counter_ns()
         self._cancel.clear()
@@ -109,10 +121,13 @@ class Session:
         self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
         self.stats, self.end_reason, self.notices = TurnStats(), "error", []
         self._transcript = Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
+        self._prefix, self._context = tuple(prefix), None
         constraint = constraint_of(self.settings.sampling, self._vocabulary)
         try:
+            check_given(self._prefix, self._vocabulary, constraint)
             context = self._begin(messages, constraint)
-            yield from self._decode(context, began)
+            if self.end_reason == "error":
+                yield from self._decode(context, began)
             self._measure_plain(context)
         except Cancelled:
             self.end_reason = "cancelled"
@@ -150,7 +165,9 @@ class Session:
         self._cancel.set()
 
     def start_line(self) -> dict[str, Any]:
-        """The first line of this turn's trace."""
+        """The first line of this turn's trace; it tells the prefix where there is one."""
+        beginning = "".join(self._transcript.texts[: len(self._prefix)])
+        given = {"prefix": list(self._prefix), "prefix_text": beginning} if self._prefix else {}
         return {
             "type": "start",
             "schema": SCHEMA,
@@ -166,23 +183,26 @@ class Session:
             "messages": [{"role": message.role, "content": message.content} for message in self._asked],
             "versions": self._about.get("versions", {}),
             "machine": self._about.get("machine", {}),
-        }
+        } | given
 
     def end_line(self) -> dict[str, Any]:
         """The last line of this turn's trace."""
         return {"type": "end", "reason": self.end_reason, "text": self.text, "stats": self.stats.to_json()}
 
     def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
-        """Reads all of the prompt but its last token into the models, each timed apart from decoding."""
+        """Reads all that is given but its last token into the models, each timed apart from decoding.
+
+        Where the prefix itself ends the answer, `end_reason` says so.
+        """
         stats, settings, capacity = self.stats, self.settings, self._target.capacity
         fitted = self._fit(messages)
         if fitted.dropped:
             self.notices.append(fitted.notice(capacity))
-        tokens = fitted.tokens
-        self.prompt_ids = list(tokens)
-        stats.prompt_tokens = len(tokens)
-        room = capacity - len(tokens)
+        self.prompt_ids = fitted.tokens
+        stats.prompt_tokens = length = len(fitted.tokens)
+        room = capacity - length
         limit = min(settings.max_tokens or room, room)
+        check_room(self._prefix, limit, room)
         self._transcript = Transcript(
             self._vocabulary.piece,
             self._vocabulary.ends,
@@ -190,6 +210,8 @@ class Session:
             limit,
             limit_reason="length" if limit == settings.max_tokens else "context",
         )
+        ended = self._transcript.receive(self._prefix)[1]
+        tokens = [*fitted.tokens, *self._prefix]
         start = perf_counter_ns()
         self._target.read(tokens[:-1], self._cancel.is_set)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
@@ -199,8 +221,9 @@ class Session:
         if constraint:
             constraint.begin(len(tokens))
         sampler = Sampler(settings.sampling, self.turn_seed, constraint)
-        context = Context(tokens, len(tokens), sampler, self._vocabulary.ends)
+        self._context = context = Context(tokens, length, sampler, self._vocabulary.ends)
         self._target.user = context
+        self.end_reason = ended or self.end_reason
         return context
 
     def _fit(self, messages: Sequence[Message]) -> Fitted:
@@ -211,6 +234,10 @@ class Session:
         recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, began)
 
         def plan(now: Context) -> Plan:
+            if self.hold:
+                arrived = perf_counter_ns()
+                self.hold()
+                recorder.waited(perf_counter_ns() - arrived)
             made = self._plan(now)
             if self._planner.draft_prompt_ms > self.stats.draft_prompt_ms:
                 self.stats.draft_prompt_ms = self._planner.draft_prompt_ms
@@ -245,17 +272,8 @@ class Session:
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
         depth = context.prompt_length + context.position // 2
-        end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
-        missing = self._plain_cost.missing(depth)
-        if missing and not self._planner.plain_because:
-            self._target.checkpoint()
-            for _ in range(missing):
-                if self._cancel.is_set() or perf_counter_ns() > end:
-                    break
-                before = self._target.busy_ns
-                self._target.advance(context.tokens[-1:], 1)
-                milliseconds = (self._target.busy_ns - before) / 1e6
-                self._plain_cost.observe(depth, milliseconds)
+        if not self._planner.plain_because:
+            last = context.tokens[-1]
+            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, self._cancel.is_set):
                 self._planner.measured_plain(depth, milliseconds)
-                self._target.rewind(len(context.tokens) - 1)
         self.stats.plain_ms = self._plain_cost.at(depth)

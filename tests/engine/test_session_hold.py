@@ -1,0 +1,96 @@
+"""An answer that is held before a round, as step mode does, costs what it cost without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from specchat_engine import Session
+from specchat_engine.testing import ScriptedModel
+from support.controllers import Watched, knowing
+from support.conversations import ask, conversation, letters
+
+HELD_MS = 5000.0
+
+
+class Clock:
+    """Stands still but for a microsecond at each look, and for what is added to it."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        self.now += 1000
+        return self.now
+
+    def pass_by(self) -> None:
+        self.now += int(HELD_MS * 1e6)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in ("session", "recorder", "planner", "measuring"):
+        monkeypatch.setattr(f"specchat_engine.{module}.perf_counter_ns", clock)
+    return clock
+
+
+def speaking(hold: Callable[[], None] | None, controller: Watched | None, k: int | str) -> Session:
+    """A session that is held so before each of its rounds."""
+    target, draft = ScriptedModel(letters(3, end=-50)), letters(3, end=-50, order=1)
+    session = conversation(target, draft, max_tokens=8, controller=controller, k=k)
+    session.hold = hold
+    return session
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_the_time_that_an_answer_is_held_belongs_to_no_round(clock: Clock, k: int) -> None:
+    session = speaking(clock.pass_by, None, k)
+    rounds = list(session.generate("hello"))
+    assert clock.now > len(rounds) * HELD_MS * 1e6
+    assert all(event.ms.other < 1 for event in rounds)
+    assert session.stats.other_ms < 1
+    assert 0 < session.stats.ttft_ms <= session.stats.wall_ms < 2
+    assert rounds[-1].t_ms == session.stats.wall_ms >= session.stats.decode_ms
+
+
+def test_the_controller_hears_nothing_of_it(clock: Clock) -> None:
+    heard = []
+    for hold in (None, clock.pass_by):
+        controller = knowing(0.05, 0.05)
+        ask(speaking(hold, controller, "auto"))
+        heard.append([outcome.other_ms for _, outcome in controller.heard])
+    assert heard[0] == pytest.approx(heard[1], abs=0.01)
+    assert len(heard[0]) > 1
+
+
+def test_what_is_set_while_an_answer_is_held_counts_for_the_next_round() -> None:
+    session = conversation(letters(3, end=-50), letters(3, end=-50), k=4, max_tokens=40)
+    waits: list[int] = []
+
+    def hold() -> None:
+        waits.append(len(session.answer_ids))
+        if len(waits) == 3:
+            session.settings = replace(session.settings, k=1)
+
+    session.hold = hold
+    rounds = list(session.generate("hello"))
+    assert [event.k for event in rounds[:4]] == [4, 4, 1, 1]
+    assert waits[:2] == [0, rounds[0].num_emitted]
+    assert len(waits) == len(rounds)
+
+
+def test_a_cancel_while_an_answer_is_held_ends_it_before_that_round() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=40)
+    waits: list[int] = []
+
+    def hold() -> None:
+        waits.append(1)
+        if len(waits) == 3:
+            session.cancel()
+
+    session.hold = hold
+    assert len(list(session.generate("hello"))) == 2
+    assert session.end_reason == "cancelled"
