@@ -69,6 +69,7 @@ def test_it_lies_in_the_data_folder(isolated_machine: Path) -> None:
         b'{"other": "a"}',
         b"[" * 100_000,
     ],
+    ids=lambda line: repr(line[:30]),
 )
 def test_a_bad_line_is_skipped(path: Path, line: bytes) -> None:
     path.parent.mkdir()
