@@ -19,6 +19,8 @@ LONGEST_LINE = 8 * 2**20
 LARGEST_FILE = 128 * 2**20
 """Bytes of one file: more than 100,000 rounds."""
 
+_NOT_JSON = "this is not JSON"
+
 
 def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Trace]:
     """The turns of a file or of its lines, at least one; a last line without a line end may be half.
@@ -31,20 +33,21 @@ def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Tra
             return read_trace(lines_of(file), name or str(source))
     label = clean_line(name) or "the trace"
     turns = _Turns()
-    size, half = 0, False
-    for number, line in enumerate(source, 1):
-        size += len(line)
-        try:
+    size, number, half = 0, 0, False
+    try:
+        for line in source:
+            if half:
+                raise ValueError(_NOT_JSON)
+            number += 1
+            size += len(line)
             if len(line) > LONGEST_LINE or size > LARGEST_FILE:
                 raise ValueError(_too_large(len(line)))
-            if half:
-                raise ValueError("the line before it is not JSON")
             if line.strip():
                 found = _object(line)
                 half = found is None
-                turns.take(found)
-        except ValueError as fault:
-            raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
+                turns.take(found or {})
+    except ValueError as fault:
+        raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
     if not (traces := turns.finished()):
         raise TraceError(f"{label} is no trace: `specchat run --json PROMPT > FILE` writes one")
     return traces
@@ -64,10 +67,8 @@ class _Turns:
         self._rounds: list[Round] = []
         self._error: str | None = None
 
-    def take(self, line: Mapping[str, Any] | None) -> None:
-        """One line's object, None for half a line. Raises ValueError where it cannot stand here."""
-        if line is None:
-            return
+    def take(self, line: Mapping[str, Any]) -> None:
+        """One line's object. Raises ValueError where it cannot stand here."""
         match line.get("type"):
             case "start":
                 self._close(None)
@@ -116,7 +117,7 @@ def _object(line: str | bytes) -> Mapping[str, Any] | None:
     except ValueError:
         ended = line.endswith(b"\n") if isinstance(line, bytes) else line.endswith("\n")
         if ended:
-            raise ValueError("this is not JSON") from None
+            raise ValueError(_NOT_JSON) from None
         return None
     if not isinstance(value, dict):
         raise ValueError("this is not a JSON object")

@@ -30,7 +30,7 @@ class Trace:
     @property
     def reason(self) -> str | None:
         """Why the answer ended; None where that was not recorded."""
-        return self.end["reason"] if self.end else None
+        return self.end.get("reason") if self.end else None
 
     @property
     def question(self) -> str:

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specchat.traces.trace import Trace
+from support.sample_traces import CAT, sample_trace, start_line
+
+
+def test_a_turn_without_an_end_has_the_text_and_the_statistics_of_its_rounds() -> None:
+    whole, cut = sample_trace(), sample_trace(ended=False)
+    assert cut.text == "The cat sat on the red mat."
+    assert cut.reason is None
+    assert cut.stats == whole.stats
+    assert (cut.stats["num_tokens"], cut.stats["num_rounds"], cut.stats["prompt_tokens"]) == (8, 4, 13)
+    assert (cut.stats["alpha"], cut.stats["ttft_ms"], cut.stats["wall_ms"]) == (pytest.approx(5 / 6), 100.0, 400.0)
+
+
+def test_what_the_end_says_comes_before_what_the_rounds_would_say() -> None:
+    trace = sample_trace()
+    assert trace.end is not None
+    said = replace(trace, end={**trace.end, "text": "The cat", "stats": {"speedup": 1.5, "costs": [1]}})
+    assert said.text == "The cat"
+    assert (said.stats["speedup"], said.stats["num_tokens"], said.stats["costs"]) == (1.5, 8, [1])
+
+
+def test_statistics_after_some_rounds_count_those_alone() -> None:
+    trace = sample_trace()
+    assert [trace.stats_after(count)["num_tokens"] for count in range(5)] == [0, 1, 5, 7, 8]
+    assert trace.stats_after(0)["ttft_ms"] == 0.0
+    assert trace.stats_after(2)["speedup"] is None
+
+
+def test_the_question_is_the_last_message_of_the_user() -> None:
+    messages = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "answer"},
+        {"role": "user", "content": "second"},
+    ]
+    assert Trace(start_line(messages=messages), ()).question == "second"
+    assert Trace(start_line(messages=[]), ()).question == ""
+
+
+def test_an_error_stands_before_the_end() -> None:
+    failed = replace(sample_trace(CAT[:1], reason="error"), error="out of memory")
+    assert [line["type"] for line in failed.lines()] == ["start", "round", "error", "end"]
