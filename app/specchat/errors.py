@@ -7,7 +7,8 @@ SpecchatError
 ├── HubError      the hub cannot be reached, refuses, or does not have what was asked for
 ├── FetchError    a download that cannot be finished now; what has arrived is kept where it can be used
 ├── LibraryError  a name that no model on this machine has, or a model that cannot be removed or renamed
-└── AttachmentError   a file that a message names and that cannot go with it
+├── AttachmentError   a file that a message names and that cannot go with it
+└── BundleError   a file that the doctor cannot pack a bug report into
 
 Every message is one line: what failed, the value, what to do.
 """
@@ -51,3 +52,7 @@ class LibraryError(SpecchatError):
 
 class AttachmentError(SpecchatError):
     """A file that a message names and that is missing, too large or no text."""
+
+
+class BundleError(SpecchatError):
+    """A file that the doctor cannot pack a bug report into: it exists, or cannot be written."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, lgamma
-from typing import Any
-
-from specchat.insight.summary import Figures
 
 CHANCE = 0.002
 """A turn of a pair that is as ever sounds a notice with no more than this probability."""
@@ -30,11 +27,14 @@ class AlphaRecord:
     mean: float = 0.0
     squares: float = 0.0
 
-    def after(self, figures: Figures) -> AlphaRecord:
-        """With one more turn; one that compared too little to have an α of its own changes nothing."""
-        if figures.num_tested < TOKENS:
-            return self
-        return self + AlphaRecord(1, figures.num_accepted / figures.num_tested)
+    @classmethod
+    def of(cls, turns: Iterable[tuple[int, int]]) -> AlphaRecord:
+        """The record of turns that compared so many tokens and accepted so many of them.
+
+        A turn that compared too few to have an α of its own does not count.
+        """
+        alphas = [cls(1, accepted / tested) for tested, accepted in turns if tested >= TOKENS]
+        return sum(alphas, cls())
 
     def __add__(self, other: AlphaRecord) -> AlphaRecord:
         """Both together. Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm", 1979."""
@@ -54,26 +54,13 @@ class AlphaRecord:
         variance = (self.squares + _SPREAD_TURNS * _SPREAD**2) / (max(self.turns - 1, 0) + _SPREAD_TURNS)
         return float(max(variance**0.5, _LEAST_SPREAD))
 
-    def to_json(self) -> dict[str, Any]:
-        """What to keep for the next time."""
-        return {"turns": self.turns, "mean": self.mean, "squares": self.squares}
 
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> AlphaRecord:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        record = cls(int(kept["turns"]), float(kept["mean"]), float(kept["squares"]))
-        if record.turns < 0 or not 0 <= record.mean <= 1 or not 0 <= record.squares <= max(record.turns, 1):
-            raise ValueError("this is no record of α")
-        return record
-
-
-def fallen_alpha(figures: Figures, record: AlphaRecord) -> str | None:
-    """The notice after a turn whose α is below what this pair's record allows, None where it is not.
+def fallen_alpha(tested: int, accepted: int, record: AlphaRecord) -> str | None:
+    """The notice after a turn that accepted so few of the tokens that it compared, None where that may be chance.
 
     The count of accepted tokens is tested against a beta-binomial law: the α of a turn varies about the record's mean
     as much as turns did (and the mean itself by a share of that), the tokens within a turn by chance.
     """
-    tested, accepted = figures.num_tested, figures.num_accepted
     if record.turns < TURNS or tested < TOKENS or record.mean - accepted / tested < _DROP:
         return None
     if at_most(accepted, tested, record.mean, record.spread * (1 + 1 / record.turns) ** 0.5) > CHANCE:

@@ -118,6 +118,17 @@ class Figures:
             return {}
         return {part: float(getattr(self, f"{part}_ms")) / self.decode_ms for part in PARTS}
 
+    def to_stats(self) -> dict[str, Any]:
+        """The counters under the names of a trace's statistics, as `Store.keep_stats` takes them for each kind."""
+        return {
+            "num_tokens": self.num_tokens,
+            "num_rounds": self.num_rounds,
+            "num_draft_tokens": self.num_draft_tokens,
+            "num_accepted_tokens": self.num_accepted,
+            "num_rejected_tokens": self.num_tested - self.num_accepted,
+            "decode_ms": self.decode_ms,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""
         return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}

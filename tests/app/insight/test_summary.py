@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.insight.summary import Figures, Summary
+from specchat.store.counters import Counters
 from specchat_engine.rounds import Round
 from specchat_engine.stats import TurnStats
 from support.drawn_rounds import made_round, rounds_drawn
@@ -49,6 +50,16 @@ def test_a_summary_survives_being_kept_and_added_to(before: list[Round], after: 
     later = Summary.of_turn(after)
     assert Summary.from_json(kept) + later == Summary.of_turn(before, engine_stats(before).to_json()) + later
     assert later + Summary() == later
+
+
+@given(rounds_drawn())
+def test_the_store_counts_the_same(rounds: list[Round]) -> None:
+    figures = Figures.of(rounds)
+    counted = Counters.of_turn(figures.to_stats())
+    assert counted.alpha == figures.alpha
+    assert counted.block_efficiency == figures.block_efficiency
+    assert counted.tokens_per_second == figures.tokens_per_second
+    assert counted.acceptance_rate == figures.acceptance_rate
 
 
 def test_discarded_tokens_were_drafted_and_never_tested() -> None:
