@@ -53,6 +53,7 @@ class Database:
         Raises StoreUnavailable, in one line, for a file that is not specchat's, newer, damaged or out of reach. It is
         never removed or replaced.
         """
+        path = path.absolute()
         try:
             connection = _connect_to_read(path, busy_seconds) if read_only else _connect(path, busy_seconds)
         except sqlite3.Error as error:
@@ -197,7 +198,7 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _opened(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
-    where = f"file:{quote(str(path.absolute()))}?{how}"
+    where = f"file:{quote(str(path))}?{how}"
     return sqlite3.connect(where, uri=True, timeout=busy_seconds, isolation_level=None)
 
 
