@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from specchat_engine.costs import MeasuredCosts
     from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
     from specchat_engine.drafts import Context, Draft, Drafter
     from specchat_engine.engine import Engine, ModelInfo
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
         SettingError,
         TemplateError,
     )
+    from specchat_engine.inspection import InspectedToken, Inspection
+    from specchat_engine.memory_use import MemoryUse
     from specchat_engine.options import LoadOptions
     from specchat_engine.params import SamplingParams
     from specchat_engine.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
@@ -51,7 +54,11 @@ _HOMES = {
     "Engine": "engine",
     "EngineError": "errors",
     "HeaderError": "errors",
+    "InspectedToken": "inspection",
+    "Inspection": "inspection",
     "LoadOptions": "options",
+    "MeasuredCosts": "costs",
+    "MemoryUse": "memory_use",
     "Message": "template",
     "ModelDrafter": "drafters",
     "ModelFileError": "errors",
@@ -83,7 +90,11 @@ __all__ = [
     "Engine",
     "EngineError",
     "HeaderError",
+    "InspectedToken",
+    "Inspection",
     "LoadOptions",
+    "MeasuredCosts",
+    "MemoryUse",
     "Message",
     "ModelDrafter",
     "ModelFileError",

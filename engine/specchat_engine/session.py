@@ -15,10 +15,13 @@ from specchat_engine.drafts import Context
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.generate import Plan, generate
 from specchat_engine.given import check_given, check_room
+from specchat_engine.inspection import Inspection
+from specchat_engine.inspector import Place, inspect, sampling_at
 from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
 from specchat_engine.overflow import Fitted, fit
+from specchat_engine.params import SamplingParams
 from specchat_engine.planner import Planner
 from specchat_engine.prompt import encode
 from specchat_engine.recorder import Recorder
@@ -27,11 +30,8 @@ from specchat_engine.sampling import Sampler
 from specchat_engine.settings import Settings
 from specchat_engine.stats import TurnStats
 from specchat_engine.template import ChatTemplate, Message
+from specchat_engine.trace_lines import start_line
 from specchat_engine.transcript import Transcript
-from specchat_engine.verifiers import VERIFIERS
-
-SCHEMA = 1
-"""The version of the trace lines."""
 
 
 class Session:
@@ -84,6 +84,7 @@ class Session:
         self._asked: tuple[Message, ...] = ()
         self._prefix: tuple[int, ...] = ()
         self._context: Context | None = None
+        self._in_force: list[tuple[int, SamplingParams]] = []
         self._cancel = Event()
 
     @property
@@ -136,11 +137,11 @@ class Session:
                 self.end_reason = "cancelled"
             raise
         except DecodeError:
-            self._target.clear()
-            if self._draft:
-                self._draft.clear()
+            self._clear()
             raise
         finally:
+            if self._target.user is self._context:
+                self._target.user = None
             self._planner.settle()
             if constraint:
                 constraint.close()
@@ -160,30 +161,50 @@ class Session:
         except (Cancelled, ContextOverflowError, TemplateError):
             return
 
+    def inspect(
+        self,
+        position: int,
+        asked: Sequence[int] = (),
+        *,
+        messages: Sequence[Message] | None = None,
+        tokens: Sequence[int] = (),
+        cancelled: Callable[[], bool] = bool,
+    ) -> Inspection:
+        """What both models make of one output position of the last answer, and of the `asked` ids there.
+
+        With `messages` it is the answer in `tokens` to these, under the settings of now. Between two answers only.
+        Where a memory cannot go back freely it is read from its beginning. Raises SettingError for what does not fit,
+        ContextOverflowError, TemplateError, DecodeError, Cancelled, and EngineError while an answer is being given.
+        """
+        if self._target.user is not None:
+            raise EngineError("an answer is being given on these models: look closer when it has ended")
+        if messages is None:
+            sampling = sampling_at(position, self._in_force) or self.settings.sampling
+            place = Place(self.prompt_ids, self.answer_ids, position, sampling)
+        else:
+            place = Place(self._fit(messages).tokens, tokens, position, self.settings.sampling)
+        try:
+            return inspect(self._target, self._draft, self._vocabulary, place, asked, cancelled)
+        except DecodeError:
+            self._clear()
+            raise
+
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
         self._cancel.set()
 
     def start_line(self) -> dict[str, Any]:
         """The first line of this turn's trace; it tells the prefix where there is one."""
-        beginning = "".join(self._transcript.texts[: len(self._prefix)])
-        given = {"prefix": list(self._prefix), "prefix_text": beginning} if self._prefix else {}
-        return {
-            "type": "start",
-            "schema": SCHEMA,
-            "target": self._about.get("target"),
-            "draft": self._about.get("draft"),
-            "drafter": self.settings.drafter,
-            "verifier": self.settings.verifier,
-            "lossless": VERIFIERS[self.settings.verifier].lossless,
-            "params": {"k": self.settings.k} | self.settings.sampling.to_json(),
-            "seed": self.seed,
-            "turn": self.turn,
-            "prompt_tokens": self.stats.prompt_tokens,
-            "messages": [{"role": message.role, "content": message.content} for message in self._asked],
-            "versions": self._about.get("versions", {}),
-            "machine": self._about.get("machine", {}),
-        } | given
+        return start_line(
+            self._about,
+            self.settings,
+            seed=self.seed,
+            turn=self.turn,
+            prompt_tokens=self.stats.prompt_tokens,
+            messages=self._asked,
+            prefix=self._prefix,
+            prefix_text="".join(self._transcript.texts[: len(self._prefix)]),
+        )
 
     def end_line(self) -> dict[str, Any]:
         """The last line of this turn's trace."""
@@ -201,15 +222,8 @@ class Session:
         self.prompt_ids = fitted.tokens
         stats.prompt_tokens = length = len(fitted.tokens)
         room = capacity - length
-        limit = min(settings.max_tokens or room, room)
-        check_room(self._prefix, limit, room)
-        self._transcript = Transcript(
-            self._vocabulary.piece,
-            self._vocabulary.ends,
-            settings.stop,
-            limit,
-            limit_reason="length" if limit == settings.max_tokens else "context",
-        )
+        check_room(self._prefix, min(settings.max_tokens or room, room), room)
+        self._transcript = Transcript.of(settings, self._vocabulary.piece, self._vocabulary.ends, room)
         ended = self._transcript.receive(self._prefix)[1]
         tokens = [*fitted.tokens, *self._prefix]
         start = perf_counter_ns()
@@ -221,6 +235,7 @@ class Session:
         if constraint:
             constraint.begin(len(tokens))
         sampler = Sampler(settings.sampling, self.turn_seed, constraint)
+        self._in_force = [(0, settings.sampling)]
         self._context = context = Context(tokens, length, sampler, self._vocabulary.ends)
         self._target.user = context
         self.end_reason = ended or self.end_reason
@@ -267,7 +282,13 @@ class Session:
         if sampler.params is not settings.sampling:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
+            self._in_force.append((context.position, settings.sampling))
         return self._planner.plan(context, settings, sampler, self._transcript.remaining)
+
+    def _clear(self) -> None:
+        for model in (self._target, self._draft):
+            if model:
+                model.clear()
 
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""

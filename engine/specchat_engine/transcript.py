@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Sequence
 
+from specchat_engine.settings import Settings
+
 
 class Transcript:
     """Decodes tokens as they are emitted and looks for what ends the answer.
@@ -32,6 +34,12 @@ class Transcript:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unfinished = False
         self._reach = max((len(string) for string in stop), default=1) - 1
+
+    @classmethod
+    def of(cls, settings: Settings, piece: Callable[[int], bytes], ends: frozenset[int], room: int) -> Transcript:
+        """An answer under these settings, for which the context has so much room."""
+        limit = min(settings.max_tokens or room, room)
+        return cls(piece, ends, settings.stop, limit, "length" if limit == settings.max_tokens else "context")
 
     @property
     def remaining(self) -> int:

@@ -11,7 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams
+from specchat_engine.adjustments import Adjustments
 from specchat_engine.sampling import Sampler
+from specchat_engine.stages import SURVIVED, removed_by
 from support.reference_sampling import reference
 
 PARAMS = (
@@ -75,5 +77,9 @@ def test_the_kept_tokens_and_their_probabilities_are_llama_cpps(params: Sampling
             compared += 1
             candidates = Sampler(params, 1).candidates(row, before)
             found = dict(zip(candidates.ids.tolist(), np.exp(candidates.log_p).tolist(), strict=True))
-            assert found == pytest.approx(llama_cpp_distribution(row, params, before), rel=1e-3, abs=1e-6)
+            theirs = llama_cpp_distribution(row, params, before)
+            assert found == pytest.approx(theirs, rel=1e-3, abs=1e-6)
+            with Adjustments(params).on(row, before, ()):
+                removed = removed_by(row, None, params)
+            assert np.flatnonzero(removed == SURVIVED).tolist() == sorted(theirs)
     assert compared >= 5
