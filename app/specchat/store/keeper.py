@@ -102,10 +102,18 @@ class Keeper:
         It sees what was written so far, and not what waits; use `do` to read behind it. Its exception is a
         StoreError where it could not be read.
         """
-        return self._readers.submit(self._read, work)
+        try:
+            return self._readers.submit(self._read, work)
+        except RuntimeError:
+            closed: Future[T] = Future()
+            closed.set_exception(StoreError(f"{self._path} was closed: nothing more is read"))
+            return closed
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Finishes what waits, within this time, and stops; False where something could not be written."""
+        """Finishes what waits, within this time, and stops; False where something could not be written by then.
+
+        Closing again does nothing more.
+        """
         deadline = time.monotonic() + seconds
         with self._changed:
             self._deadline = deadline
@@ -114,7 +122,7 @@ class Keeper:
         with self._changed:
             complete = not (self._waiting or self._running)
             self._give_up()
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, RuntimeError):
             self._readers.submit(self._close_reader).result(max(deadline - time.monotonic(), 0.1))
         self._readers.shutdown(wait=False)
         return complete
