@@ -66,6 +66,14 @@ ExportFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
+Bundle = Annotated[
+    Path | None,
+    typer.Option("--bundle", metavar="FILE.zip", help="Pack versions, findings, logs and a trace for a bug report."),
+]
+WithConversation = Annotated[
+    bool, typer.Option("--with-conversation", help="Pack what was said, too; else no text of yours is in the bundle.")
+]
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -185,9 +193,19 @@ def replay(
 
 
 @app.command()
-def doctor(json: Json = False, debug: Debug = False) -> None:
-    """Say what this machine and installation can do, and what to do about each lack."""
+def doctor(
+    bundle: Bundle = None, with_conversation: WithConversation = False, json: Json = False, debug: Debug = False
+) -> None:
+    """Say what this machine and installation can do, and what to do about each lack; or pack that for a bug report."""
     with one_line_errors(debug):
+        if bundle:
+            from specchat.doctor.bundle import pack, print_packed
+
+            print_packed(bundle, pack(bundle, with_conversation=with_conversation), as_json=json)
+            return
+        if with_conversation:
+            say("--with-conversation says what goes into a bundle: give --bundle FILE as well")
+            raise typer.Exit(2)
         from specchat.doctor import examine
         from specchat.doctor.report import print_report
 
