@@ -13,7 +13,9 @@ from specchat import __version__
 HEAVY = {"textual", "llama_cpp", "torch", "numpy", "pydantic", "rich"}
 
 
-@pytest.mark.parametrize("module", ["specchat.cli", "specchat.worker.client", "specchat.options"])
+@pytest.mark.parametrize(
+    "module", ["specchat.cli", "specchat.worker.client", "specchat.options", "specchat.store", "specchat.presets"]
+)
 def test_light_modules_stay_light(module: str) -> None:
     code = f"import {module}, sys; print(*sorted({HEAVY!r} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

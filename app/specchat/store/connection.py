@@ -164,6 +164,7 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
     try:
         _check_format(connection, path)
         _use_wal(connection, busy_seconds)
+        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         migrate(connection)
