@@ -6,7 +6,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from specchat_engine.control.controller import Controller
 
 ENOUGH = 8
 """So many passes at a similar depth make a measurement."""
@@ -46,6 +49,12 @@ class MeasuredCosts:
 
     verify: tuple[tuple[int, float], ...] = ()
     draft_step: float | None = None
+
+    @classmethod
+    def at(cls, depth: int, controller: Controller) -> MeasuredCosts:
+        """What a controller has learned of passes at this depth, or at the nearest one that it knows."""
+        steps = controller.draft.measured(depth)
+        return cls(tuple(controller.target.measured(depth).items()), steps.get(1))
 
     def to_json(self) -> dict[str, Any]:
         """The costs as they stand in the last line of a trace."""

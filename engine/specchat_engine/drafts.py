@@ -57,6 +57,11 @@ class Context:
         """The output position of the next token: how many tokens the answer has."""
         return len(self.tokens) - self.prompt_length
 
+    @property
+    def middle(self) -> int:
+        """The depth in the middle of the answer, which stands for all of it where costs are told."""
+        return self.prompt_length + self.position // 2
+
 
 class Drafter(Protocol):
     """Proposes tokens and learns what became of them."""

@@ -44,11 +44,14 @@ class Recorder:
         """What was done since the last round belongs to no round."""
         self._mark = self._marks()
 
-    def waited(self, nanoseconds: int) -> None:
-        """For so long the answer was held: that is no part of the turn at all."""
+    def hold(self, wait: Callable[[], None]) -> None:
+        """Lets the answer wait: that is no part of the turn at all."""
+        arrived = perf_counter_ns()
+        wait()
+        waited = perf_counter_ns() - arrived
         now, draft, verify, rollback = self._mark
-        self._mark = now + nanoseconds, draft, verify, rollback
-        self._began_ns += nanoseconds
+        self._mark = now + waited, draft, verify, rollback
+        self._began_ns += waited
 
     def record(self, step: Step) -> Round:
         """The round of the step that the loop just made."""

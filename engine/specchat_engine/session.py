@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import Event
 from time import perf_counter_ns
 from typing import Any
 
 from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.control.controller import Controller
-from specchat_engine.costs import PlainCost
+from specchat_engine.costs import MeasuredCosts, PlainCost
 from specchat_engine.drafts import Context
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.generate import Plan, generate
@@ -79,7 +80,8 @@ class Session:
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
         self._about = dict(about or {})
-        self._planner = Planner(target, draft, controller or Controller(), plain_because)
+        self._controller = controller or Controller()
+        self._planner = Planner(target, draft, self._controller, plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
         self._asked: tuple[Message, ...] = ()
         self._prefix: tuple[int, ...] = ()
@@ -152,14 +154,11 @@ class Session:
         Between two answers only. It stops between two chunks where `cancelled` says so, and does nothing for a memory
         that could not go back to what was really asked, or for messages that no prompt can be made of.
         """
-        if not self._target.goes_back_freely:
-            return
-        try:
-            tokens = self._fit(messages).tokens
-            self._target.read(tokens[:-1], cancelled)
-            self._planner.prepare(tokens, self.settings, cancelled)
-        except (Cancelled, ContextOverflowError, TemplateError):
-            return
+        if self._target.goes_back_freely:
+            with suppress(Cancelled, ContextOverflowError, TemplateError):
+                tokens = self._fit(messages).tokens
+                self._target.read(tokens[:-1], cancelled)
+                self._planner.prepare(tokens, self.settings, cancelled)
 
     def inspect(
         self,
@@ -208,7 +207,9 @@ class Session:
 
     def end_line(self) -> dict[str, Any]:
         """The last line of this turn's trace."""
-        return {"type": "end", "reason": self.end_reason, "text": self.text, "stats": self.stats.to_json()}
+        costs = MeasuredCosts.at(self._context.middle, self._controller) if self._context else MeasuredCosts()
+        end = {"type": "end", "reason": self.end_reason, "text": self.text}
+        return end | {"stats": self.stats.to_json(), "costs": costs.to_json()}
 
     def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
         """Reads all that is given but its last token into the models, each timed apart from decoding.
@@ -250,9 +251,7 @@ class Session:
 
         def plan(now: Context) -> Plan:
             if self.hold:
-                arrived = perf_counter_ns()
-                self.hold()
-                recorder.waited(perf_counter_ns() - arrived)
+                recorder.hold(self.hold)
             made = self._plan(now)
             if self._planner.draft_prompt_ms > self.stats.draft_prompt_ms:
                 self.stats.draft_prompt_ms = self._planner.draft_prompt_ms
@@ -286,15 +285,13 @@ class Session:
         return self._planner.plan(context, settings, sampler, self._transcript.remaining)
 
     def _clear(self) -> None:
-        for model in (self._target, self._draft):
-            if model:
-                model.clear()
+        for model in filter(None, (self._target, self._draft)):
+            model.clear()
 
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
-        depth = context.prompt_length + context.position // 2
+        depth, last, stopped = context.middle, context.tokens[-1], self._cancel.is_set
         if not self._planner.plain_because:
-            last = context.tokens[-1]
-            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, self._cancel.is_set):
+            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, stopped):
                 self._planner.measured_plain(depth, milliseconds)
         self.stats.plain_ms = self._plain_cost.at(depth)

@@ -147,6 +147,11 @@ class PassCosts:
             return left, shape[left], min(slope, 0.9 * shape[left] / left)
         return left, shape[left], slope
 
+    def measured(self, depth: int) -> dict[int, float]:
+        """The usual milliseconds of a pass by its width, ascending: what was seen at this depth or the nearest one."""
+        seen = self._seen[self._nearest(depth)] if self._seen else {}
+        return {width: self._level * _usual(seen[width]) for width in sorted(seen)}
+
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time: milliseconds by zone and width."""
         return {
