@@ -1,0 +1,52 @@
+"""Every test here has an empty Hugging Face home and a hub of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from specchat.models.environment import HubEnvironment, hub_environment
+from support.hub_samples import REPOSITORY, tiny_repository
+from support.hub_server import Hub, Repository, running_hub
+
+
+@pytest.fixture(autouse=True)
+def hugging_face_home(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, no token, no variable of the machine."""
+    for name in list(os.environ):
+        if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")):
+            monkeypatch.delenv(name)
+    home = isolated_machine / "hugging face"
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(home / "token"))
+    return home
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub without repositories; HF_ENDPOINT leads to it."""
+    with running_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+
+
+@pytest.fixture
+def tiny(hub: Hub, tmp_path: Path) -> Repository:
+    """The repository `REPOSITORY` of the hub, with one tiny model."""
+    hub.repositories[REPOSITORY] = tiny_repository(tmp_path)
+    return hub.repositories[REPOSITORY]
+
+
+@pytest.fixture
+def environment(hugging_face_home: Path) -> HubEnvironment:
+    """What the variables of this test say."""
+    return hub_environment()
+
+
+@pytest.fixture
+def gave_way() -> list[None]:
+    """No test here opens the application, so none needs what the application is kept from."""
+    return []

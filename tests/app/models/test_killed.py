@@ -1,0 +1,57 @@
+"""A pull in a process that is killed, as by a power cut: no handler of its own can save anything."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+from specchat.models.cache import partials, place_of
+from specchat.models.environment import HubEnvironment, hub_environment
+from specchat.models.hub import HubFile
+from support.hub_samples import REPOSITORY, listed, pulled
+from support.hub_server import Hub, Repository
+
+PULL = f"""
+from specchat.models.hub import Hub
+from specchat.models.pull import Pull
+pull = Pull(Hub().files({REPOSITORY!r}).choose().files)
+pull.start()
+pull.wait()
+"""
+
+
+def killed_behind(file: HubFile, size: int) -> int:
+    """Starts a pull in another process, kills it when more than so many bytes are there, and returns how many are."""
+    part = place_of(file, hub_environment()).part
+    child = subprocess.Popen([sys.executable, "-c", PULL])
+    try:
+        give_up = time.monotonic() + 30
+        while not part.exists() or part.stat().st_size <= size:
+            assert child.poll() is None, "the pull ended before it could be killed"
+            assert time.monotonic() < give_up
+            time.sleep(0.005)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    return part.stat().st_size
+
+
+def test_a_pull_that_is_killed_twice_is_completed_by_the_third(
+    hub: Hub, tiny: Repository, environment: HubEnvironment
+) -> None:
+    [file] = listed()
+    place = place_of(file, environment)
+    hub.slow = 0.05
+    first = killed_behind(file, 20_000)
+    second = killed_behind(file, first)
+    assert first < second < file.size
+    assert not place.snapshot.exists()
+    [left] = partials(place.blob.parents[1])
+    assert (left.file, left.have) == (file, second)
+    hub.slow = 0
+    [path] = pulled((file,)).result()
+    assert path.read_bytes() == next(iter(tiny.files.values()))
+    ranges = [asked.headers.get("Range", "") for asked in hub.transfers()]
+    assert ranges == ["", f"bytes={first}-", f"bytes={second}-"]

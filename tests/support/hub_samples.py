@@ -1,0 +1,39 @@
+"""What several tests of downloads share: patience that a test can afford, files, and a pull to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specchat.models.hub import Hub, HubFile
+from specchat.models.patience import Patience
+from specchat.models.pull import Pull
+from support.hub_server import Repository
+from support.tiny_models import write_tiny_model
+
+IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=0.3, progress=2**15)
+
+REPOSITORY = "tests/tiny-GGUF"
+
+
+def tiny_repository(folder: Path, name: str = "tiny-F16.gguf", seed: int = 1) -> Repository:
+    """A repository with one real model of some hundred kilobytes."""
+    path = write_tiny_model(folder / f"{seed}.gguf", seed=seed)
+    return Repository({name: path.read_bytes(), "README.md": b"# tiny"})
+
+
+def client() -> Hub:
+    """A client that gives up soon."""
+    return Hub(IMPATIENT)
+
+
+def listed(repository: str = REPOSITORY, wanted: str = "") -> tuple[HubFile, ...]:
+    """The files of the model that the hub has under this name."""
+    return client().files(repository).choose(wanted).files
+
+
+def pulled(files: tuple[HubFile, ...], patience: Patience = IMPATIENT) -> Pull:
+    """A pull that has ended, well or not."""
+    pull = Pull(files, patience)
+    pull.start()
+    assert pull.wait(30)
+    return pull

@@ -1,0 +1,281 @@
+"""A hub on this machine: it speaks the protocol of huggingface.co as huggingface_hub uses it, or misbehaves.
+
+The hub and its CDN are two servers on two ports, so that a redirect from one to the other leaves the origin, as it does
+in the real world: a token must not follow.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha1, sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from support.hub_faults import Fault, Faults
+from support.hub_files import FileHandler
+
+TOKEN = "hf_test"
+
+
+@dataclass
+class Repository:
+    """A model repository: its files, and who may have them."""
+
+    files: dict[str, bytes]
+    gated: bool = False
+    downloads: int = 0
+    plain_git: bool = False
+    """Files are kept in git itself: no redirect, no sha256."""
+
+    @property
+    def commit(self) -> str:
+        """Another one for other files."""
+        digest = sha1(usedforsecurity=False)
+        for name, content in sorted(self.files.items()):
+            digest.update(name.encode() + content)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request that came."""
+
+    server: str
+    method: str
+    path: str
+    headers: Mapping[str, str]
+
+
+@dataclass
+class Hub:
+    """The state that both servers share; change it while they run."""
+
+    repositories: dict[str, Repository] = field(default_factory=dict)
+    may_read_gated: bool = True
+    """Whether the token's user has accepted the conditions of gated models."""
+
+    page_size: int = 1000
+    asked: list[Asked] = field(default_factory=list)
+    faults: Faults = field(default_factory=lambda: Faults(()))
+    stopping: threading.Event = field(default_factory=threading.Event)
+    slow: float = 0.0
+    """Seconds between pieces of 16 KiB of a file."""
+
+    url: str = ""
+    cdn: str = ""
+
+    def misbehave(self, *faults: Fault) -> None:
+        """Replaces the faults to come."""
+        self.faults = Faults(faults)
+
+    def transfers(self) -> list[Asked]:
+        """The requests for the content of files."""
+        return [asked for asked in self.asked if asked.server == "cdn" and asked.method == "GET"]
+
+
+@contextmanager
+def running_hub(repositories: Mapping[str, Repository] | None = None) -> Iterator[Hub]:
+    """Both servers, on free ports, until the block ends."""
+    hub = Hub(dict(repositories or {}))
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for handler in (HubHandler, CdnHandler)]
+    threads = []
+    for server in servers:
+        server.daemon_threads = True
+        vars(server)["hub"] = hub
+        threads.append(threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True))
+    hub.url, hub.cdn = (f"http://127.0.0.1:{server.server_address[1]}" for server in servers)
+    for thread in threads:
+        thread.start()
+    try:
+        yield hub
+    finally:
+        hub.stopping.set()
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+class _Handler(FileHandler, BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    name = ""
+
+    @property
+    def hub(self) -> Hub:
+        found: Hub = vars(self.server)["hub"]
+        return found
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
+        """Says nothing."""
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        self.hub.asked.append(Asked(self.name, self.command, self.path, dict(self.headers.items())))
+        try:
+            self.route()
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def route(self) -> None:
+        raise NotImplementedError
+
+    def json(self, value: object, headers: Mapping[str, str] | None = None) -> None:
+        body = json.dumps(value).encode()
+        self.reply(200, body, {"Content-Type": "application/json", **(headers or {})})
+
+    def refuse(self, status: int, code: str, message: str) -> None:
+        body = json.dumps({"error": message}).encode()
+        self.reply(status, body, {"X-Error-Code": code, "X-Error-Message": message, "Content-Type": "application/json"})
+
+
+class HubHandler(_Handler):
+    """huggingface.co: search, what a repository holds, and where its files are."""
+
+    name = "hub"
+
+    @property
+    def token(self) -> str:
+        return self.headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def route(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        query = parse_qs(urlsplit(self.path).query)
+        if path.startswith("/api/") and self.misbehaved(self.hub.faults.take(api=True)):
+            return
+        if path == "/api/models":
+            self._search(query)
+        elif path.startswith("/api/models/"):
+            user, name, *rest = path.removeprefix("/api/models/").split("/")
+            self._repository(f"{user}/{name}", rest, query)
+        elif "/resolve/" in path:
+            repo, rest_of_path = path.lstrip("/").split("/resolve/", 1)
+            self._resolve(repo, *rest_of_path.split("/", 1))
+        else:
+            self.refuse(404, "", "Not Found")
+
+    def _search(self, query: Mapping[str, list[str]]) -> None:
+        word = query.get("search", [""])[0].lower()
+        author = query.get("author", [""])[0]
+        wanted = query.get("filter", [])
+        found = [
+            {**self._info(name, repository), "downloads": repository.downloads}
+            for name, repository in self.hub.repositories.items()
+            if all(part in name.lower() for part in word.split()) and name.startswith(author)
+            if "gguf" not in wanted or any(file.endswith(".gguf") for file in repository.files)
+        ]
+        if query.get("sort") == ["downloads"]:
+            found.sort(key=lambda item: -int(str(item["downloads"])))
+        limit = min(int(query.get("limit", ["1000"])[0]), self.hub.page_size)
+        start = int(query.get("cursor", ["0"])[0])
+        headers = {}
+        if start + limit < len(found):
+            rest = "&".join(f"{key}={value}" for key, values in query.items() if key != "cursor" for value in values)
+            headers["Link"] = f'<{self.hub.url}/api/models?{rest}&cursor={start + limit}>; rel="next"'
+        self.json(found[start : start + limit], headers)
+
+    def _info(self, name: str, repository: Repository) -> dict[str, object]:
+        tags = ["gguf"] if any(file.endswith(".gguf") for file in repository.files) else []
+        gguf = {"total": 1000, "architecture": "llama", "context_length": 512} if tags else None
+        return {
+            **{"_id": name, "id": name, "modelId": name, "sha": repository.commit, "private": False, "likes": 3},
+            **{"gated": "manual" if repository.gated else False, "tags": tags, "gguf": gguf},
+            "lastModified": "2026-01-02T03:04:05.000Z",
+        }
+
+    def _repository(self, name: str, rest: list[str], query: Mapping[str, list[str]]) -> None:
+        repository = self._find(name)
+        if repository is None:
+            return
+        if rest[:1] == ["tree"] or not rest or rest[:1] == ["revision"]:
+            revision = rest[1] if len(rest) > 1 else "main"
+            if revision not in ("main", repository.commit):
+                self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
+                return
+        if rest[:1] == ["tree"]:
+            self.json([self._tree_entry(repository, path) for path in sorted(repository.files)])
+            return
+        blobs = query.get("blobs", [""])[0].lower() == "true"
+        siblings = [self._sibling(repository, path, blobs=blobs) for path in sorted(repository.files)]
+        self.json({**self._info(name, repository), "siblings": siblings})
+
+    def _tree_entry(self, repository: Repository, path: str) -> dict[str, object]:
+        content = repository.files[path]
+        entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_oid(content)}
+        if not repository.plain_git:
+            entry["lfs"] = {"oid": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+        return entry
+
+    def _sibling(self, repository: Repository, path: str, *, blobs: bool) -> dict[str, object]:
+        content = repository.files[path]
+        if not blobs:
+            return {"rfilename": path}
+        sibling: dict[str, object] = {"rfilename": path, "size": len(content), "blobId": git_oid(content)}
+        if not repository.plain_git:
+            sibling["lfs"] = {"sha256": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+        return sibling
+
+    def _resolve(self, name: str, revision: str, path: str) -> None:
+        repository = self._find(name)
+        if repository is None:
+            return
+        if repository.gated and not (self.token == TOKEN and self.hub.may_read_gated):
+            status = 403 if self.token else 401
+            self.refuse(status, "GatedRepo", f"Access to model {name} is restricted.")
+            return
+        if revision not in ("main", repository.commit):
+            self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
+            return
+        if path not in repository.files:
+            self.refuse(404, "EntryNotFound", f"{path} does not exist")
+            return
+        content = repository.files[path]
+        common = {"X-Repo-Commit": repository.commit, "Accept-Ranges": "bytes"}
+        if repository.plain_git:
+            self.file(content, git_oid(content), common)
+            return
+        digest = sha256(content).hexdigest()
+        self.reply(
+            302,
+            b"",
+            {
+                **common,
+                "X-Linked-Etag": f'"{digest}"',
+                "X-Linked-Size": str(len(content)),
+                "ETag": f'"{git_oid(content)}"',
+                "Location": f"{self.hub.cdn}/{digest}?signed=yes",
+            },
+        )
+
+    def _find(self, name: str) -> Repository | None:
+        repository = self.hub.repositories.get(name)
+        if repository is None:
+            self.refuse(404 if self.token else 401, "RepoNotFound", "Repository not found")
+        return repository
+
+
+class CdnHandler(_Handler):
+    """What holds the large files, by their sha256."""
+
+    name = "cdn"
+
+    def route(self) -> None:
+        digest = urlsplit(self.path).path.lstrip("/")
+        for repository in self.hub.repositories.values():
+            for content in repository.files.values():
+                if sha256(content).hexdigest() == digest:
+                    self.file(content, f"cdn-{digest[:16]}", {})
+                    return
+        self.reply(404, b"no such blob", {})
+
+
+def git_oid(content: bytes) -> str:
+    """What git calls these bytes."""
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
