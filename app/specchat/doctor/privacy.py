@@ -17,9 +17,7 @@ _SECRETS = (
     re.compile(r"()\b(?:hf|sk|ghp|gho|github_pat|glpat|xox[a-z])[_-][\w-]{8,}"),
     re.compile(r"(bearer )[^\s\"']+", re.IGNORECASE),
     re.compile(r"(://)[^/\s@]+(?=@)"),
-    re.compile(
-        r"((?:token|secret|passw\w*|api_?key|sig|signature|auth)[\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']{8,}", re.IGNORECASE
-    ),
+    re.compile(rf"({_NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']{{8,}}", re.IGNORECASE),
 )
 """What stands in front of a secret, in a group, and the secret."""
 

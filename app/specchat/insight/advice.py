@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from specchat.insight.break_even import BreakEven, break_even
+from specchat.insight.curve import fitted
 from specchat.insight.summary import Figures, Summary
 from specchat.insight.whatif import WhatIf, what_if
 from specchat_engine.costs import MeasuredCosts
@@ -53,9 +55,19 @@ class Answered:
         return Summary.of_turn(self.rounds, self.stats)
 
     @cached_property
+    def fitted_costs(self) -> MeasuredCosts:
+        """The costs of passes at the pace of this turn."""
+        return fitted(self.costs, self.rounds)
+
+    @cached_property
     def prediction(self) -> WhatIf | None:
         """What another k would have given, None where that cannot be told."""
-        return what_if(self.rounds, self.costs, self.settings.k, self.k_max)
+        return what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max)
+
+    @cached_property
+    def break_even(self) -> BreakEven | None:
+        """Which α its drafts needed, None where that cannot be told."""
+        return break_even(self.figures, self.fitted_costs)
 
     @property
     def figures(self) -> Figures:

@@ -11,6 +11,8 @@ from statistics import median
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.rounds import Round
 
+_OFTEN, _SOME = 8, 3
+
 
 class Basis(IntEnum):
     """What a number rests on, the firmest first: it was measured, lies between measured ones, or beyond them."""
@@ -60,6 +62,31 @@ def costs_of(rounds: Iterable[Round], plain_ms: float | None = None) -> Measured
 
     `plain_ms` is C(1) where it is known otherwise. An answer's first round is left out: it runs on cold caches.
     """
+    by_width, steps = _passes(rounds)
+    verify = {width: median(times) for width, times in by_width.items()} | ({1: plain_ms} if plain_ms else {})
+    return MeasuredCosts(tuple(sorted(verify.items())), median(steps) if steps else None)
+
+
+def fitted(record: MeasuredCosts, rounds: Iterable[Round]) -> MeasuredCosts:
+    """A record of costs, brought to the pace of a turn by the passes that the turn made itself.
+
+    A machine that slows down slows all widths alike, so the record keeps its shape and takes the turn's level. A width
+    that the turn passed eight times counts as it was there, and so does one, passed three times, that the record lacks.
+    """
+    by_width, steps = _passes(rounds)
+    known = dict(record.verify)
+    ratios = [ms / known[width] for width, times in by_width.items() if known.get(width) for ms in times]
+    level = median(ratios) if len(ratios) >= _OFTEN else 1.0
+    verify = {width: ms * level for width, ms in known.items()}
+    for width, times in by_width.items():
+        if len(times) >= (_OFTEN if width in known else _SOME):
+            verify[width] = median(times)
+    few = len(steps) < (_SOME if record.draft_step is None else _OFTEN)
+    return MeasuredCosts(tuple(sorted(verify.items())), record.draft_step if few else median(steps))
+
+
+def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float]]:
+    """The times of the target's passes by width and of the draft model's steps, those of the first round left out."""
     by_width: dict[int, list[float]] = {}
     steps: list[float] = []
     for event in rounds:
@@ -68,5 +95,4 @@ def costs_of(rounds: Iterable[Round], plain_ms: float | None = None) -> Measured
         by_width.setdefault(len(event.drafted) + 1, []).append(event.ms.verify)
         if event.source == "model" and event.drafted:
             steps.append(event.ms.draft / len(event.drafted))
-    verify = {width: median(times) for width, times in by_width.items()} | ({1: plain_ms} if plain_ms else {})
-    return MeasuredCosts(tuple(sorted(verify.items())), median(steps) if steps else None)
+    return by_width, steps

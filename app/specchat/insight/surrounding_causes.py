@@ -52,7 +52,7 @@ def copied_share(answer: str, prompt: str) -> float:
 
 
 def _copies(turn: Answered) -> Iterator[Advice]:
-    settings, figures, curve = turn.settings, turn.figures, curve_of(turn.costs)
+    settings, figures, curve = turn.settings, turn.figures, curve_of(turn.fitted_costs)
     looks_up = settings.k != 0 and settings.drafter in ("lookup", "hybrid")
     if looks_up or "lookup" not in turn.drafters or curve is None or not figures.num_tokens:
         return

@@ -70,7 +70,8 @@ def what_if(
 ) -> WhatIf | None:
     """The prediction for k = 0 to `k_max` with the source that drafted most, or the one that is named.
 
-    None where nothing was drafted by it or fewer than two widths of passes were measured. Rounds are taken to be alike
+    `costs` are at the pace of these rounds, as `curve.fitted` gives them. None where nothing was drafted by the source
+    or fewer than two widths of passes were measured. Rounds are taken to be alike
     and positions to depend on those before them only; positions far into a draft were reached on easier text.
     """
     source = source or main_source(rounds)

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.insight.curve import Basis, CostCurve, costs_of, curve_of
+from specchat.insight.curve import Basis, CostCurve, costs_of, curve_of, fitted
 from specchat_engine.costs import MeasuredCosts
+from specchat_engine.rounds import Round
 from support.drawn_rounds import made_round
 
 CURVE = CostCurve(((1, 2.0), (3, 3.0), (9, 6.0)))
@@ -62,3 +63,32 @@ def test_rounds_tell_costs_where_nothing_else_does_but_not_the_cold_first_one() 
     ]
     assert costs_of(rounds, plain_ms=2.0) == MeasuredCosts(((1, 2.0), (5, pytest.approx(3.2))), pytest.approx(0.2))
     assert costs_of([]) == MeasuredCosts()
+
+
+RECORD = MeasuredCosts(((1, 2.0), (2, 3.0), (9, 6.0)), 0.2)
+
+
+def passes(width: int, ms: float, count: int, step_ms: float = 0.5) -> list[Round]:
+    drafted = width - 1
+    return [made_round(drafted, 0, index=index, ms=(drafted * step_ms, ms, 0.1)) for index in range(1, count + 1)]
+
+
+def test_a_record_keeps_its_shape_and_takes_the_pace_of_the_turn() -> None:
+    slow = fitted(RECORD, passes(2, 6.0, 10))
+    assert dict(slow.verify) == pytest.approx({1: 4.0, 2: 6.0, 9: 12.0})
+    assert slow.draft_step == pytest.approx(0.5)
+
+
+def test_a_width_that_the_record_lacks_comes_from_the_turn() -> None:
+    found = dict(fitted(RECORD, [*passes(2, 3.0, 10), *passes(5, 4.2, 3), *passes(6, 9.0, 2)]).verify)
+    assert found == pytest.approx({1: 2.0, 2: 3.0, 5: 4.2, 9: 6.0})
+
+
+def test_few_passes_of_a_turn_change_nothing_that_is_known() -> None:
+    assert fitted(RECORD, passes(2, 30.0, 7)) == RECORD
+    assert fitted(RECORD, []) == RECORD
+
+
+def test_one_slow_pass_in_a_turn_does_not_change_its_pace() -> None:
+    rounds = [*passes(2, 3.0, 10), *passes(2, 300.0, 1)]
+    assert dict(fitted(RECORD, rounds).verify) == pytest.approx(dict(RECORD.verify))
