@@ -15,11 +15,13 @@ from specchat_engine.constraint import constraint_of
 from specchat_engine.control.controller import Controller
 from specchat_engine.costs import PlainCost
 from specchat_engine.errors import PairError, SettingError
+from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version, physical_cores
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.measuring import measure
+from specchat_engine.memory_use import MemoryUse
 from specchat_engine.models import SessionModel
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
@@ -147,6 +149,14 @@ class Engine:
         return self._target
 
     @property
+    def memory_use(self) -> MemoryUse:
+        """How many bytes the pair takes, and for what."""
+        target, draft = self._target.buffers, self._draft.buffers if self._draft else Buffers(0, 0)
+        compute = None if target.compute is None or draft.compute is None else target.compute + draft.compute
+        weights = self.draft.size_bytes if self.draft else 0
+        return MemoryUse(self.target.size_bytes, weights, target.cache, draft.cache, compute)
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """The target's vocabulary."""
         return self._models[0].vocabulary
@@ -191,12 +201,13 @@ class Engine:
             if context:
                 context.clear()
 
-    def save_memory(self, folder: Path) -> None:
+    def save_memory(self, folder: Path, limit: int | None = None) -> None:
         """Keeps what both models have read in a folder, between two answers; see `restore_memory`.
 
-        It takes as many bytes as the caches of the tokens. Raises EngineError where it cannot be written.
+        It takes as many bytes as the caches of the tokens. Raises EngineError where that is more than `limit`, or
+        where it cannot be written.
         """
-        save(self._memories, self._files, folder)
+        save(self._memories, self._files, folder, limit)
 
     def restore_memory(self, folder: Path) -> bool:
         """Goes back to what was read when the folder was written, by the same pair with the same options.

@@ -17,6 +17,10 @@ _MANIFEST = "manifest.json"
 class Memory(Protocol):
     """A model's memory that can be written to a file and read again."""
 
+    @property
+    def state_bytes(self) -> int:
+        """How many bytes it takes."""
+
     def save(self, path: Path) -> None:
         """Writes it."""
 
@@ -27,11 +31,18 @@ class Memory(Protocol):
         """Forgets everything."""
 
 
-def save(memories: Mapping[str, Memory], identity: str, folder: Path) -> None:
+def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int | None = None) -> None:
     """Writes the memories, by name, in place of what the folder held; `identity` says what they can be read by.
 
-    Raises EngineError where they cannot be written; what the folder held is then not restored either.
+    Raises EngineError where they take more than `limit` bytes, and nothing changes, or where they cannot be written;
+    what the folder held is then not restored either.
     """
+    size = sum(memory.state_bytes for memory in memories.values())
+    if limit is not None and size > limit:
+        raise EngineError(
+            f"what was read takes {size / 2**20:,.1f} MiB, at most {limit / 2**20:,.1f} MiB are to be kept: it is read "
+            "again the next time"
+        )
     manifest = folder / _MANIFEST
     try:
         folder.mkdir(parents=True, exist_ok=True)

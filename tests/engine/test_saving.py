@@ -93,3 +93,17 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_one_line(files: EngineFi
     taken.write_text("a file")
     with load(files) as engine, pytest.raises(EngineError, match="cannot be kept"):
         engine.save_memory(taken)
+
+
+def test_what_takes_too_much_is_not_kept_and_what_was_kept_before_stays(kept: Path, files: EngineFiles) -> None:
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    with load(files) as engine:
+        list(engine.session(settings=Settings(k=0, max_tokens=2)).generate("hello"))
+        size = sum(memory.state_bytes for memory in engine._memories.values())
+        with pytest.raises(EngineError, match=r"takes .* MiB, at most .* MiB are to be kept"):
+            engine.save_memory(kept, size - 1)
+        assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
+        engine.save_memory(kept, size)
+        written = sum(path.stat().st_size for path in kept.glob("*.state"))
+        assert size <= written < size + 100_000
+        assert engine.restore_memory(kept)

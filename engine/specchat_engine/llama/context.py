@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
+from specchat_engine.llama.buffers import read_buffers
 from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
@@ -40,10 +41,10 @@ _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invali
 class LlamaContext:
     """One sequence of tokens in a model's memory.
 
-    `tokens` mirrors the memory. `busy_ns` sums the time of all passes with their synchronisation, and nothing else;
-    `rollback_ns` that of checkpoints, cuts and of reading again what a roll-back lost. At most `max_rows` rows of
-    logits come out of one pass: more would end the process in an assertion of llama.cpp. `can_go_back` is False where
-    nothing but reading again from the start takes tokens back.
+    `tokens` mirrors the memory, and `buffers` tells how large it is. `busy_ns` sums the time of all passes with their
+    synchronisation, and nothing else; `rollback_ns` that of checkpoints, cuts and of reading again what a roll-back
+    lost. At most `max_rows` rows of logits come out of one pass: more would end the process in an assertion of
+    llama.cpp. `can_go_back` is False where nothing but reading again from the start takes tokens back.
     """
 
     def __init__(
@@ -73,10 +74,12 @@ class LlamaContext:
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle and params.n_rs_seq:
             params.n_rs_seq = 0
+            native_log.clear()
             self.handle = api.llama_init_from_model(model.handle, params)
         if not self.handle:
             reason = native_log.last_error() or "not enough memory"
             raise ModelFileError(f"{model.path}: no context of {n_ctx} tokens: {reason}; try a smaller -c")
+        self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle)
         self._pointer = ctypes.cast(self.handle, ctypes.c_void_p)
         self._memory = api.llama_get_memory(self.handle)
@@ -161,6 +164,12 @@ class LlamaContext:
             api.llama_synchronize(self.handle)
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
+
+    @property
+    def state_bytes(self) -> int:
+        """How large a file `save` would write, but for a header."""
+        size: int = api.llama_state_seq_get_size(self.handle, 0)
+        return size
 
     def save(self, path: Path) -> None:
         """Writes what the memory holds to a file. Raises DecodeError where llama.cpp cannot."""

@@ -10,13 +10,18 @@ from typing import Any
 from specchat_engine.llama.library import api
 
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
+_SIZE = " buffer size = "
 
 
 class NativeLog:
-    """Collects what llama.cpp prints. One instance is installed for the process."""
+    """Collects what llama.cpp prints. One instance is installed for the process.
+
+    `sizes` holds the lines that tell how large buffers are, which more talkative ones would push out.
+    """
 
     def __init__(self, keep: int = 200) -> None:
         self.echo = False
+        self.sizes: list[str] = []
         self._lines: deque[tuple[int, str]] = deque(maxlen=keep)
         self._callback: Any = api.llama_log_callback(self._receive)
 
@@ -27,6 +32,7 @@ class NativeLog:
     def clear(self) -> None:
         """Forgets what came so far, so that the next error belongs to the next call."""
         self._lines.clear()
+        self.sizes.clear()
 
     def last_error(self) -> str:
         """The first error since `clear`, in one line; empty where there was none."""
@@ -37,6 +43,8 @@ class NativeLog:
 
     def _receive(self, level: int, text: bytes, _data: Any) -> None:
         line = text.decode("utf-8", "replace")
+        if _SIZE in line:
+            self.sizes.append(line)
         if level == _CONTINUED and self._lines:
             before, start = self._lines.pop()
             self._lines.append((before, start + line))
