@@ -19,6 +19,8 @@ from specchat.traces.trace import Trace
 STANDARD_INPUT = Path("-")
 MOST = 1000.0
 LONGEST_SLEEP = 60.0
+SOON = 1e-4
+"""A round that is due in fewer seconds is due."""
 
 
 def read_speed(word: str) -> float:
@@ -74,7 +76,7 @@ def play(
     shown = 0
     try:
         for event in trace.rounds:
-            while (left := head.wait(timeline.at(shown + 1), clock()) or 0.0) > 0:
+            while (left := head.wait(timeline.at(shown + 1), clock()) or 0.0) > SOON:
                 sleep(min(left, LONGEST_SLEEP))
             output.round(event)
             shown += 1

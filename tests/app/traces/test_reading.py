@@ -217,13 +217,17 @@ _HOSTILE: list[Any] = [None, True, -1, -0.5, 0, 2**70, 1e300, float("inf"), floa
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(traces(), st.data())
-def test_a_trace_with_any_value_replaced_is_refused_in_one_line_or_can_be_used(turn: Trace, data: st.DataObject) -> None:
+def test_a_trace_with_any_value_replaced_is_refused_in_one_line_or_can_be_used(
+    turn: Trace, data: st.DataObject
+) -> None:
     lines = json.loads(json.dumps(list(turn.lines())))
     holder: Any = lines
     key: Any = data.draw(st.integers(0, len(lines) - 1))
     while isinstance(holder[key], dict | list) and holder[key] and data.draw(st.integers(0, 3)):
         holder = holder[key]
-        key = data.draw(st.sampled_from(sorted(holder)) if isinstance(holder, dict) else st.integers(0, len(holder) - 1))
+        key = data.draw(
+            st.sampled_from(sorted(holder)) if isinstance(holder, dict) else st.integers(0, len(holder) - 1)
+        )
     match data.draw(st.sampled_from(["replace", "remove", "double"])):
         case "replace":
             holder[key] = data.draw(st.sampled_from(_HOSTILE))

@@ -1,0 +1,254 @@
+"""`specchat replay`, in this process and on a real terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specchat.cli import main
+from specchat.cli.replay import play, read_speed
+from specchat.errors import ConfigError
+from specchat.traces.reading import read_trace
+from specchat.traces.trace import Trace
+from specchat_engine.rounds import Round
+from support.sample_traces import encoded, sample_trace
+from support.tiny_pair import TinyModels
+
+SPECCHAT = [sys.executable, "-m", "specchat"]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., str]:
+    """Writes turns into one file and returns its path."""
+
+    def write(*turns: Trace) -> str:
+        path = tmp_path / "trace.jsonl"
+        path.write_text("".join(line for trace in turns for line in encoded(trace)), "utf-8")
+        return str(path)
+
+    return write
+
+
+class Watched:
+    """An output that notes what came when, and a clock that only sleeping moves."""
+
+    def __init__(self, interrupt_after: float = math.inf) -> None:
+        self.now = 50.0
+        self.seen: list[tuple[float, str]] = []
+        self.stats: Mapping[str, Any] = {}
+        self._until = self.now + interrupt_after
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self._until:
+            raise KeyboardInterrupt
+
+    def start(self, line: Mapping[str, Any]) -> None:
+        self._note("start")
+
+    def round(self, event: Round) -> None:
+        self._note(event.text)
+
+    def error(self, message: str) -> None:
+        raise AssertionError(message)
+
+    def end(self, line: Mapping[str, Any]) -> None:
+        self._note("end")
+        self.stats = line["stats"]
+
+    def _note(self, what: str) -> None:
+        self.seen.append((round(self.now - 50.0, 6), what))
+
+
+@pytest.mark.parametrize("speed", [1.0, 2.0, 0.01])
+def test_every_round_comes_when_it_is_due(speed: float) -> None:
+    watched = Watched()
+    assert play(sample_trace(), watched, speed, watched.clock, watched.sleep) == 0
+    texts = ["The", " cat sat on the", " red mat", "."]
+    rounds = [(round(0.1 * (place + 1) / speed, 6), text) for place, text in enumerate(texts)]
+    assert watched.seen == [(0.0, "start"), *rounds, (rounds[-1][0], "end")]
+
+
+def test_without_a_limit_nothing_waits() -> None:
+    watched = Watched()
+    assert play(sample_trace(), watched, math.inf, watched.clock, watched.sleep) == 0
+    assert {moment for moment, _ in watched.seen} == {0.0}
+
+
+def test_ctrl_c_ends_with_the_statistics_of_what_was_shown() -> None:
+    watched = Watched(interrupt_after=0.25)
+    assert play(sample_trace(), watched, 1.0, watched.clock, watched.sleep) == 130
+    assert [what for _, what in watched.seen] == ["start", "The", " cat sat on the", "end"]
+    assert (watched.stats["num_rounds"], watched.stats["num_tokens"]) == (2, 5)
+
+
+def test_a_pipe_gets_the_plain_text_at_once_and_standard_error_the_statistics(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., str]
+) -> None:
+    slow = sample_trace(step_ms=3_600_000.0)
+    assert main(["replay", written(slow)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "The cat sat on the red mat.\n"
+    assert captured.err == (
+        "specchat: 8 tokens · 571 tok/s · accepted 62% · α 0.83 · τ 2.0 · draft 29% verify 57% other 14% · seed 7\n"
+    )
+
+
+def test_json_gives_the_lines_again_and_makes_no_end_up(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., str]
+) -> None:
+    turns = [sample_trace(), sample_trace(ended=False, turn=1)]
+    assert main(["replay", written(*turns), "--json"]) == 0
+    assert read_trace(capsys.readouterr().out.splitlines()) == turns
+
+
+def test_one_turn_of_several_can_be_chosen(capsys: pytest.CaptureFixture[str], written: Callable[..., str]) -> None:
+    turns = [sample_trace(), sample_trace(turn=1, ended=False)]
+    assert main(["replay", written(*turns), "--turn", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["turn"] == 1
+    assert main(["replay", written(*turns), "--turn", "3"]) == 2
+    assert capsys.readouterr().err.endswith("has 2 turns\n")
+
+
+def test_what_a_turn_lacks_is_said(capsys: pytest.CaptureFixture[str], written: Callable[..., str]) -> None:
+    assert main(["replay", written(sample_trace(ended=False))]) == 0
+    assert capsys.readouterr().err.endswith("the recording stops here: the trace has no end\n")
+    failed = replace(sample_trace(reason="error"), error="llama_decode \x1b[2J failed")
+    assert main(["replay", written(failed)]) == 0
+    assert capsys.readouterr().err.endswith("the turn failed: llama_decode \ufffd[2J failed\n")
+
+
+def test_a_file_that_is_no_trace_and_one_that_is_not_there_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello\n")
+    for path, words in (
+        (tmp_path / "notes.txt", "line 1: this is not JSON"),
+        (tmp_path / "missing", "No such file"),
+        (tmp_path, "Is a directory"),
+    ):
+        assert main(["replay", str(path)]) == 1
+        captured = capsys.readouterr()
+        assert words in captured.err
+        assert captured.err.startswith(f"specchat: {path}")
+        assert captured.err.count("\n") == 1
+        assert captured.out == ""
+
+
+@pytest.mark.parametrize(("word", "speed"), [("2", 2.0), ("0.5", 0.5), ("max", math.inf)])
+def test_a_speed_is_a_factor_or_max(word: str, speed: float) -> None:
+    assert read_speed(word) == speed
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "fast", "", "1001"])
+def test_another_speed_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., str], word: str
+) -> None:
+    with pytest.raises(ConfigError):
+        read_speed(word)
+    assert main(["replay", written(sample_trace()), f"--speed={word}"]) == 2
+    assert capsys.readouterr().err.startswith(f"specchat: --speed is {word}".rstrip())
+
+
+def test_it_exports_by_the_files_ending_and_keeps_what_exists(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., str], tmp_path: Path
+) -> None:
+    path = written(sample_trace())
+    for ending in ("md", "svg", "html", "jsonl"):
+        out = tmp_path / f"out.{ending}"
+        assert main(["replay", path, "--export", str(out)]) == 0
+        assert out.exists()
+        assert capsys.readouterr().err == f"specchat: wrote {out}\n"
+        assert main(["replay", path, "-o", str(out)]) == 1
+        assert f"{out} exists" in capsys.readouterr().err
+        assert main(["replay", path, "-o", str(out), "--force"]) == 0
+        capsys.readouterr()
+    assert main(["replay", path, "-o", str(tmp_path / "out.pdf")]) == 1
+    assert "end it in .md, .svg" in capsys.readouterr().err
+
+
+def test_what_run_recorded_is_replayed_as_run_printed_it(
+    capsys: pytest.CaptureFixture[str], tiny_models: TinyModels, pipe_in: Callable[[bytes], None]
+) -> None:
+    pair = ["-m", str(tiny_models.target), "-d", str(tiny_models.draft), "-t", "1", "-s", "7", "-n", "24", "-k", "4"]
+    assert main(["run", "hello", *pair, "--json"]) == 0
+    recorded = capsys.readouterr().out
+    pipe_in(recorded.encode())
+    assert main(["replay", "-", "--json"]) == 0
+    assert capsys.readouterr().out == recorded
+    assert main(["run", "hello", *pair]) == 0
+    printed = capsys.readouterr().out
+    pipe_in(recorded.encode())
+    assert main(["replay", "-"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_it_needs_no_model_and_loads_neither_llama_nor_the_app(written: Callable[..., str], tmp_path: Path) -> None:
+    code = (
+        "import sys; from specchat.cli import main; code = main(sys.argv[1:]);"
+        "print(code, *sorted({'llama_cpp', 'textual', 'torch', 'numpy'} & set(sys.modules)))"
+    )
+    for words in ([], ["-o", str(tmp_path / "out.html")]):
+        command = [sys.executable, "-c", code, "replay", written(sample_trace()), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "0"
+
+
+def on_a_terminal(words: Sequence[str], interrupt_at: bytes = b"") -> tuple[bytes, bytes, int]:
+    """What a terminal shows, what standard error says, and the exit code."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLORTERM": "truecolor"}
+    with subprocess.Popen(
+        [*SPECCHAT, *words], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+            if interrupt_at and interrupt_at in shown:
+                process.send_signal(signal.SIGINT)
+                interrupt_at = b""
+        assert process.stderr is not None
+        said = process.stderr.read()
+        code = process.wait(20)
+    os.close(ours)
+    return shown, said, code
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
+
+
+def test_a_terminal_gets_the_question_and_the_coloured_answer(written: Callable[..., str]) -> None:
+    shown, said, code = on_a_terminal(["replay", written(sample_trace(step_ms=1.0))])
+    assert code == 0
+    assert "› What is a round?".encode() in shown
+    assert b"38;2;" in shown
+    assert b"\x1b[2;9" in shown
+    assert said.startswith(b"specchat: 8 tokens")
+
+
+def test_ctrl_c_on_a_terminal_ends_with_130_and_the_statistics(written: Callable[..., str]) -> None:
+    trace = sample_trace(step_ms=1.0)
+    late = replace(trace, rounds=(*trace.rounds[:-1], replace(trace.rounds[-1], t_ms=3_600_000.0)))
+    _, said, code = on_a_terminal(["replay", written(late)], interrupt_at=b"mat")
+    assert code == 130
+    assert said.startswith(b"specchat: 7 tokens")
+    assert said.count(b"\n") == 1
