@@ -37,6 +37,13 @@ def test_the_wheel_brings_the_built_in_pair_and_the_style_sheets(wheel: zipfile.
     assert "specchat_assets/prompts/benchmark.toml" in names
 
 
+def test_the_wheel_brings_the_page_that_plays_traces(wheel: zipfile.ZipFile) -> None:
+    names = {name for name in wheel.namelist() if name.startswith("specchat/traces/exports/")}
+    assert {
+        f"specchat/traces/exports/{name}" for name in ("player.html", "player.css", "player.js", "page.js")
+    } <= names
+
+
 @pytest.mark.parametrize("package", ["specchat", "specchat_engine", "specchat_assets"])
 def test_each_package_says_that_it_is_typed(wheel: zipfile.ZipFile, package: str) -> None:
     assert f"{package}/py.typed" in wheel.namelist()
