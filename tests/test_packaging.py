@@ -38,10 +38,8 @@ def test_the_wheel_brings_the_built_in_pair_and_the_style_sheets(wheel: zipfile.
 
 
 def test_the_wheel_brings_the_page_that_plays_traces(wheel: zipfile.ZipFile) -> None:
-    names = {name for name in wheel.namelist() if name.startswith("specchat/traces/exports/")}
-    assert {
-        f"specchat/traces/exports/{name}" for name in ("player.html", "player.css", "player.js", "page.js")
-    } <= names
+    wanted = ("player.html", "player.css", "player.js", "page.js")
+    assert {f"specchat/traces/exports/{name}" for name in wanted} <= set(wheel.namelist())
 
 
 @pytest.mark.parametrize("package", ["specchat", "specchat_engine", "specchat_assets"])

@@ -88,9 +88,8 @@ def test_what_cannot_be_exported_is_said_in_one_line(
 
 
 def test_a_path_says_by_its_ending_what_to_write() -> None:
-    assert [kind_of(Path(name)) for name in ("a.md", "a.SVG", "a.jsonl", "a.html")] == list(
-        ("markdown", "svg", "jsonl", "html")
-    )
+    named = {"a.md": "markdown", "a.SVG": "svg", "a.jsonl": "jsonl", "a.html": "html"}
+    assert {name: kind_of(Path(name)) for name in named} == named
     with pytest.raises(ExportError, match=r"end it in \.md, \.svg"):
         kind_of(Path("a.docx"))
 

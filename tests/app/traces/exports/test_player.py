@@ -53,7 +53,8 @@ def test_its_timeline_is_the_timeline() -> None:
 
 
 def test_its_playhead_is_the_playhead() -> None:
-    steps = "let h = { ...Player.stopped(10, 2), place: 0 }; const seen = []; const see = (now) => seen.push(Player.position(h, now));"
+    steps = "let h = { ...Player.stopped(10, 2), place: 0 }; const seen = [];"
+    steps += "const see = (now) => seen.push(Player.position(h, now));"
     steps += "h = Player.played(h, 100); see(101); h = Player.atSpeed(h, 0.5, 101); see(103);"
     steps += "h = Player.paused(h, 103); see(150); h = Player.sought(h, 7, 150); see(160); h = Player.played(h, 160);"
     steps += "see(162); see(999); h = Player.played(h, 999); see(1000); h = Player.sought(h, 99, 1000); see(1000);"
