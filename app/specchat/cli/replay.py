@@ -73,6 +73,8 @@ def play(
     timeline = Timeline(trace)
     head = Playhead(timeline.duration, speed).played(clock())
     output.start(trace.start)
+    if trace.opening:
+        output.round(trace.opening)
     shown = 0
     try:
         for event in trace.rounds:

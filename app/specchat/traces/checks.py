@@ -42,6 +42,9 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
     whole(line, "turn")
     if "prompt_tokens" in line:
         whole(line, "prompt_tokens")
+    if "prefix_text" in line:
+        text(line, "prefix_text")
+        counts(line, "prefix")
     for name in ("target", "draft"):
         if line.get(name) is not None:
             model = mapping(line, name)
@@ -95,8 +98,7 @@ def end(line: Mapping[str, Any]) -> Mapping[str, Any]:
         if name not in stats or (stats[name] is None and usual is None):
             continue
         if isinstance(usual, list):
-            if not isinstance(stats[name], list) or not all(_is_count(count) for count in stats[name]):
-                raise _wrong(stats, name, "a list of whole numbers")
+            counts(stats, name)
         elif isinstance(usual, int):
             whole(stats, name)
         else:
@@ -110,6 +112,14 @@ def whole(line: Mapping[str, Any], name: str) -> int:
     if not _is_count(value):
         raise _wrong(line, name, "a whole number that is not negative")
     return int(line[name])
+
+
+def counts(line: Mapping[str, Any], name: str) -> list[int]:
+    """A list of counts or ids."""
+    value = line.get(name)
+    if not isinstance(value, list) or not all(_is_count(count) for count in value):
+        raise _wrong(line, name, "a list of whole numbers that are not negative")
+    return value
 
 
 def time(line: Mapping[str, Any], name: str) -> float:

@@ -102,7 +102,7 @@ def _round_ms(event: Round) -> float:
 
 def _ids(trace: Trace) -> list[int | None]:
     """The tokens of the answer."""
-    ids: list[int | None] = []
+    ids: list[int | None] = [*trace.start.get("prefix", ())]
     for event in trace.rounds:
         ids += (token.id for token in event.drafted if token.outcome is Outcome.ACCEPTED)
         if event.token.kind is not TokenKind.NONE:

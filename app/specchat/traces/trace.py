@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specchat_engine.rounds import Round
+from specchat_engine.rounds import Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.stats import TurnStats
 
 
@@ -25,7 +25,22 @@ class Trace:
     @property
     def text(self) -> str:
         """The answer; without an end, what the rounds said."""
-        return str(self.end["text"]) if self.end else "".join(event.text for event in self.rounds)
+        if self.end:
+            return str(self.end["text"])
+        return self.given + "".join(event.text for event in self.rounds)
+
+    @property
+    def given(self) -> str:
+        """The text that the answer had to begin with, where it was branched from another; it belongs to no round."""
+        return str(self.start.get("prefix_text", ""))
+
+    @property
+    def opening(self) -> Round | None:
+        """The given text as a round, for whoever draws or prints rounds; None where there is none."""
+        if not self.given:
+            return None
+        token = TargetToken(None, self.given, None, TokenKind.PLAIN)
+        return Round(0, "none", 0, "given", (), token, (), RoundTimes(0.0, 0.0, 0.0), 0.0)
 
     @property
     def reason(self) -> str | None:

@@ -23,7 +23,7 @@ from specchat.traces.exports.jsonl import jsonl
 from specchat.traces.reading import LONGEST_LINE, lines_of, read_trace
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat_engine.session import SCHEMA
+from specchat_engine.trace_lines import SCHEMA
 from support.sample_traces import encoded, sample_trace, start_line, traces
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -157,6 +157,8 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("start", {"target": {"name": 5, "n_params": 1}}, "line 1: name is 5, not a text"),
         ("start", {"target": {"name": "x", "n_params": 1e9}}, "n_params is 1000000000.0, not a whole number"),
         ("start", {"lossless": 1}, "line 1: lossless is 1, not true or false"),
+        ("start", {"prefix_text": 5, "prefix": []}, "line 1: prefix_text is 5, not a text"),
+        ("start", {"prefix_text": "x", "prefix": ["x"]}, "not a list of whole numbers that are not negative"),
         ("start", {"prompt_tokens": -1}, "line 1: prompt_tokens is -1, not a whole number that is not negative"),
         ("round", {"t_ms": -5.0}, "line 2: t_ms is -5.0, not a number that is not negative"),
         ("round", {"t_ms": 1e300}, "line 2: t_ms is 1e+300"),

@@ -42,6 +42,14 @@ def test_the_question_is_the_last_message_of_the_user() -> None:
     assert Trace(start_line(messages=[]), ()).question == ""
 
 
+def test_an_answer_that_was_branched_begins_with_what_it_was_given() -> None:
+    trace = sample_trace(ended=False, prefix=[1, 2], prefix_text="Once ")
+    assert trace.text == "Once The cat sat on the red mat."
+    assert trace.opening is not None
+    assert trace.opening.text == "Once "
+    assert sample_trace().opening is None
+
+
 def test_an_error_stands_before_the_end() -> None:
     failed = replace(sample_trace(CAT[:1], reason="error"), error="out of memory")
     assert [line["type"] for line in failed.lines()] == ["start", "round", "error", "end"]

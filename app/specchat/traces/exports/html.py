@@ -56,6 +56,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
         "figures": figures_of(trace),
         "ending": ending_of(trace),
         "error": None if trace.error is None else clean(trace.error),
+        "given": _pieces(trace.opening, inker) if trace.opening else [],
         "rounds": [_round_data(event, inker) for event in trace.rounds],
     }
 
@@ -68,13 +69,17 @@ def _round_data(event: Round, inker: Inker) -> dict[str, Any]:
         "k": event.k,
         "reason": clean(event.reason),
         "word": word_of(event),
-        "pieces": [[str(piece.ink), piece.text] for piece in inker.pieces(event) if piece.text],
+        "pieces": _pieces(event, inker),
         "drafted": len(event.drafted),
         "accepted": event.num_accepted,
         "rejected": sum(token.outcome is Outcome.REJECTED for token in event.drafted),
         "emitted": event.num_emitted,
         "ms": [round(time, 3) for time in (ms.draft, ms.verify, ms.rollback, ms.other)],
     }
+
+
+def _pieces(event: Round, inker: Inker) -> list[list[str]]:
+    return [[str(piece.ink), piece.text] for piece in inker.pieces(event) if piece.text]
 
 
 def _properties(*, dark: bool) -> str:

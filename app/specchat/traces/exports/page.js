@@ -29,9 +29,9 @@ if (typeof document !== "undefined") (() => {
     element("ending").textContent = [turn.ending, turn.error].filter(Boolean).join(": ");
     element("place").max = length;
     element("speed").value = head.speed;
-    spans = turn.rounds.map(answerSpan);
+    spans = turn.rounds.map((round) => answerSpan(round.pieces));
     words = turn.rounds.map(ribbonWord);
-    element("answer").replaceChildren(...spans);
+    element("answer").replaceChildren(answerSpan(turn.given), ...spans);
     element("ribbon").replaceChildren(...words);
     shown = spans.length;
     follows = false;
@@ -39,9 +39,9 @@ if (typeof document !== "undefined") (() => {
   }
 
   // A stroke and an underline begin at the word: the space before it stands outside of them.
-  function answerSpan(round) {
+  function answerSpan(pieces) {
     const span = made("span");
-    for (const [ink, text] of round.pieces) {
+    for (const [ink, text] of pieces) {
       const piece = made(ink === "rejected" || ink === "discarded" ? "del" : "span");
       const word = text.trimStart();
       piece.append(text.slice(0, text.length - word.length), made("span", word === "⋯" ? `${ink} fold` : ink, word));

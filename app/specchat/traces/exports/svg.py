@@ -124,7 +124,7 @@ def _kind(piece: Piece) -> str:
 
 def _answer(trace: Trace) -> Iterator[Sequence[Piece]]:
     inker, wrapper = Inker(), Wrapper(COLUMNS)
-    for event in trace.rounds:
+    for event in (*([trace.opening] if trace.opening else []), *trace.rounds):
         wrapper.write(inker.pieces(event))
     for line in wrapper.lines:
         yield line.pieces

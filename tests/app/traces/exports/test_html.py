@@ -88,6 +88,11 @@ def test_the_policy_allows_this_style_and_this_script_and_no_network() -> None:
     assert not any(name.startswith("on") or name == "style" for name, _ in page.attributes)
 
 
+def test_a_branched_answer_begins_with_what_it_was_given() -> None:
+    _, page = page_of(sample_trace(prefix=[1], prefix_text="Once\n"))
+    assert page.data["turns"][0]["given"] == [["plain", "Once\n"]]
+
+
 def test_names_of_files_stay_at_home() -> None:
     assert "/secret" not in page_of(sample_trace())[0]
 
