@@ -1,0 +1,227 @@
+"""What is found on this machine, and what names mean."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from specchat.errors import LibraryError
+from specchat.models import summaries
+from specchat.models.library import find, find_path, models
+from specchat.models.shelf import Pair, Shelf, keep_shelf, read_shelf, shelf_file
+from specchat.models.sources import Source
+from support.hub_faults import Fault, Wrong
+from support.hub_samples import REPOSITORY, listed, pulled, tiny_repository
+from support.hub_server import Hub, Repository
+from support.tiny_pair import TinyModels
+
+DIGEST = "ab" * 32
+
+
+def put(model: Path, place: Path) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(model, place))
+
+
+def put_into_ollama(model: Path, folder: Path, name: str, tag: str, digest: str = DIGEST) -> Path:
+    """A model as Ollama stores one."""
+    manifest = folder / "manifests" / "registry.ollama.ai" / name / tag
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    layers = [
+        {"mediaType": "application/vnd.ollama.image.template", "digest": f"sha256:{'0' * 64}", "size": 1},
+        {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": 1},
+    ]
+    manifest.write_text(json.dumps({"schemaVersion": 2, "layers": layers}))
+    return put(model, folder / "blobs" / f"sha256-{digest}")
+
+
+@pytest.fixture
+def everywhere(isolated_machine: Path, tiny_models: TinyModels, hub: Hub, tiny: Repository, tmp_path: Path) -> Path:
+    """A model in each program's folder and in one of the user's own."""
+    pulled(listed()).result()
+    put(tiny_models.target, isolated_machine / ".lmstudio/models/Qwen/Qwen3-GGUF/Qwen3-4B-Q4_K_M.gguf")
+    put_into_ollama(tiny_models.target, isolated_machine / ".ollama/models", "library/llama3.2", "3b")
+    put_into_ollama(tiny_models.draft, isolated_machine / ".ollama/models", "library/llama3.2", "1b", "cd" * 32)
+    put_into_ollama(tiny_models.draft, isolated_machine / ".ollama/models", "someone/smollm", "latest", "ef" * 32)
+    put(tiny_models.target, isolated_machine / ".cache/llama.cpp/ggml-org_gemma-Q8_0.gguf")
+    put(tiny_models.draft, tmp_path / "own/deep/mine-F16.gguf")
+    keep_shelf(Shelf().with_folder(tmp_path / "own"))
+    return tmp_path
+
+
+def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None:
+    entries = models()
+    assert [(entry.name, entry.found.source) for entry in entries] == [
+        ("tests/tiny-GGUF:F16", Source.HUB),
+        ("lmstudio:Qwen/Qwen3-GGUF:Q4_K_M", Source.LM_STUDIO),
+        ("ollama:llama3.2:1b", Source.OLLAMA),
+        ("ollama:llama3.2:3b", Source.OLLAMA),
+        ("ollama:someone/smollm:latest", Source.OLLAMA),
+        ("llama.cpp:ggml-org_gemma-Q8_0", Source.LLAMA_CPP),
+        ("mine-F16", Source.FOLDER),
+    ]
+    assert not any(entry.problem for entry in entries)
+    first = entries[0]
+    assert (first.summary.architecture, first.summary.layers, first.size) == ("llama", 2, first.path.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("tests/tiny-GGUF:F16", "tests/tiny-GGUF:F16"),
+        ("tests/tiny-GGUF", "tests/tiny-GGUF:F16"),
+        ("tests/tiny-gguf:f16", "tests/tiny-GGUF:F16"),
+        ("Qwen/Qwen3-GGUF:Q4_K_M", "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M"),
+        ("Qwen/Qwen3-GGUF", "lmstudio:Qwen/Qwen3-GGUF:Q4_K_M"),
+        ("ollama:llama3.2:3b", "ollama:llama3.2:3b"),
+        ("llama3.2:1b", "ollama:llama3.2:1b"),
+        ("ollama:someone/smollm", "ollama:someone/smollm:latest"),
+        ("mine-F16", "mine-F16"),
+        ("ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
+        ("favourite", "ollama:llama3.2:3b"),
+    ],
+)
+def test_a_name_means_a_model(everywhere: Path, name: str, meant: str) -> None:
+    keep_shelf(read_shelf().with_alias("favourite", "ollama:llama3.2:3b"))
+    assert find(name).name == meant
+    assert find_path(name) == find(name).files[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ollama:llama3.2", "can be ollama:llama3.2:1b, ollama:llama3.2:3b: name one of them"),
+        ("ollama:llama3.3:3b", "close are ollama:llama3.2:3b"),
+        ("Qwen/Qwen3-GGUF:Q2_K", "`specchat models pull Qwen/Qwen3-GGUF:Q2_K` fetches it"),
+        ("zzz", "see `specchat models ls`"),
+    ],
+)
+def test_a_name_that_means_none_or_several_says_what_to_do(everywhere: Path, name: str, words: str) -> None:
+    with pytest.raises(LibraryError) as caught:
+        find_path(name)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/none.gguf", "none.gguf", "./none", "~/none", "models/none.gguf"])
+def test_what_looks_like_a_path_is_one(path: str) -> None:
+    assert find_path(path) == Path(path).expanduser()
+
+
+def test_an_existing_file_comes_before_a_name(everywhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(everywhere)
+    (everywhere / "mine-F16").write_bytes(b"GGUF")
+    assert find_path("mine-F16") == Path("mine-F16")
+
+
+def test_a_second_listing_reads_no_header(everywhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = models()
+    monkeypatch.setattr(summaries, "read_model", lambda path: pytest.fail(f"{path} was read again"))
+    assert models() == before
+
+
+def test_a_file_that_changed_is_read_again(everywhere: Path) -> None:
+    path = everywhere / "own/deep/mine-F16.gguf"
+    models()
+    path.write_bytes(path.read_bytes()[:500])
+    assert "is truncated" in models()[-1].problem
+
+
+@pytest.mark.parametrize(
+    "kept",
+    ["", "[]", "{}", '{"schema": 1, "headers": {"PATH": {"mark": 1}}}', '{"schema": 1, "headers": []}', "[" * 9000],
+)
+def test_what_was_kept_of_headers_is_never_trusted(everywhere: Path, kept: str) -> None:
+    before = models()
+    path = summaries.Summaries()._file
+    path.write_text(kept.replace("PATH", str(before[0].path)))
+    assert models() == before
+
+
+def test_broken_models_are_listed_with_their_reason_and_cannot_be_used(
+    everywhere: Path, isolated_machine: Path, tiny_models: TinyModels
+) -> None:
+    (everywhere / "own/broken.gguf").write_bytes(b"GGUF\x03\0\0\0")
+    put(tiny_models.target, everywhere / "own/big-00001-of-00002.gguf")
+    (isolated_machine / ".ollama/models/blobs" / f"sha256-{DIGEST}").unlink()
+    (isolated_machine / ".ollama/models/manifests/registry.ollama.ai/library/llama3.2/bad").write_text("[]")
+    problems = {entry.name: entry.problem for entry in models() if entry.problem}
+    assert problems.keys() == {"ollama:llama3.2:3b", "ollama:llama3.2:bad", "broken", "big-00001-of-00002"}
+    assert "is truncated" in problems["broken"]
+    assert "big-00002-of-00002.gguf is missing" in problems["big-00001-of-00002"]
+    assert "is missing: pull it again with Ollama" in problems["ollama:llama3.2:3b"]
+    with pytest.raises(LibraryError, match="cannot be used: its blob"):
+        find_path("ollama:llama3.2:3b")
+
+
+def test_an_interrupted_download_is_listed_as_such_and_is_no_model(hub: Hub, tiny: Repository) -> None:
+    files = listed()
+    hub.misbehave(Fault(Wrong.CUT, files[0].size // 2, times=1), Fault(Wrong.STATUS, 404))
+    pulled(files)
+    [entry] = models()
+    assert entry.problem.startswith("50 % of it have been downloaded")
+    with pytest.raises(LibraryError, match="cannot be used: 50 %"):
+        find_path(entry.name)
+    hub.misbehave()
+    pulled(files).result()
+    [entry] = models()
+    assert not entry.problem
+
+
+def test_of_two_revisions_the_one_of_main_is_listed(hub: Hub, tiny: Repository, tmp_path: Path) -> None:
+    pulled(listed()).result()
+    hub.repositories[REPOSITORY] = tiny_repository(tmp_path, seed=2)
+    [path] = pulled(listed()).result()
+    assert [entry.path for entry in models()] == [path]
+
+
+def test_ollamas_own_variable_and_llama_cpps_are_honoured(
+    tmp_path: Path, tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_into_ollama(tiny_models.target, tmp_path / "o", "library/x", "1b")
+    put(tiny_models.target, tmp_path / "l/y.gguf")
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "o"))
+    monkeypatch.setenv("LLAMA_CACHE", str(tmp_path / "l"))
+    assert [entry.name for entry in models()] == ["ollama:x:1b", "llama.cpp:y"]
+
+
+def test_the_same_file_in_two_folders_of_the_user_is_listed_once(tmp_path: Path, tiny_models: TinyModels) -> None:
+    put(tiny_models.target, tmp_path / "a/b/m.gguf")
+    keep_shelf(Shelf().with_folder(tmp_path / "a").with_folder(tmp_path / "a/b"))
+    assert len(models()) == 1
+
+
+def test_two_files_with_one_name_are_told_apart_by_their_paths(tmp_path: Path, tiny_models: TinyModels) -> None:
+    second = put(tiny_models.draft, tmp_path / "b/m.gguf")
+    put(tiny_models.target, tmp_path / "a/m.gguf")
+    keep_shelf(Shelf().with_folder(tmp_path / "a").with_folder(tmp_path / "b"))
+    assert [entry.name for entry in models()] == ["m", str(second)]
+
+
+def test_the_shelf_is_kept_from_one_start_to_the_next(tmp_path: Path) -> None:
+    shelf = Shelf(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
+    for number in range(25):
+        shelf = shelf.with_pair(Pair(f"t{number}"))
+    shelf = shelf.with_pair(Pair("t20"))
+    keep_shelf(shelf)
+    assert read_shelf() == shelf
+    assert [pair.target for pair in shelf.pairs[:3]] == ["t20", "t24", "t23"]
+    assert len(shelf.pairs) == 20
+    assert read_shelf().without_alias("x").aliases == {}
+
+
+@pytest.mark.parametrize("alias", ["a/b", "x.gguf", "", "-m", "a:b", "../x", "é"])
+def test_an_alias_cannot_look_like_something_else(alias: str) -> None:
+    with pytest.raises(LibraryError, match="cannot be an alias"):
+        Shelf().with_alias(alias, "x")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"aliases": []}', '{"aliases": {"a": 1}}', '{"pairs": [{}]}', "[" * 9000])
+def test_a_shelf_that_is_none_is_told_and_left_alone(text: str) -> None:
+    shelf_file().parent.mkdir(parents=True)
+    shelf_file().write_text(text)
+    with pytest.raises(LibraryError, match="is not what specchat wrote"):
+        models()
+    assert shelf_file().read_text() == text
