@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ class PlainCost:
 
     def at(self, depth: int) -> float | None:
         """The median time in milliseconds near this depth, None until enough passes were seen."""
+        from statistics import median  # slow to import, and the app's side never needs it
+
         near = self._near(depth)
         return median(near) if len(near) >= ENOUGH else None
 

@@ -15,32 +15,18 @@ from pathlib import Path
 
 import pytest
 
+from app.worker.conftest import OPTIONS
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, WorkerFailed
-from specchat_engine import LoadOptions, Settings
+from specchat_engine import Settings
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
 from support.tiny_pair import TinyModels
 
-OPTIONS = LoadOptions(threads=1, n_ctx=4096)
 HELLO = (ChatMessage("user", "hello"),)
 # Greedy, these models never end an answer, and the whole of it is more than a pipe holds: the process has to wait.
 ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
 SHORT = Settings(k=2, max_tokens=8)
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[WorkerClient]:
-    worker = WorkerClient(tmp_path / "logs" / "worker.log")
-    yield worker
-    worker.close()
-    assert not worker.alive
-
-
-@pytest.fixture
-def loaded(client: WorkerClient, tiny_models: TinyModels) -> WorkerClient:
-    assert isinstance(list(client.load(tiny_models.target, tiny_models.draft, OPTIONS))[-1], Loaded)
-    return client
 
 
 def answer(client: WorkerClient, settings: Settings = SHORT, seed: int = 7) -> Iterator[Event]:
