@@ -68,7 +68,9 @@ def print_packed(file: Path, parts: list[Part], *, as_json: bool) -> None:
 
 def _parts(with_conversation: bool) -> Iterator[Part]:
     texts = "" if with_conversation else "system prompt, grammars and biases; "
-    yield _json("findings.json", findings(), "versions, devices, folders, terminal", "home folders")
+    yield _json(
+        "findings.json", findings(with_texts=with_conversation), "versions, devices, folders, terminal", "home folders"
+    )
     yield _json(
         "config.json",
         configuration(with_texts=with_conversation),

@@ -13,6 +13,7 @@ from typing import Any
 from specchat import paths
 from specchat.doctor import examine
 from specchat.doctor.privacy import HIDDEN, is_secret_name
+from specchat.doctor.report import Status
 from specchat.errors import StoreError
 
 _VARIABLES = ("LANG", "LC_ALL", "TERM", "COLORTERM", "NO_COLOR", "SSH_TTY", "TMUX", "WT_SESSION", "TERM_PROGRAM")
@@ -24,9 +25,13 @@ _TEXTS = ("system", "grammar", "json_schema", "logit_bias")
 _RECENT_TURNS = 20
 
 
-def findings() -> list[dict[str, Any]]:
-    """What the doctor found."""
-    return [asdict(finding) for finding in examine()]
+def findings(*, with_texts: bool) -> list[dict[str, Any]]:
+    """What the doctor found; what it says of a wrong configuration repeats values, which may be texts."""
+    found = [asdict(finding) for finding in examine()]
+    for finding in found:
+        if finding["name"] == "configuration" and finding["status"] is Status.LACK and not with_texts:
+            finding["value"] = "cannot be used (message left out)"
+    return found
 
 
 def configuration(*, with_texts: bool) -> dict[str, Any]:

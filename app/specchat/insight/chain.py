@@ -73,7 +73,7 @@ def chain_of(rounds: Sequence[Round], source: str) -> Chain:
 
 def _reach(rounds: Sequence[Round]) -> tuple[float, ...]:
     """Of the rounds that allowed a token at a position, how many drafted one: a draft model's rounds do not count."""
-    drafts = [(event.k, len(event.drafted)) for event in rounds if event.source != "model" and event.k > 0]
+    drafts = [(event.k, len(event.drafted)) for event in rounds if event.source != "model"]
     found: list[float] = []
     for position in range(max((k for k, _ in drafts), default=0)):
         lengths = [length for k, length in drafts if k > position]

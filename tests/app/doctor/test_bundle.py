@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,22 @@ def test_the_conversation_is_in_it_when_it_was_asked_for_and_the_secrets_still_a
 
 @pytest.mark.usefixtures("used_machine")
 def test_nothing_of_what_was_kept_is_changed(tmp_path: Path) -> None:
+    with sqlite3.connect(paths.sessions_db()) as database:
+        database.execute("UPDATE messages SET state = 'streaming', writer = 1 WHERE id = 3")
+    database.close()
     before = paths.sessions_db().read_bytes()
     assert main(["doctor", "--bundle", str(tmp_path / "report.zip")]) == 0
     assert paths.sessions_db().read_bytes() == before
+
+
+def test_a_wrong_configuration_is_told_without_its_values(tmp_path: Path) -> None:
+    paths.config_file().parent.mkdir(parents=True)
+    paths.config_file().write_text(f'system = ["{SECRET}"]\n')
+    file = tmp_path / "report.zip"
+    assert main(["doctor", "--bundle", str(file)]) == 0
+    (found,) = (one for one in json.loads(packed(file)["findings.json"]) if one["name"] == "configuration")
+    assert found["status"] == "lack"
+    assert SECRET.encode() not in every_byte(file)
 
 
 def test_it_is_said_what_was_packed_and_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,6 +214,19 @@ def test_a_small_gain_is_told_when_it_comes_twice_in_a_row() -> None:
     assert advise(small_gain(), forgotten)[0] is None
 
 
+def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
+    few = answered(0.75, 2, MeasuredCosts(((1, 2.0), (2, 2.6), (9, 4.8)), 0.1))
+    assert [0.03 < advice.gain < 0.06 for advice in causes(few).values()] == [True]
+    memory = Memory()
+    for _ in range(5):
+        advice, memory = advise(few, memory)
+        assert advice is None
+    assert advise(small_gain(), memory)[0] is None
+    _, memory = advise(small_gain(), memory)
+    _, memory = advise(few, memory)
+    assert advise(small_gain(), memory)[0] is not None
+
+
 def test_what_was_told_is_not_told_again_for_eight_answers() -> None:
     memory, told = Memory(), []
     for answer in range(1, 13):
