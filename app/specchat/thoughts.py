@@ -16,6 +16,8 @@ _CLOSING = dict(THINKING_TAGS)
 _TELLING = tuple(closing for closing in _CLOSING.values() if closing != "<|end|>")
 """The closing marks that mean a thought also where nothing was opened: `<|end|>` ends any message."""
 
+_LONGEST = max(len(mark) for pair in THINKING_TAGS for mark in pair) - 1
+_BEGIN = re.compile("[" + re.escape("".join({mark[0] for pair in THINKING_TAGS for mark in pair})) + "]")
 _LINE_START = re.compile(r"\n[ \t]*\Z")
 
 
@@ -48,6 +50,11 @@ class ThoughtSplitter:
     def thinking(self) -> bool:
         """Whether what comes next is thought."""
         return self._closing is not None
+
+    @property
+    def holding(self) -> bool:
+        """Whether the end of what was fed could still become a mark."""
+        return bool(self._held)
 
     def feed(self, text: str) -> list[Span]:
         """What is decided with this piece, in order."""
@@ -103,11 +110,10 @@ class ThoughtSplitter:
 
     def _undecided(self) -> int:
         """How many characters at the end could be the beginning of a mark."""
-        longest = max(map(len, self._awaited())) - 1
-        tail = self._held[-longest:]
-        for start in range(len(tail)):
-            if any(mark.startswith(tail[start:]) for mark in self._awaited()):
-                return len(tail) - start
+        tail = self._held[-_LONGEST:]
+        for begin in _BEGIN.finditer(tail):
+            if any(mark.startswith(tail[begin.start() :]) for mark in self._awaited()):
+                return len(tail) - begin.start()
         return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from specchat.palette import LOOKS
-from specchat.tui.pieces import Ink
+from specchat.tui.pieces import Ink, Piece
 
 _MEANINGS = {
     Ink.ACCEPTED: "drafted, and just what the target says: nearly free",
@@ -29,6 +29,20 @@ def legend_rows() -> list[Content]:
             (meaning, "$quiet"),
         )
         for ink, meaning in _MEANINGS.items()
+    ]
+
+
+def legend_pieces() -> list[Piece]:
+    """The same rows as pieces of text."""
+    looks = {key.value: look for key, look in LOOKS.items()}
+    return [
+        piece
+        for ink, meaning in _MEANINGS.items()
+        for piece in (
+            Piece(f"\n{looks[ink.value].glyph}  ", f"$outcome-{ink.value}"),
+            Piece(ink.value, ink),
+            Piece(" " * (12 - len(ink.value)) + meaning, "$quiet"),
+        )
     ]
 
 

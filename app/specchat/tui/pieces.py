@@ -32,6 +32,15 @@ class Ink(StrEnum):
         return self not in _THROWN_AWAY
 
 
+@dataclass(frozen=True, slots=True)
+class Clickable:
+    """The ink of text that can be clicked: its style in the theme's words, what a click does, and to what."""
+
+    style: str
+    action: str
+    argument: str = ""
+
+
 _THROWN_AWAY = (Ink.REJECTED, Ink.DISCARDED)
 
 
@@ -44,7 +53,7 @@ class Piece:
     """
 
     text: str
-    ink: Ink | str
+    ink: Ink | Clickable | str
     tokens: int = 1
 
     @property

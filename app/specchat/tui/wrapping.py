@@ -29,7 +29,6 @@ class Line:
     start: int = 0
     prefix: tuple[Piece, ...] = ()
     ground: str = ""
-    action: str = ""
 
     @property
     def text(self) -> str:

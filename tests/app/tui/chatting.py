@@ -10,8 +10,9 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
-from specchat.tui.widgets.message import TranscriptNotice
+from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.transcript import Transcript
 
 Chat = Pilot[None]
 
@@ -46,15 +47,33 @@ def header(pilot: Chat) -> str:
 
 
 def notices(pilot: Chat) -> list[str]:
-    return [str(notice.render()) for notice in pilot.app.screen.query(TranscriptNotice)]
+    return [entry.text for entry in transcript(pilot).entries if isinstance(entry, TranscriptNotice)]
 
 
 def answer(pilot: Chat) -> Answer:
-    return pilot.app.screen.query(Answer).last()
+    return answers(pilot)[-1]
+
+
+def answers(pilot: Chat) -> list[Answer]:
+    return [entry for entry in transcript(pilot).entries if isinstance(entry, Answer)]
+
+
+def questions(pilot: Chat) -> list[UserMessage]:
+    return [entry for entry in transcript(pilot).entries if isinstance(entry, UserMessage)]
+
+
+def transcript(pilot: Chat) -> Transcript:
+    return pilot.app.screen.query_one(Transcript)
+
+
+def seen(pilot: Chat) -> list[str]:
+    """The rows of the transcript that can be seen."""
+    found = transcript(pilot)
+    return [found.render_line(y).text.rstrip() for y in range(found.size.height)]
 
 
 def figures(pilot: Chat) -> str:
-    return str(answer(pilot).query_one(".figures").render())
+    return answer(pilot).figures
 
 
 def prompt(pilot: Chat) -> Prompt:

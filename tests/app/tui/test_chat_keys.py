@@ -1,13 +1,9 @@
 import pytest
-from textual.widgets import Markdown
 
-from app.tui.chatting import answer, ask, chat, figures, header, prompt, quiet
+from app.tui.chatting import answer, ask, chat, figures, header, prompt, questions, quiet, transcript
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.knobs import Knob, Knobs
-from specchat.tui.widgets.message import UserMessage
-from specchat.tui.widgets.trace import Trace
-from specchat.tui.widgets.transcript import Transcript
 
 
 async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() -> None:
@@ -114,9 +110,9 @@ async def test_the_view_cycles_and_a_chosen_view_stays_when_the_answer_ends() ->
         await quiet(pilot)
         assert answer(pilot).view is View.COLOURED
         await pilot.press("f3")
-        assert answer(pilot).query_one(Markdown).display
+        assert answer(pilot).view is View.MARKDOWN
         await pilot.press("f3")
-        assert answer(pilot).query_one(Trace).display
+        assert answer(pilot).view is View.TRACE
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
@@ -170,10 +166,10 @@ async def test_a_selection_in_the_trace_is_copied_without_soft_line_breaks() -> 
     async with chat(ScriptedClient(script("> some| words that are> longer| than> the row\n|> end")), (40, 20)) as pilot:
         await ask(pilot)
         await pilot.press("f3")
-        pilot.app.screen.query_one(Trace).text_select_all()
+        transcript(pilot).text_select_all()
         await pilot.press("ctrl+c")
         await pilot.pause()
-        assert pilot.app.clipboard == " some words that are longer than the row\n end"
+        assert " some words that are longer than the row\n end\n" in pilot.app.clipboard
 
 
 async def test_a_new_chat_is_empty_and_forgets_the_running_answer() -> None:
@@ -182,7 +178,7 @@ async def test_a_new_chat_is_empty_and_forgets_the_running_answer() -> None:
         await ask(pilot, "old")
         await pilot.press("ctrl+n")
         await quiet(pilot)
-        assert not pilot.app.screen.query(UserMessage)
+        assert not questions(pilot)
         client.hold_after = None
         await ask(pilot, "new")
         assert [message.content for message in client.asked[-1]] == ["new"]
@@ -194,17 +190,18 @@ async def test_the_transcript_follows_its_end_only_while_the_user_is_there() -> 
     client = ScriptedClient(script(lines), hold_after=50)
     async with chat(client, (80, 24)) as pilot:
         await ask(pilot)
-        transcript = pilot.app.screen.query_one(Transcript)
-        assert transcript.scroll_y == transcript.max_scroll_y > 0
+        shown = transcript(pilot)
+        assert shown.scroll_y == shown.max_scroll_y > 0
         await pilot.press("pageup")
         await quiet(pilot)
-        place = transcript.scroll_y
+        place = shown.scroll_y
         client.go.set()
         await quiet(pilot)
-        assert transcript.scroll_y == place < transcript.max_scroll_y
+        assert shown.scroll_y == place < shown.max_scroll_y
+        assert shown.unseen > 0
         await pilot.press("ctrl+end")
         await quiet(pilot)
-        assert transcript.scroll_y == transcript.max_scroll_y
+        assert shown.scroll_y == shown.max_scroll_y
 
 
 async def test_the_help_opens_and_closes() -> None:

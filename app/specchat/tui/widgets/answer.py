@@ -2,76 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import StrEnum
+import asyncio
+from collections.abc import Callable, Sequence
+from time import monotonic
 
-from textual.app import ComposeResult
-from textual.content import Content
-from textual.widgets import Markdown, Static
-from textual.widgets.markdown import MarkdownStream
-
-from specchat.terminal import clean
-from specchat.tui.pieces import Inker, Piece
-from specchat.tui.widgets.bare import BareVertical
-from specchat.tui.widgets.trace import Trace
+from specchat.terminal import clean_line
+from specchat.tui.body import SECTIONS, Body, View
+from specchat.tui.markdown import MarkdownRows
+from specchat.tui.parts import Parts
+from specchat.tui.pieces import Piece, shown
+from specchat.tui.siblings import NO_SIBLINGS, Siblings
+from specchat.tui.token_cursor import TokenCursor
+from specchat.tui.widgets.entry import Entry
+from specchat.tui.wrapping import Line
 from specchat_engine.rounds import Round
 
+__all__ = ["Answer", "View"]
 
-class View(StrEnum):
-    """How an answer is shown."""
+Trace = Sequence[Round] | Callable[[], Sequence[Round]]
 
-    TRACE = "trace"
-    COLOURED = "coloured"
-    MARKDOWN = "markdown"
-
-    @property
-    def following(self) -> View:
-        """The view after this one."""
-        views = list(View)
-        return views[(views.index(self) + 1) % len(views)]
+_CURSOR = (Piece("▌", "$primary"),)
+_LONG = 4_000
+"""Markdown of more characters is laid out in another thread when it is wanted all at once."""
+_REST = 4
+"""Markdown that streams is drawn again after so many times what the last drawing took."""
 
 
-class Answer(BareVertical):
-    """Takes rounds while it is live; afterwards only its view changes."""
+class Answer(Entry):
+    """Takes rounds while it is live; afterwards only its view changes. `key` is what the screen knows it by."""
 
-    def __init__(self, name: str, view: View = View.TRACE) -> None:
+    can_be_selected = True
+
+    def __init__(
+        self, name: str, view: View = View.TRACE, *, key: object = None, siblings: Siblings = NO_SIBLINGS
+    ) -> None:
         super().__init__()
-        self._speaker = name
-        self._inker = Inker()
-        self._trace = Trace()
-        self._markdown: Markdown | None = None
-        self._stream: MarkdownStream | None = None
-        self._final_text: str | None = None
-        self._begun = False
-        self._chosen = False
+        self.key = key
+        self.siblings = siblings
         self.view = view
         self.live = True
+        self.rounds: list[Round] = []
+        self.cursor: TokenCursor | None = None
+        self.figures = "reading the prompt…"
+        self._speaker = clean_line(name)
+        self._parts = Parts()
+        self._bodies: list[Body] = []
+        self._unfolded: set[int] = set()
+        self._remarks: list[str] = []
+        self._final: str | None = None
+        self._unread: Callable[[], Sequence[Round]] | None = None
+        self._chosen = False
+        self._drawn_at = self._cost = 0.0
+        self._waits = False
+
+    @classmethod
+    def stored(
+        cls,
+        name: str,
+        text: str,
+        figures: str = "",
+        *,
+        trace: Trace = (),
+        view: View = View.MARKDOWN,
+        key: object = None,
+        siblings: Siblings = NO_SIBLINGS,
+    ) -> Answer:
+        """A finished answer from its text; `trace` has its rounds, or returns them when they are wanted."""
+        answer = cls(name, view, key=key, siblings=siblings)
+        answer.live = False
+        answer.figures, answer._final = clean_line(figures), text
+        if callable(trace):
+            answer._unread = trace
+        answer._take_all([] if callable(trace) else trace)
+        return answer
 
     @property
     def text(self) -> str:
         """What was answered so far, as it is shown."""
-        return self._trace.plain if self._final_text is None else self._final_text
+        return self._parts.text if self._final is None else shown(self._final)
 
-    def compose(self) -> ComposeResult:
-        """The model's name and the view, the text, the figures."""
-        yield Static(classes="head")
-        yield self._trace
-        yield Static(classes="figures")
+    @property
+    def raw(self) -> str:
+        """What was answered so far, as the model wrote it."""
+        return "".join(event.text for event in self.rounds) if self._final is None else self._final
 
-    async def on_mount(self) -> None:
-        """Starts with a sign of life: the prompt is being read."""
-        self.query_one(".figures", Static).update(Content("reading the prompt…"))
-        await self._show(self.view)
+    @property
+    def codes(self) -> Sequence[str]:
+        """The blocks of code, those in thoughts left out."""
+        texts = [part.text for part in self._parts.parts if not part.thought]
+        return [code for text in texts for code in MarkdownRows(80, text).codes]
 
     async def append(self, rounds: Sequence[Round]) -> None:
         """Adds rounds at the end."""
-        if not self._begun:
-            self._begun = True
-            self.query_one(".figures", Static).update(Content(""))
-        pieces: list[Piece] = [piece for event in rounds for piece in self._inker.pieces(event)]
-        self._trace.append(pieces)
-        if self._stream is not None:
-            await self._stream.write("".join(piece.text for piece in pieces if piece.ink.emitted))
+        if not self.rounds:
+            self.figures = ""
+        self.rounds.extend(rounds)
+        self._parts.take(rounds)
+        rest = self._drawn_at + self._cost * _REST - monotonic()
+        if self.view is not View.MARKDOWN or rest <= 0:
+            self._draw_growth()
+        elif not self._waits and self.host is not None:
+            self._waits = True
+            self.host.later(rest, self._draw_growth)
 
     async def finish(self, figures: str, text: str | None = None) -> None:
         """No more rounds will come; `text` is the answer where a stop string cut it.
@@ -79,47 +111,151 @@ class Answer(BareVertical):
         The answer becomes Markdown unless the user chose a view while it streamed.
         """
         self.live = False
-        await self._stop_stream()
-        self._trace.finish()
-        if text is not None and clean(text) != self._trace.plain:
-            self._final_text = clean(text)
-            if self._markdown is not None:
-                await self._markdown.update(self._final_text)
-        self.query_one(".figures", Static).update(Content(figures))
-        if not self._chosen:
-            await self._show(View.MARKDOWN)
-        else:
-            self._draw_head()
+        self.figures = clean_line(figures)
+        self._parts.finish()
+        if text is not None and shown(text) != self._parts.text:
+            self._final = text
+            self._cut()
+        await self.show(self.view if self._chosen else View.MARKDOWN)
 
     async def cycle_view(self) -> View:
         """The next view."""
         self._chosen = True
-        await self._show(self.view.following)
+        await self.show(self.view.following)
         return self.view
 
-    async def _show(self, view: View) -> None:
-        self.view = view
-        as_markdown = view is View.MARKDOWN
-        if as_markdown and self._markdown is None:
-            # Links are text of the model: opening one takes more than a stray click.
-            self._markdown = Markdown(self.text, open_links=False)
-            await self.mount(self._markdown, after=self._trace)
-        if as_markdown and self.live and self._markdown is not None:
-            await self._markdown.update(self.text)
-            self._stream = Markdown.get_stream(self._markdown)
+    async def show(self, view: View) -> None:
+        """Shows the answer in this view; what takes long is laid out while the app goes on."""
+        if view is not View.MARKDOWN:
+            self._read_trace()
+        self.cursor = None
+        width = self._width
+        if view is View.MARKDOWN and width and not self.live and len(self._parts.text) > _LONG:
+            parts = list(self._parts.parts)
+            bodies = [Body(part, number, view, width) for number, part in enumerate(parts)]
+            await asyncio.to_thread(lambda: [body.sections(unfolded=True) for body in bodies])
+            self.view = view
+            self._bodies = bodies if width == self._width and parts == self._parts.parts else []
         else:
-            await self._stop_stream()
-        if self._markdown is not None:
-            self._markdown.display = as_markdown
-        self._trace.display = not as_markdown
-        self._trace.show_thrown_away(view is View.TRACE)
-        self._draw_head()
+            self.view, self._bodies = view, []
+        self.changed()
 
-    async def _stop_stream(self) -> None:
-        if self._stream is not None:
-            await self._stream.stop()
-            self._stream = None
+    @property
+    def has_thoughts(self) -> bool:
+        """Whether anything was thought."""
+        return any(part.thought for part in self._parts.parts)
 
-    def _draw_head(self) -> None:
-        shown = "" if self.view is View.MARKDOWN and not self.live else f"   {self.view.value} · F3 view"
-        self.query_one(".head", Static).update(Content.assemble((self._speaker, "bold"), (shown, "$quiet")))
+    def mark(self, row: int) -> tuple[int, int] | None:
+        """The characters of a row that are the marked token."""
+        found = self.marked()
+        if found is None or row < found[0]:
+            return None
+        line = self.rows(self._width)[row]
+        first, last = max(found[1] - line.start, 0), min(found[2] - line.start, len(line.text))
+        return (first, last) if first < last else None
+
+    def remark(self, text: str) -> None:
+        """Adds a line under the figures."""
+        self._remarks.append(clean_line(text))
+        self.changed()
+
+    def toggle_thought(self, number: int | None = None) -> bool:
+        """Opens or folds a thought, all of them without a number; False where there is none."""
+        chosen = {at for at, part in enumerate(self._parts.parts) if part.thought and number in (None, at)}
+        self._unfolded = self._unfolded - chosen if chosen <= self._unfolded else self._unfolded | chosen
+        self.changed()
+        return bool(chosen)
+
+    def start_cursor(self) -> TokenCursor | None:
+        """Marks the last token, in the view that shows all; None where no rounds are known."""
+        self._read_trace()
+        if not self.rounds:
+            return None
+        self.view, self._bodies, self._chosen = View.TRACE, [], True
+        self._unfolded.update(range(len(self._parts.parts)))
+        self.cursor = TokenCursor(self.rounds)
+        self.changed()
+        return self.cursor
+
+    def stop_cursor(self) -> None:
+        """Takes the mark away."""
+        self.cursor = None
+        self.changed()
+
+    def marked(self) -> tuple[int, int, int] | None:
+        """The row of the marked token, and where it begins and ends in the text of its section."""
+        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if found is None:
+            return None
+        number, begin, end = found
+        sections = self.sections()
+        above = sum(map(len, sections[: SECTIONS * number + 2]))
+        return above + self._bodies[number].row_of(begin), begin, end
+
+    def suffix(self, row: int) -> Sequence[Piece]:
+        """The cursor behind the last row of text, while more may come."""
+        return _CURSOR if self.live and row == len(self.rows(self._width)) - len(self._foot()) - 1 else ()
+
+    def lay(self, width: int) -> None:
+        """Forgets the rows of another width."""
+        self._bodies = []
+
+    def forget(self) -> None:
+        """Drops the rows."""
+        super().forget()
+        self._bodies = []
+
+    def sections(self) -> Sequence[list[Line]]:
+        """The name; for each part its fold, its text, its figures; the lines under all of it."""
+        parts = self._parts.parts
+        if any(body.stale for body in self._bodies):
+            self._bodies = []
+        for number in range(len(self._bodies), len(parts)):
+            self._bodies.append(Body(parts[number], number, self.view, self._width))
+        found = [self._head()]
+        for number, body in enumerate(self._bodies):
+            found += body.sections(unfolded=number in self._unfolded)
+        return [*found, self._foot()]
+
+    def _draw_growth(self) -> None:
+        """Draws what came since the last time, from the first row on that may have changed."""
+        begun = monotonic()
+        self._waits = False
+        known = len(self._bodies)
+        above = sum(map(len, self.sections()[: SECTIONS * len(self._bodies) - 1]))
+        same = known == len(self._bodies) and not self._bodies[-1].part.thought
+        self.changed(above + self._bodies[-1].changed_from if same else 0)
+        self._drawn_at = monotonic()
+        self._cost = self._drawn_at - begun
+
+    def _read_trace(self) -> None:
+        if self._unread is not None:
+            unread, self._unread = self._unread, None
+            self._take_all(unread())
+
+    def _take_all(self, rounds: Sequence[Round]) -> None:
+        """A finished answer's parts, from its rounds or, where there are none, its text."""
+        self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
+        self._parts.take(rounds)
+        if not rounds:
+            self._parts.take_text(self.text)
+        self._parts.finish()
+        self._cut()
+
+    def _cut(self) -> None:
+        """The answer ends where its text ends; what was decoded behind it stays in the trace."""
+        if not self._parts.cut(self.text):
+            self._parts = Parts()
+            self._parts.take_text(self.text)
+            self._parts.finish()
+
+    def _head(self) -> list[Line]:
+        hint = "" if self.view is View.MARKDOWN and not self.live else f"   {self.view.value} · F3 view"
+        name = Piece(self._speaker, "bold $text-secondary")
+        siblings = [Piece(" ", ""), *self.siblings.pieces()] if self.siblings.several else []
+        return [Line([name, *siblings, Piece(hint, "$quiet")], ending="\n")]
+
+    def _foot(self) -> list[Line]:
+        texts = [(self.figures, "$quiet"), *((remark, "$text-accent") for remark in self._remarks)]
+        lines = [Line([Piece(text, style)], ending="\n") for text, style in texts if text]
+        return [Line(ending="\n"), *lines] if lines and self._parts.parts[0].pieces else lines

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from textual.content import Content
-from textual.widgets import Static
+from specchat.tui.legend import legend_pieces
+from specchat.tui.pieces import Piece
+from specchat.tui.widgets.entry import TextEntry
 
-from specchat.tui.legend import legend_rows
 
-
-class Welcome(Static):
+class Welcome(TextEntry):
     """A few lines that teach the language of the screen; gone with the first message."""
 
     def __init__(self) -> None:
-        rows = [
-            Content.styled("Ask something.", "bold"),
-            Content("A small model or a look-up drafts ahead, the target checks it in one pass."),
-            Content("The answer is the target's own, unless ≈ says lossy. What you will see:"),
-            Content(""),
-            *legend_rows(),
-        ]
-        super().__init__(Content("\n").join(rows))
+        super().__init__(
+            [
+                Piece("Ask something.", "bold"),
+                Piece("\nA small model or a look-up drafts ahead, the target checks it in one pass.", ""),
+                Piece("\nThe answer is the target's own, unless ≈ says lossy. What you will see:\n", ""),
+                *legend_pieces(),
+            ]
+        )

@@ -1,0 +1,53 @@
+"""The text inside a block: emphasis, code, links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markdown_it.token import Token
+
+from specchat.terminal import clean_line
+from specchat.tui.pieces import Clickable, Piece
+
+_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
+_CODE = "$text-accent on $surface"
+OPEN_LINK = "open_link"
+_LINK = "underline $text-primary"
+
+
+def inline_pieces(children: Sequence[Token], style: str = "") -> Iterator[Piece]:
+    """The pieces of an inline token's children, in the styles of what surrounds them."""
+    styles = [style] if style else []
+    hrefs: list[str] = []
+    for token in children:
+        kind = token.type.removesuffix("_open").removesuffix("_close")
+        if kind == "link":
+            if token.nesting > 0:
+                hrefs.append(clean_line(str(token.attrs.get("href", ""))))
+                styles.append(_LINK)
+            elif hrefs:
+                hrefs.pop()
+                styles.pop()
+        elif kind in _STYLES:
+            if token.nesting > 0:
+                styles.append(_STYLES[kind])
+            elif styles:
+                styles.pop()
+        else:
+            text, own = _text_of(token)
+            look = " ".join((*styles, *own))
+            yield Piece(text, Clickable(look, OPEN_LINK, hrefs[-1]) if hrefs else look)
+
+
+def _text_of(token: Token) -> tuple[str, tuple[str, ...]]:
+    match token.type:
+        case "softbreak":
+            return " ", ()
+        case "hardbreak":
+            return "\n", ()
+        case "code_inline":
+            return token.content, (_CODE,)
+        case "image":
+            return f"🖼 {token.content or token.attrs.get('src', '')}", ("$quiet",)
+        case _:
+            return token.content, ()
