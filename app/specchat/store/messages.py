@@ -87,7 +87,6 @@ class Messages(Database):
                 (message, parent, session),
             )
             self._run("DELETE FROM messages WHERE id = ?", (message,))
-            self._run("UPDATE sessions SET preview = '' WHERE id = ? AND num_messages = 0", (session,))
             self._keep_preview_of(session)
 
     def messages(self, session: int) -> list[StoredMessage]:
@@ -132,9 +131,8 @@ class Messages(Database):
         newest = self._first(
             "SELECT content FROM messages WHERE content <> '' AND session = ? ORDER BY row DESC LIMIT 1", (session,)
         )
-        if newest is not None:
-            preview = preview_of(newest[0])
-            self._run("UPDATE sessions SET preview = ? WHERE id = ? AND preview <> ?", (preview, session, preview))
+        preview = preview_of(newest[0]) if newest else ""
+        self._run("UPDATE sessions SET preview = ? WHERE id = ? AND preview <> ?", (preview, session, preview))
 
 
 def _message(row: tuple[Any, ...]) -> StoredMessage:

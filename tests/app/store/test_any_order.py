@@ -64,7 +64,7 @@ class AnyOrder(RuleBasedStateMachine):
         """The count and the preview follow from the messages."""
         own = [message for message in self.messages.values() if message.session == session]
         shown = next((preview_of(message.content) for message in reversed(own) if message.content), "")
-        self.change(session, num_messages=len(own), preview=shown or ("" if not own else shown))
+        self.change(session, num_messages=len(own), preview=shown)
 
     @rule(session=session_ids, title=TEXTS)
     def rename(self, session: int, title: str) -> None:
@@ -121,6 +121,19 @@ class AnyOrder(RuleBasedStateMachine):
         self.settle(before.session)
 
     @rule(message=message_ids)
+    def remove(self, message: int) -> None:
+        store = self.store
+        if message not in self.messages or any(one.parent == message for one in self.messages.values()):
+            with pytest.raises(StoreError):
+                store.remove_message(message)
+            return
+        store.remove_message(message)
+        gone = self.messages.pop(message)
+        if self.sessions[gone.session].head == message:
+            self.change(gone.session, head=gone.parent)
+        self.settle(gone.session)
+
+    @rule(message=message_ids)
     def show(self, message: int) -> None:
         if message in self.messages:
             session = self.messages[message].session
@@ -131,7 +144,7 @@ class AnyOrder(RuleBasedStateMachine):
     def delete(self, session: int) -> None:
         if session in self.sessions:
             self.store.delete(session, at=self.now)
-            self.deleted[session] = self.now - 1.0
+            self.deleted[session] = self.now
 
     @rule(session=session_ids)
     def undo_delete(self, session: int) -> None:
