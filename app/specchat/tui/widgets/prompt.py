@@ -1,33 +1,68 @@
-"""Where the user writes: Enter sends, Ctrl+J or Alt+Enter starts a new line, Up goes back in history."""
+"""Where the user writes: messages, commands behind a slash, files behind an @, and what was sent before."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.events import Key
+from textual.events import Blur, Key, Resize
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.message_pump import MessagePump
 
-_NEW_LINE_KEYS = ("ctrl+j", "alt+enter", "shift+enter")
+from specchat.attachments import read_attachments, with_attachments
+from specchat.errors import AttachmentError
+from specchat.history import Entry, History
+from specchat.mentions import written
+from specchat.tui.commands.invocations import Attach, Invocation, Refusal
+from specchat.tui.commands.parsing import message_text, parse
+from specchat.tui.commands.sources import Sources
+from specchat.tui.recall import Recall
+from specchat.tui.widgets.composer import Composer
+from specchat.tui.widgets.offers import Offers
+from specchat.tui.widgets.popup import Popup
+
+_PATIENCE = 1.0
+_PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
+_PLACEHOLDER_WITH_COMMANDS = "Ask something. / has commands, @ attaches a file, Ctrl+J starts a new line."
 
 
-class Prompt(TextArea):
-    """A text area that grows to six rows and remembers what was sent."""
+class Prompt(Composer):
+    """A text area that grows to six rows, completes what is written, and remembers what was sent.
+
+    `sources` is asked for what completes and checks commands; without it a slash and an @ are only text.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll_transcript('page_up')", "Scroll up", show=False),
-        Binding("pagedown", "scroll_transcript('page_down')", "Scroll down", show=False),
-        Binding("ctrl+home", "scroll_transcript('home')", "To the beginning", show=False),
-        Binding("ctrl+end", "scroll_transcript('end')", "To the end", show=False),
+        Binding("enter", "send", "Send", show=False, id="prompt.send"),
+        Binding("ctrl+r", "search_history", "Search what was sent", show=False, id="prompt.search"),
+        Binding("pageup", "scroll_transcript('page_up')", "Scroll up", show=False, id="prompt.page_up"),
+        Binding("pagedown", "scroll_transcript('page_down')", "Scroll down", show=False, id="prompt.page_down"),
+        Binding("ctrl+home", "scroll_transcript('home')", "To the beginning", show=False, id="prompt.beginning"),
+        Binding("ctrl+end", "scroll_transcript('end')", "To the end", show=False, id="prompt.end"),
     ]
 
     @dataclass
     class Submitted(Message):
-        """The user sent a message."""
+        """The user sent a message: its text with all that was pasted and attached, and as it was typed."""
 
         text: str
+        shown: str = ""
+
+    @dataclass
+    class Commanded(Message):
+        """The user gave a command."""
+
+        invocation: Invocation
+
+    @dataclass
+    class Refused(Message):
+        """What is written cannot be sent; it stays where it is."""
+
+        reason: str
 
     @dataclass
     class Scrolled(Message):
@@ -35,45 +70,82 @@ class Prompt(TextArea):
 
         where: str
 
-    def __init__(self) -> None:
-        super().__init__(
-            soft_wrap=True,
-            show_line_numbers=False,
-            tab_behavior="focus",
-            highlight_cursor_line=False,
-            placeholder="Ask something. Enter sends, Ctrl+J starts a new line.",
-        )
-        self.cursor_blink = False
-        self._sent: list[str] = []
-        self._place: int | None = None
-        self._draft = ""
+    def __init__(self, sources: Callable[[], Sources] | None = None, history: History | None = None) -> None:
+        super().__init__(_PLACEHOLDER if sources is None else _PLACEHOLDER_WITH_COMMANDS)
+        self._sources = sources
+        self._history = History() if history is None else history
+        self._recall: Recall | None = None
+        self._offers = Offers(self, sources)
+        self._handed_over: asyncio.Event | None = None
+        self._sent: tuple[str, Entry] | None = None
 
-    def on_key(self, event: Key) -> None:
-        """Enter sends, the text stays until the message was taken; other enters start a new line.
+    def on_mount(self) -> None:
+        """What is offered stands over the screen."""
+        self.screen.mount(self._offers.popup)
 
-        Not by bindings: an action runs after keys that came later, and fast typing would be mixed up.
-        """
-        if event.key == "enter" and self.text.strip():
-            self.post_message(self.Submitted(self.text.strip()))
-        elif event.key in _NEW_LINE_KEYS:
-            self.insert("\n")
-        elif event.key != "enter":
-            return
-        event.stop()
-        event.prevent_default()
+    async def ready_for_input(self) -> None:
+        """Waits until a sent message was taken or left, so that what is typed behind it is not lost with it."""
+        if self._handed_over is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._handed_over.wait(), _PATIENCE)
+            self._handed_over = None
+
+    def takes_key(self, event: Key) -> bool:
+        """What is offered comes first, then a backslash before Enter."""
+        return self._offers.takes_key(event)
+
+    def on_text_area_changed(self) -> None:
+        """Offers what completes the text."""
+        self._offers.update()
+
+    def on_text_area_selection_changed(self) -> None:
+        """Offers what completes the word in which the cursor stands."""
+        self._offers.update()
+
+    def on_popup_picked(self, message: Popup.Picked) -> None:
+        """Takes what was clicked on."""
+        message.stop()
+        self._offers.pick(message.place)
+
+    def on_popup_turned(self, message: Popup.Turned) -> None:
+        """Goes through what is offered."""
+        message.stop()
+        self._offers.turn(message.steps)
+
+    def on_resize(self, event: Resize) -> None:
+        """What is offered stays above."""
+        self._offers.place()
+
+    def on_blur(self, event: Blur) -> None:
+        """Offers nothing to who writes elsewhere."""
+        self._offers.close()
 
     def taken(self) -> None:
         """The message was taken: remembers it and empties the prompt."""
-        text = self.text.strip()
-        if text and (not self._sent or self._sent[-1] != text):
-            self._sent.append(text)
-        self._place = None
-        self.load_text("")
+        self._remember(self._sent[1] if self._sent is not None else self.entry())
+        self._handed()
 
     def give_back(self, text: str) -> None:
         """Puts a message back that could not be answered, unless the user already writes another."""
         if not self.text:
-            self._write(text)
+            if self._sent is not None and self._sent[0] == text:
+                self._write(self._sent[1])
+            else:
+                self.write(text)
+
+    def action_send(self) -> None:
+        """Sends the message, which stays until it was taken, or gives the command. A backslash starts a new line."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if column == len(line) and backslashes % 2:
+            self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
+        elif self.text.strip():
+            self._send(self.entry())
+
+    def action_search_history(self) -> None:
+        """Searches what was sent; once more for what was sent before that."""
+        self._offers.search(self._history.entries)
 
     def action_scroll_transcript(self, where: str) -> None:
         """Scrolls the transcript without leaving the prompt."""
@@ -81,34 +153,84 @@ class Prompt(TextArea):
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Moves up; on the first line, to the message sent before."""
-        if select or not self.cursor_at_first_line or not self._sent or self._place == 0:
+        if select or not self.cursor_at_first_line:
             super().action_cursor_up(select)
             return
-        if self._place is None:
-            self._draft = self.text
-            self._place = len(self._sent)
-        self._place -= 1
-        self._write(self._sent[self._place])
+        if self._recall is None:
+            self._recall = Recall(self._history.entries)
+        older = self._recall.older(self.entry())
+        if older is None:
+            super().action_cursor_up(select)
+        else:
+            self._write(older)
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Moves down; on the last line, to the message sent after."""
-        if select or not self.cursor_at_last_line or self._place is None:
+        newer = None if select or not self.cursor_at_last_line or self._recall is None else self._recall.newer()
+        if newer is None:
             super().action_cursor_down(select)
-            return
-        self._place += 1
-        if self._place == len(self._sent):
-            self._place = None
-            self._write(self._draft)
         else:
-            self._write(self._sent[self._place])
+            self._write(newer)
 
     def action_copy(self) -> None:
         """Copies the selection; without one Ctrl+C belongs to the screen."""
         if self.selected_text:
-            self.app.copy_to_clipboard(self.selected_text)
+            self.app.copy_to_clipboard(self.selected_in_full())
         else:
             self.screen.call_next(self.screen.run_action, "copy_or_quit")
 
-    def _write(self, text: str) -> None:
-        self.load_text(text)
-        self.move_cursor(self.document.end)
+    def _write(self, entry: Entry) -> None:
+        self.write(entry.text, entry.pasted)
+
+    def _send(self, entry: Entry) -> None:
+        self._offers.close()
+        sources = self._sources() if self._sources is not None else None
+        command = None if sources is None else parse(self._folds.unfolded(entry.text), sources)
+        if isinstance(command, Refusal):
+            self.post_message(self.Refused(command.reason))
+        elif isinstance(command, Attach):
+            self._remember(entry)
+            self.write(f"@{written(command.path)} ")
+        elif command is not None:
+            self._remember(entry)
+            self._hand_over(self.Commanded(command))
+        else:
+            self._send_message(entry, sources)
+
+    def _send_message(self, entry: Entry, sources: Sources | None) -> None:
+        text = self._folds.unfolded(entry.text)
+        shown = entry.text
+        if sources is not None:
+            text, shown = message_text(text), message_text(shown)
+            try:
+                text = with_attachments(text, read_attachments(entry.text, sources.folder))
+            except AttachmentError as error:
+                self.post_message(self.Refused(str(error)))
+                return
+        self._sent = text, entry
+        self._hand_over(self.Submitted(text, shown))
+
+    def _remember(self, entry: Entry) -> None:
+        """It was sent, or given as a command: the prompt is empty, and Up brings it back."""
+        if entry.text:
+            self._history.add(entry)
+        self._recall = None
+        self.write("")
+
+    def _hand_over(self, message: Message) -> None:
+        """Posts the message past the prompt's own queue, which waits for the answer, and follows it up to the app."""
+        self._handed_over = asyncio.Event()
+        above: list[MessagePump] = list(self.ancestors)
+        above[0].post_message(message)
+        self._follow(above)
+
+    def _follow(self, above: list[MessagePump]) -> None:
+        """Comes to each ancestor behind the message; behind the last, whoever wanted it has handled it."""
+        if above:
+            above[0].call_later(self._follow, above[1:])
+        else:
+            self._handed()
+
+    def _handed(self) -> None:
+        if self._handed_over is not None:
+            self._handed_over.set()

@@ -1,0 +1,79 @@
+"""Going back to what was sent: one by one with the arrows, or by searching as one types. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specchat.history import Entry
+
+
+class Recall:
+    """A walk through the entries, which begins at the draft that the user was writing."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._place: int | None = None
+        self._draft = Entry("")
+
+    @property
+    def walking(self) -> bool:
+        """Whether an entry is shown in the draft's place."""
+        return self._place is not None
+
+    def older(self, draft: Entry) -> Entry | None:
+        """The entry before; None where there is none."""
+        if self._place is None:
+            self._draft = draft
+        place = len(self._entries) if self._place is None else self._place
+        if place == 0:
+            return None
+        self._place = place - 1
+        return self._entries[self._place]
+
+    def newer(self) -> Entry | None:
+        """The entry behind, and the draft behind the last; None where that is shown already."""
+        if self._place is None:
+            return None
+        self._place += 1
+        if self._place < len(self._entries):
+            return self._entries[self._place]
+        self._place = None
+        return self._draft
+
+    def end(self) -> None:
+        """Stays with what is shown: the next walk begins at the newest entry."""
+        self._place = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search in progress: what is looked for, what holds it, newest first, and which of these is shown.
+
+    Letters are compared without their case, unless a capital is typed.
+    """
+
+    entries: Sequence[Entry]
+    draft: Entry
+    query: str = ""
+    found: tuple[Entry, ...] = ()
+    place: int = 0
+
+    @property
+    def shown(self) -> Entry:
+        """The entry that is shown, the draft where none holds what is looked for."""
+        return self.found[self.place] if self.found else self.draft
+
+    def looking_for(self, query: str) -> Search:
+        """The search with another query, at its newest match; nothing is found for an empty one."""
+        exact = query != query.lower()
+        found: dict[Entry, None] = {}
+        for entry in reversed(self.entries):
+            if query and query in (entry.text if exact else entry.text.lower()):
+                found.setdefault(entry)
+        return Search(self.entries, self.draft, query, tuple(found))
+
+    def moved(self, steps: int) -> Search:
+        """So many matches older, or newer for less than 0, at most to either end."""
+        place = min(max(self.place + steps, 0), max(len(self.found) - 1, 0))
+        return Search(self.entries, self.draft, self.query, self.found, place)

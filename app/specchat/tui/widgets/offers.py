@@ -1,0 +1,155 @@
+"""What is offered while one writes: completions of a word, or a search through what was sent; one of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.events import Key
+
+from specchat.history import Entry
+from specchat.terminal import clean_line
+from specchat.tui.commands.sources import Sources
+from specchat.tui.menu import Menu, menu_at
+from specchat.tui.recall import Search
+from specchat.tui.widgets.composer import Composer
+from specchat.tui.widgets.popup import Popup
+
+_STEPS = {"up": -1, "down": 1}
+_SEARCH_HINT = "ctrl+r older · enter takes · esc back"
+
+
+class Offers:
+    """The state behind the popup of a composer, brought up to date before each key, however fast these come."""
+
+    def __init__(self, composer: Composer, sources: Callable[[], Sources] | None) -> None:
+        self.popup = Popup(composer)
+        self._composer = composer
+        self._sources = sources
+        self._menu: Menu | None = None
+        self._search: Search | None = None
+        self._seen: tuple[str, int] | None = None
+        self._closed_at: int | None = None
+
+    def update(self) -> None:
+        """Offers what completes the word at the cursor, if it has changed."""
+        if self._search is not None or self._sources is None or not self._composer.has_focus:
+            return
+        text, cursor = self._place_in_text()
+        if (text, cursor) == self._seen:
+            return
+        self._seen = text, cursor
+        menu = menu_at(text, cursor, self._sources()) if text else None
+        if menu is None or menu.completion.start != self._closed_at:
+            self._closed_at = None
+            self._show(menu)
+        else:
+            self._show(None)
+
+    def search(self, entries: Sequence[Entry]) -> None:
+        """Begins to search the entries, or goes on to an older one that holds what was typed."""
+        if self._search is None:
+            self._menu = None
+            self._look(Search(entries, self._composer.entry()))
+        else:
+            self._look(self._search.moved(1))
+
+    def takes_key(self, event: Key) -> bool:
+        """Whether a key chose among what is offered, took it, or closed it."""
+        if self._search is not None:
+            return self._takes_search_key(event, self._search)
+        self.update()
+        if self._menu is None:
+            return False
+        if event.key in _STEPS:
+            self.turn(_STEPS[event.key])
+        elif event.key == "tab" or (event.key == "enter" and self._menu.takes_enter):
+            self._take(self._menu)
+        elif event.key == "escape":
+            self._closed_at = self._menu.completion.start
+            self._show(None)
+        else:
+            return False
+        return True
+
+    def turn(self, steps: int) -> None:
+        """Chooses another one."""
+        if self._search is not None:
+            self._look(self._search.moved(steps))
+        elif self._menu is not None:
+            self._show(self._menu.turned(steps))
+
+    def pick(self, place: int) -> None:
+        """Takes the one at this place."""
+        if self._search is not None:
+            self._look(self._search.moved(place - self._search.place))
+            self.close()
+        elif self._menu is not None:
+            self._take(self._menu.at(place))
+
+    def close(self) -> None:
+        """Offers nothing; a search stays with what it has found."""
+        self._search = None
+        self._seen = self._place_in_text()
+        self._show(None)
+
+    def place(self) -> None:
+        """Moves with the composer."""
+        if self.popup.display:
+            self.popup.place(self._composer.region)
+
+    def _takes_search_key(self, event: Key, search: Search) -> bool:
+        active = self._composer.screen.active_bindings.get(event.key)
+        if active is not None and active.binding.action == "search_history":
+            return False
+        if event.is_printable and event.character is not None:
+            self._look(search.looking_for(search.query + event.character))
+        elif event.key == "backspace":
+            self._look(search.looking_for(search.query[:-1]))
+        elif event.key in _STEPS:
+            self.turn(_STEPS[event.key])
+        elif event.key == "escape":
+            self._composer.write(search.draft.text, search.draft.pasted)
+            self.close()
+        else:
+            self.close()
+            return event.key in ("enter", "tab")
+        return True
+
+    def _look(self, search: Search) -> None:
+        changed = self._search is None or search.shown != self._search.shown
+        self._search = search
+        if changed:
+            self._composer.write(search.shown.text, search.shown.pasted)
+        rows = [(clean_line(entry.text), "") for entry in search.found]
+        chosen = search.place if rows else -1
+        if not rows:
+            rows = [("nothing that was sent holds this" if search.query else "type what it holds", "")]
+        title = clean_line(f"history: {search.query}")
+        self.popup.show(rows, chosen, self._composer.region, title=title, hint=_SEARCH_HINT)
+
+    def _show(self, menu: Menu | None) -> None:
+        self._menu = menu
+        if menu is None:
+            self.popup.hide()
+        else:
+            rows = [(clean_line(item.text), item.help) for item in menu.items]
+            hint = "tab takes · esc closes"
+            self.popup.show(rows, menu.chosen, self._composer.region, hint=hint)
+
+    def _take(self, menu: Menu) -> None:
+        """Puts the chosen completion in the place of the word."""
+        completion = menu.completion
+        row, column = self._composer.cursor_location
+        offset = column - menu.cursor
+        start, end = (row, completion.start + offset), (row, completion.end + offset)
+        result = self._composer.replace(completion.text, start, end, maintain_selection_offset=False)
+        self._composer.move_cursor(result.end_location)
+        self.update()
+
+    def _place_in_text(self) -> tuple[str, int]:
+        """The line of the cursor and the place in it; a blank stands before lines that cannot begin a command."""
+        row, column = self._composer.cursor_location
+        line = self._composer.document.get_line(row)
+        if not (row == 0 and line.startswith("/")) and "@" not in line:
+            return "", 0
+        return (line, column) if row == 0 else (f" {line}", column + 1)

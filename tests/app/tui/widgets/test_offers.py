@@ -1,0 +1,229 @@
+from pathlib import Path
+
+import pytest
+
+from app.tui.prompting import Prompting, prompting, sources_in
+from specchat.history import Entry, History
+from specchat.tui.commands import invocations as asked
+from specchat.tui.commands.registry import COMMANDS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    (work / "src").mkdir(parents=True)
+    for name in ("notes.txt", "src/app.py", "src/my module.py"):
+        (work / name).write_text(f"in {name}")
+    return work
+
+
+def history(*texts: str) -> History:
+    sent = History()
+    for text in texts:
+        sent.add(Entry(text))
+    return sent
+
+
+def chosen(at: Prompting) -> str:
+    return next((row.removeprefix("› ").split("  ")[0] for row in at.offered if row.startswith("› ")), "")
+
+
+async def test_a_slash_opens_the_commands_above_the_prompt(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        assert at.offered == []
+        await at.press("/")
+        assert len(at.offered) == 8
+        assert at.offered[0].startswith("› /help")
+        assert COMMANDS[0].help in at.offered[0]
+        region = at.popup.region
+        assert region.bottom == at.prompt.region.y
+        assert at.prompt.has_focus
+        await at.press("backspace")
+        assert at.offered == []
+
+
+async def test_the_arrows_choose_and_tab_takes(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press("/", "s", "down", "down", "up", "tab")
+        assert at.text == "/spec "
+        assert [row.strip("› ") for row in at.offered] == ["on", "off", "auto"]
+        await at.press("down", "enter")
+        assert at.text == "/spec off"
+        assert at.host.commands == []
+        await at.press("enter")
+        assert at.host.commands == [asked.Speculate("off")]
+
+
+async def test_the_choice_goes_round_and_scrolls(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press("/", "up")
+        assert chosen(at) == f"/{COMMANDS[-1].name}"
+        await at.press("down")
+        assert chosen(at) == f"/{COMMANDS[0].name}"
+        await at.press(*["down"] * 12)
+        assert chosen(at) == f"/{COMMANDS[12].name}"
+
+
+async def test_enter_takes_what_is_offered_for_half_a_word_and_sends_a_whole_one(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"/wh", "enter")
+        assert at.text == "/why"
+        assert at.offered == []
+        await at.press("enter")
+        await at.press(*"/model", "enter")
+        assert at.host.commands == [asked.Explain(), asked.ShowModels("target")]
+        await at.press(*"/theme nord", "enter")
+        await at.press(*"/sessions th", "enter")
+        assert at.host.commands[2:] == [asked.SetTheme("nord"), asked.ShowSessions("th")]
+
+
+async def test_a_whole_word_among_others_is_not_completed_by_enter(folder: Path) -> None:
+    (folder / "notes.txt.old").touch()
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"@notes.txt")
+        assert len(at.offered) == 2
+        await at.press("enter")
+        assert at.sent[0].startswith("@notes.txt\n\n")
+
+
+async def test_escape_closes_until_another_word_begins(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"@no", "escape")
+        assert at.offered == []
+        await at.press("t")
+        assert at.offered == []
+        await at.press("space", "@")
+        assert at.offered != []
+        await at.press("escape", "enter")
+        assert at.sent == ["@not @"]
+
+
+async def test_keys_in_a_hurry_choose_among_what_they_would_have_seen(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.hurry(*"/sp", "tab", *"o", "down", "enter", "enter", *"next")
+        assert at.host.commands == [asked.Speculate("off")]
+        assert at.text == "next"
+
+
+async def test_files_are_completed_folder_by_folder(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"see @s", "tab")
+        assert at.text == "see @src/"
+        assert chosen(at) == "@src/app.py"
+        await at.press("down", "tab")
+        assert at.text == 'see @"src/my module.py" '
+        assert at.offered == []
+        await at.press("x", "enter")
+        assert at.sent[0].startswith(
+            'see @"src/my module.py" x\n\nsrc/my module.py:\n\n```py\nin src/my module.py\n```'
+        )
+
+
+async def test_a_file_is_completed_in_the_middle_and_on_a_later_line(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press("a", "ctrl+j", *"/s @no and", *["left"] * 4, "tab")
+        assert at.text == "a\n/s @notes.txt and"
+        await at.press("!")
+        assert at.text == "a\n/s @notes.txt! and"
+
+
+async def test_moving_away_from_the_word_closes(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"a @no")
+        assert at.offered
+        await at.press("home")
+        assert at.offered == []
+        await at.press("end")
+        assert at.offered
+
+
+async def test_a_click_takes_and_leaves_the_focus(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press(*"/spec ")
+        await at.pilot.click(at.popup, offset=(4, 2))
+        await at.pilot.pause()
+        assert at.text == "/spec off"
+        assert at.prompt.has_focus
+
+
+async def test_leaving_the_prompt_closes(folder: Path) -> None:
+    async with prompting(sources_in(folder)) as at:
+        await at.press("/")
+        at.host.query_one("#elsewhere").focus()
+        await at.pilot.pause()
+        assert at.offered == []
+
+
+async def test_it_stays_above_a_prompt_that_grows_and_inside_a_small_screen(folder: Path) -> None:
+    (folder / ("very-" * 20 + "long.txt")).touch()
+    async with prompting(sources_in(folder), size=(40, 10)) as at:
+        await at.press("a", "ctrl+j", "b", "ctrl+j", "@")
+        await at.pilot.pause()
+        assert at.popup.region.bottom == at.prompt.region.y
+        assert at.popup.region.right <= 40
+        assert at.popup.region.y >= 0
+        await at.press(*"very")
+        assert at.offered[0].startswith("› @very-very")
+
+
+async def test_control_r_searches_what_was_sent_newest_first() -> None:
+    async with prompting(history=history("list files", "Why?", "list models", "bye")) as at:
+        await at.press("d", "ctrl+r")
+        assert "history" in str(at.popup.border_title)
+        assert at.text == "d"
+        await at.press(*"li")
+        assert at.text == "list models"
+        assert at.offered == ["› list models", "  list files"]
+        await at.press("ctrl+r")
+        assert at.text == "list files"
+        await at.press("ctrl+r")
+        assert at.text == "list files"
+        await at.press("enter")
+        assert at.offered == []
+        assert at.sent == []
+        await at.press("enter")
+        assert at.sent == ["list files"]
+
+
+async def test_escape_brings_back_what_was_being_written() -> None:
+    async with prompting(history=history("one", "two")) as at:
+        await at.paste("x\n" * 30)
+        await at.press("ctrl+r", *"on")
+        assert at.text == "one"
+        await at.press("escape", "enter")
+        assert at.sent == ["x\n" * 30]
+
+
+async def test_a_search_narrows_widens_and_minds_capitals_only_where_they_are_typed() -> None:
+    async with prompting(history=history("Why so?", "why not?")) as at:
+        await at.press("ctrl+r", "w")
+        assert at.text == "why not?"
+        await at.press("backspace", "W")
+        assert at.text == "Why so?"
+        await at.press("x")
+        assert at.text == ""
+        assert at.offered == ["  nothing that was sent holds this"]
+        await at.press("backspace")
+        assert at.text == "Why so?"
+
+
+async def test_another_key_takes_what_was_found_and_does_its_own_thing() -> None:
+    async with prompting(history=history("one")) as at:
+        await at.hurry("ctrl+r", *"on", "home", "x")
+        assert at.text == "xone"
+        assert at.offered == []
+
+
+async def test_a_search_in_a_hurry_finds_the_same() -> None:
+    async with prompting(history=history("one", "only")) as at:
+        await at.hurry("ctrl+r", *"on", "ctrl+r", "enter", "enter", *"next")
+        assert at.sent == ["one"]
+        assert at.text == "next"
+
+
+async def test_a_paste_that_was_sent_is_found_by_the_text_around_it_and_sent_again() -> None:
+    async with prompting() as at:
+        await at.press(*"sum up ")
+        await at.paste("x\n" * 30)
+        await at.press("enter", "a", "enter", "ctrl+r", *"sum", "enter", "enter")
+        assert at.sent == ["sum up " + "x\n" * 30, "a", "sum up " + "x\n" * 30]

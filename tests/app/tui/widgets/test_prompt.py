@@ -1,0 +1,210 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.tui.prompting import prompting, sources_in
+from specchat.history import History
+from specchat.tui.commands import invocations as asked
+
+
+async def test_a_message_goes_out_once_and_leaves_an_empty_prompt() -> None:
+    async with prompting() as at:
+        await at.press(*" Hi ", "enter", "enter")
+        assert at.sent == ["Hi"]
+        assert at.host.submitted[0].shown == "Hi"
+        assert at.text == ""
+
+
+async def test_keys_behind_enter_belong_to_the_next_message() -> None:
+    async with prompting() as at:
+        at.host.go.clear()
+        await at.hurry(*"one", "enter", *"twx", "backspace", "o", "enter", *"three")
+        text = at.text
+        at.host.go.set()
+        await at.pilot.pause(0.1)
+        assert text == "one"
+        assert at.sent == ["one", "two"]
+        assert at.text == "three"
+
+
+async def test_a_paste_behind_enter_belongs_to_the_next_message() -> None:
+    async with prompting() as at:
+        at.host.go.clear()
+        await at.hurry(*"one", "enter")
+        await at.paste("two")
+        at.host.go.set()
+        await at.pilot.pause(0.1)
+        assert at.sent == ["one"]
+        assert at.text == "two"
+
+
+async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it() -> None:
+    async with prompting() as at:
+        at.host.busy = True
+        await at.hurry(*"one", "enter", *" two")
+        assert at.text == "one two"
+        at.host.busy = False
+        await at.press("enter")
+        assert at.sent == ["one two"]
+
+
+async def test_a_host_that_never_answers_does_not_hold_the_keys_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat.tui.widgets.prompt._PATIENCE", 0.05)
+    async with prompting() as at:
+        at.host.go.clear()
+        await at.hurry(*"one", "enter", "x")
+        await asyncio.sleep(0.1)
+        text = at.text
+        at.host.go.set()
+        assert text == "onex"
+
+
+async def test_moving_and_deleting_keys_land_in_order_too() -> None:
+    async with prompting() as at:
+        await at.hurry(*"abc", "backspace", "d", "left", "left", "x", "home", "y", "end", "z", "ctrl+j", "w")
+        assert at.text == "yaxbdz\nw"
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
+async def test_a_new_line_is_a_key_away(key: str) -> None:
+    async with prompting() as at:
+        await at.press("a", key, "b", "enter")
+        assert at.sent == ["a\nb"]
+
+
+async def test_a_backslash_before_enter_starts_a_new_line_and_goes() -> None:
+    async with prompting() as at:
+        await at.hurry("a", "\\", "enter", "b", "enter")
+        assert at.sent == ["a\nb"]
+
+
+async def test_two_backslashes_are_meant() -> None:
+    async with prompting() as at:
+        await at.press("a", "backslash", "backslash", "enter")
+        assert at.sent == ["a\\\\"]
+
+
+async def test_a_backslash_away_from_the_cursor_is_only_a_character() -> None:
+    async with prompting() as at:
+        await at.press("a", "backslash", "left", "left", "enter")
+        assert at.sent == ["a\\"]
+
+
+async def test_a_slash_and_an_at_sign_are_text_where_nothing_completes_them() -> None:
+    async with prompting() as at:
+        await at.press(*"/k @gone.py", "enter")
+        assert at.sent == ["/k @gone.py"]
+        assert at.offered == []
+
+
+async def test_a_command_goes_out_as_what_it_asks_for(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"/stats turn", "enter")
+        assert at.host.commands == [asked.ShowStatistics("turn")]
+        assert (at.sent, at.text) == ([], "")
+        await at.press("up")
+        assert at.text == "/stats turn"
+
+
+async def test_a_command_that_cannot_be_stays_with_its_reason(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"/k 99", "enter")
+        assert at.host.refusals == ["k is '99': use auto, or 0 to 32"]
+        assert at.text == "/k 99"
+        await at.press("backspace", "enter")
+        assert isinstance(at.host.commands[0], asked.Turn)
+
+
+async def test_two_slashes_send_a_message_with_one(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"//k is what?", "enter")
+        assert at.sent == ["/k is what?"]
+        await at.press("up")
+        assert at.text == "//k is what?"
+
+
+async def test_a_named_file_goes_with_the_message(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"What is @a.py?", "enter")
+        assert at.sent == ["What is @a.py?\n\na.py:\n\n```py\nx = 1\n```"]
+        assert at.host.submitted[0].shown == "What is @a.py?"
+        await at.press("up")
+        assert at.text == "What is @a.py?"
+
+
+async def test_a_file_that_cannot_go_with_it_keeps_the_message(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"What is @a.py?", "enter")
+        assert at.sent == []
+        assert at.host.refusals[0].startswith("there is no file a.py")
+        assert at.text == "What is @a.py?"
+
+
+async def test_attach_puts_the_file_into_the_next_message(tmp_path: Path) -> None:
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"/attach my notes.txt", "enter")
+        assert at.text == '@"my notes.txt" '
+        assert at.host.commands == []
+
+
+async def test_a_message_that_comes_back_is_as_it_was_typed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.press(*"@a.py ", "enter")
+        await at.paste("line\n" * 50)
+        at.prompt.give_back(at.sent[0])
+        assert at.text.startswith("[pasted"), "what is being written stays"
+        at.prompt.write("")
+        at.prompt.give_back(at.sent[0])
+        assert at.text == "@a.py"
+        at.prompt.write("")
+        at.prompt.give_back("another")
+        assert at.text == "another"
+
+
+async def test_up_and_down_walk_through_what_was_sent_and_back_to_the_draft() -> None:
+    async with prompting() as at:
+        await at.press("a", "enter", "b", "enter", "b", "enter", "d", "up", "up")
+        assert at.text == "a"
+        await at.press("up")
+        assert at.text == "a"
+        await at.press("down", "down", "down")
+        assert at.text == "d"
+
+
+async def test_up_within_several_lines_moves_the_cursor() -> None:
+    async with prompting() as at:
+        await at.press("a", "enter", "b", "ctrl+j", "c", "up")
+        assert at.text == "b\nc"
+        await at.press("up")
+        assert at.text == "a"
+
+
+async def test_what_was_sent_is_there_at_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    async with prompting(history=History(path)) as at:
+        await at.press("a", "enter")
+        await at.paste("line\n" * 50)
+        await at.press("enter")
+    async with prompting(history=History(path)) as at:
+        await at.press("up")
+        assert at.text == "[pasted #1: 51 lines]"
+        await at.press("enter", "up", "up")
+        assert at.sent == ["line\n" * 50]
+        assert at.text == "a"
+
+
+async def test_control_c_copies_the_selection_and_else_belongs_to_the_screen() -> None:
+    async with prompting() as at:
+        await at.press("a", "b", "shift+left", "ctrl+c")
+        assert at.host.clipboard == "b"
+
+
+async def test_keys_can_be_others() -> None:
+    async with prompting() as at:
+        at.host.set_keymap({"prompt.send": "ctrl+s", "prompt.new_line": "enter"})
+        await at.hurry("a", "enter", "b", "ctrl+s", "c")
+        assert at.sent == ["a\nb"]
+        assert at.text == "c"
