@@ -156,7 +156,7 @@ def _comparison(prediction: WhatIf, best: Point) -> Iterator[str]:
     if prediction.ran != AUTO and prediction.ran < len(prediction.points):
         yield _told(prediction, prediction.points[prediction.ran])
     else:
-        yield f"k auto: {prediction.measured:.0f} tok/s, measured."
+        yield f"k {prediction.ran}: {prediction.now:.0f} tok/s, its own rounds at these costs."
     yield _told(prediction, best)
 
 

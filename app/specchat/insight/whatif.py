@@ -32,6 +32,8 @@ class Point:
 class WhatIf:
     """Points for k = 0 (plain decoding) to the largest k. `ran` is what was set, `measured` the turn's tokens/s.
 
+    `undisturbed` is what the turn's own rounds would have given had their passes cost what the points reckon with:
+    on a busy machine the measured tokens/s lie below it, and no k is to blame for that.
     `chain`, `curve`, `step_ms` (one draft step) and `between_ms` (all of a round beside its passes) are what it is
     computed from.
     """
@@ -39,6 +41,7 @@ class WhatIf:
     points: tuple[Point, ...]
     ran: DraftLength
     measured: float
+    undisturbed: float
     chain: Chain
     curve: CostCurve
     step_ms: float
@@ -51,9 +54,10 @@ class WhatIf:
 
     @property
     def now(self) -> float:
-        """Tokens/s of what was set: predicted for a fixed k, so that like is compared with like; measured for auto."""
+        """Tokens/s of what was set, at the same costs as the points, so that like is compared with like: predicted for
+        a fixed k, else those of the turn's own rounds."""
         if self.ran == AUTO or self.ran >= len(self.points):
-            return self.measured
+                return self.undisturbed
         return self.points[self.ran].tokens_per_second
 
     def gain(self, k: int) -> float:
@@ -84,9 +88,20 @@ def what_if(
     if step_ms is None or not chain.num_tested:
         return None
     between_ms = sum(event.ms.other + event.ms.rollback for event in rounds) / len(rounds)
-    measured = sum(event.num_emitted for event in rounds) / spent * 1000
+    emitted = sum(event.num_emitted for event in rounds)
+    steps = {name: _step_ms(rounds, name, costs) or 0.0 for name in {event.source for event in rounds}}
+    calm = sum(curve.at(len(event.drafted) + 1) + len(event.drafted) * steps[event.source] for event in rounds)
     points = predicted(chain, curve, step_ms, between_ms, k_max)
-    return WhatIf(points, ran, measured, chain, curve, step_ms, between_ms)
+    return WhatIf(
+        points=points,
+        ran=ran,
+        measured=emitted / spent * 1000,
+        undisturbed=emitted / (calm + len(rounds) * between_ms) * 1000,
+        chain=chain,
+        curve=curve,
+        step_ms=step_ms,
+        between_ms=between_ms,
+    )
 
 
 def predicted(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:

@@ -117,11 +117,17 @@ def test_the_gain_of_what_was_set_is_none() -> None:
     assert found.measured == pytest.approx(found.points[8].tokens_per_second, rel=0.02)
 
 
-def test_under_auto_the_gain_is_against_what_was_measured() -> None:
+def test_under_auto_the_gain_is_against_the_turns_own_rounds_and_a_busy_machine_is_no_fault_of_k() -> None:
     rounds = simulated(LAW, 8, verify_ms, 0.2, rounds=500)
-    found = what_if(rounds, COSTS, "auto", 8)
-    assert found is not None
-    assert found.now == found.measured
+    calm = what_if(rounds, COSTS, "auto", 8)
+    assert calm is not None
+    assert calm.now == pytest.approx(calm.measured)
+    for event in rounds[::10]:
+        event.ms.verify += 50
+    busy = what_if(rounds, COSTS, "auto", 8)
+    assert busy is not None
+    assert busy.measured < 0.7 * calm.measured
+    assert busy.gain(busy.best.k) == pytest.approx(calm.gain(calm.best.k))
 
 
 def test_nothing_is_predicted_where_nothing_was_drafted_or_measured() -> None:
