@@ -62,11 +62,13 @@ class _Variables(EnvSettingsSource):
 
 class _File(TomlConfigSettingsSource):
     def __call__(self) -> dict[str, Any]:
-        """The file's values; a relative path in it starts from the file's folder."""
+        """The file's values; a relative path in it starts from the file's folder. A model's name is none."""
         values = dict(super().__call__())
         for key in ("model", "draft", "grammar_file", "json_schema_file"):
             if isinstance(values.get(key), str):
-                values[key] = config_file().parent / Path(values[key]).expanduser()
+                path = config_file().parent / Path(values[key]).expanduser()
+                named = key in ("model", "draft") and path.suffix.lower() != ".gguf" and not path.exists()
+                values[key] = Path(values[key]) if named else path
         return values
 
 

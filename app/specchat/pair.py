@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from specchat.config import Config
+from specchat.models.library import find_path
+from specchat.models.shelf import read_shelf
 from specchat.options import ChatOptions
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
@@ -12,9 +16,10 @@ from specchat_engine.settings import AUTO
 def chat_options(config: Config) -> ChatOptions:
     """What the configuration asks for. A configured model without a draft has none: lookup drafts for it.
 
-    Raises BuiltinPairError where no model is configured and the built-in pair is missing.
+    Models are named as in `specchat models ls`, or by their path. Raises LibraryError for a name that none has, and
+    BuiltinPairError where no model is configured and the built-in pair is missing.
     """
-    target, draft = (config.model, config.draft) if config.model is not None else builtin_pair()
+    target, draft = _chosen_pair(config)
     return ChatOptions(
         target=target,
         draft=draft,
@@ -43,3 +48,12 @@ def chat_options(config: Config) -> ChatOptions:
         seed=config.seed,
         system=config.system,
     )
+
+
+def _chosen_pair(config: Config) -> tuple[Path, Path | None]:
+    """The configured pair, else the default one of `specchat models default`, else the built-in one."""
+    if config.model is not None:
+        return find_path(config.model.as_posix()), None if config.draft is None else find_path(config.draft.as_posix())
+    if (default := read_shelf().default) is not None:
+        return find_path(default.target), find_path(default.draft) if default.draft else None
+    return builtin_pair()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specchat.models.hub import Hub, HubFile
+from specchat.models.hub import Hub
+from specchat.models.hub_files import HubFile
 from specchat.models.patience import Patience
 from specchat.models.pull import Pull
 from support.hub_server import Repository

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from specchat import __version__
 from specchat.cli.flags import ModelFlags, takes_model_flags, takes_model_flags_but
+from specchat.cli.models import models
 from specchat.cli.reporting import INTERRUPTED, one_line_errors, say
 
 app = typer.Typer(
@@ -23,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(models, name="models")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]

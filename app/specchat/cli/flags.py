@@ -17,10 +17,10 @@ class ModelFlags:
     """What stood on the command line, None where a flag did not. The names are the configuration's keys."""
 
     model: Annotated[
-        Path | None, typer.Option("-m", "--model", help="Target GGUF file. Default: the built-in pair.")
+        Path | None, typer.Option("-m", "--model", help="Target: a GGUF file, or a name from `models ls`. [built-in pair]")
     ] = None
     draft: Annotated[
-        Path | None, typer.Option("-d", "--draft", help="Draft GGUF file, with the target's tokenizer.")
+        Path | None, typer.Option("-d", "--draft", help="Draft model, likewise; with the target's tokenizer.")
     ] = None
     k: Annotated[
         str | None,

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from specchat.models.environment import HubEnvironment
-from specchat.models.hub import HubFile, is_digest, is_safe_path
+from specchat.models.hub_files import HubFile, is_digest, is_safe_path
 
 PART = ".part"
 _BRANCH = "main"

@@ -19,7 +19,7 @@ from specchat.errors import FetchError
 from specchat.models.cache import Place, discard, install, is_installed, note_down, partials, place_of
 from specchat.models.checksum import Checksum
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.hub import HubFile
+from specchat.models.hub_files import HubFile
 from specchat.models.patience import Control, Patience
 from specchat.models.retry import wait_before_next
 from specchat.models.transport import TryAgain, answer

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from specchat.errors import HubError
 from specchat.models.environment import hub_environment
+from specchat.models.hub_files import HubFile, is_digest, is_safe_path
 from specchat.models.names import Group, choose, group
 from specchat.models.patience import Control, Patience
 from specchat.models.refusals import UnknownRepositoryError
@@ -21,8 +21,6 @@ from specchat.models.transport import answer
 _LARGEST_ANSWER = 32 * 2**20
 _REPOSITORY = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/[\w](?:[\w.-]*[\w])?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_GIT_OID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +33,6 @@ class FoundRepository:
     gated: bool
     parameters: int | None
     architecture: str
-
-
-@dataclass(frozen=True, slots=True)
-class HubFile:
-    """A file of a repository as it was at a commit. `digest` is its sha256, or git's sha1 for a file that git keeps."""
-
-    repository: str
-    commit: str
-    path: str
-    size: int
-    digest: str
-
-    @property
-    def url(self) -> str:
-        """Where to fetch it: plain HTTPS, which every mirror serves, and no Xet."""
-        return f"{hub_environment().endpoint}/{self.repository}/resolve/{self.commit}/{quote(self.path)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +156,6 @@ def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile | None]
         if not isinstance(path, str) or not is_safe_path(path) or size is None or not is_digest(digest):
             continue
         yield HubFile(repository, str(info["sha"]), path, size, str(digest))
-
-
-def is_digest(value: object) -> bool:
-    """Whether it is a sha256 or one of git's object names, in hexadecimal: it becomes a file's name."""
-    return isinstance(value, str) and bool(_SHA256.fullmatch(value) or _GIT_OID.fullmatch(value))
-
-
-def is_safe_path(path: str) -> bool:
-    """Whether a repository's path stays inside the folder that it is put under."""
-    parts = path.split("/")
-    plain = not any(ord(letter) < 32 or letter in '\\:*?"<>|' for letter in path)
-    return plain and len(path) < 512 and all(part not in ("", ".", "..") for part in parts)
 
 
 def _number(value: object) -> int | None:

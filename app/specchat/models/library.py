@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.models.names import choose, group
-from specchat.models.shelf import Shelf, read_shelf
+from specchat.models.shelf import Pair, Shelf, keep_shelf, read_shelf
 from specchat.models.sources import Found, Source, all_models
 from specchat.models.summaries import Summaries, Summary
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def find_path(name: str) -> Path:
     What is written like a path is one, whether there is such a file or not: the engine says what is wrong with it.
     """
     path = Path(name).expanduser()
-    if path.exists() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
+    if path.is_file() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
         return path
     found = find(name)
     if found.problem:
@@ -159,3 +162,11 @@ def _once(found: Iterable[Found]) -> list[Found]:
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:4])
     return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
+
+
+def remember_pair(target: str, draft: str) -> None:
+    """Keeps a pair as the one used last; a folder that cannot be written costs nothing but that."""
+    try:
+        keep_shelf(read_shelf().with_pair(Pair(target, draft)))
+    except LibraryError as error:
+        _log.warning("the pair is not remembered: %s", error)

@@ -13,7 +13,7 @@ from specchat.errors import FetchError, SpecchatError
 from specchat.models.cache import is_installed, place_of
 from specchat.models.environment import hub_environment
 from specchat.models.fetch import Fetch
-from specchat.models.hub import HubFile
+from specchat.models.hub_files import HubFile
 from specchat.models.patience import Control, Patience, Stopped
 from specchat.models.progress import Meter
 from specchat.models.sizes import in_words

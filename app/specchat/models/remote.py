@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from specchat.errors import HubError
-from specchat.models.hub import HubFile
+from specchat.models.hub_files import HubFile
 from specchat.models.patience import Control, Patience
 from specchat.models.retry import persistently
 from specchat.models.transport import TryAgain, answer

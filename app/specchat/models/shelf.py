@@ -53,6 +53,10 @@ class Shelf:
             raise LibraryError(f"{whole} is no folder: name one that holds .gguf files")
         return replace(self, folders=(*(one for one in self.folders if one != str(whole)), str(whole)))
 
+    def with_default(self, pair: Pair | None) -> Shelf:
+        """The pair of commands without -m; None is the built-in one."""
+        return replace(self, default=pair)
+
     def with_pair(self, pair: Pair) -> Shelf:
         """Remembers a pair as the one used last."""
         return replace(self, pairs=(pair, *(one for one in self.pairs if one != pair))[:_LAST_PAIRS])

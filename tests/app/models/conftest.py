@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,12 @@ def tiny(hub: Hub, tmp_path: Path) -> Repository:
 def environment(hugging_face_home: Path) -> HubEnvironment:
     """What the variables of this test say."""
     return hub_environment()
+
+
+@pytest.fixture(autouse=True)
+def empty_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stands in standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url
 
 from specchat.errors import HubError
-from specchat.models.hub import is_safe_path
+from specchat.models.hub_files import is_safe_path
 from specchat.models.patience import Stopped
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import REPOSITORY, client, listed

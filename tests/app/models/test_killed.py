@@ -9,7 +9,7 @@ import time
 
 from specchat.models.cache import partials, place_of
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.hub import HubFile
+from specchat.models.hub_files import HubFile
 from support.hub_samples import REPOSITORY, listed, pulled
 from support.hub_server import Hub, Repository
 

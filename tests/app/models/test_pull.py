@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from specchat.errors import FetchError, HubError
 from specchat.models.cache import place_of
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.hub import HubFile
+from specchat.models.hub_files import HubFile
 from specchat.models.patience import Stopped
 from specchat.models.pull import Pull, PullState
 from support.hub_faults import Fault, Wrong

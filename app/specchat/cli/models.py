@@ -1,0 +1,125 @@
+"""`specchat models`: the commands about models. What they do is imported when one of them runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specchat.cli.reporting import one_line_errors
+
+models = typer.Typer(
+    help="Find models on the hub, judge a pair, fetch it, and see what is on this machine.",
+    epilog="Names are those of `models ls`, aliases, paths, or USER/REPO:QUANT. HF_HOME, HF_TOKEN, HF_ENDPOINT and "
+    "HF_HUB_OFFLINE are honoured.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+Limit = Annotated[int, typer.Option("-n", "--limit", min=1, max=100, help="Most results. [20]")]
+Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words in the name of a repository.")]
+Repository = Annotated[str, typer.Argument(metavar="USER/REPO", help="A repository of the hub.")]
+References = Annotated[
+    list[str],
+    typer.Argument(metavar="USER/REPO[:QUANT]...", help="Models of the hub. QUANT is such as Q4_K_M. [Q4_K_M]"),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machine or USER/REPO:QUANT of the hub.")]
+Installed = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machine; see `models ls`.")]
+All = Annotated[bool, typer.Option("--all", help="Every value and tensor of the header.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="The new name.")]
+Remove = Annotated[bool, typer.Option("--remove", help="Forget the alias.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder with .gguf files.")]
+
+
+@models.command()
+def search(text: Words, limit: Limit = 20, json: Json = False, debug: Debug = False) -> None:
+    """Find GGUF repositories on the hub, most downloaded first."""
+    with one_line_errors(debug):
+        from specchat.cli.models_hub import search as run
+
+        run(" ".join(text), limit, as_json=json)
+
+
+@models.command()
+def files(repository: Repository, json: Json = False, debug: Debug = False) -> None:
+    """List the models of a repository with quantisation and size."""
+    with one_line_errors(debug):
+        from specchat.cli.models_hub import files as run
+
+        run(repository, as_json=json)
+
+
+@models.command()
+def pull(models: References, json: Json = False, debug: Debug = False) -> None:
+    """Fetch models into the Hugging Face cache; whatever interrupts it, the same command goes on there."""
+    with one_line_errors(debug):
+        from specchat.cli.models_pull import pull as run
+
+        raise typer.Exit(run(models, as_json=json))
+
+
+@models.command()
+def ls(json: Json = False, debug: Debug = False) -> None:
+    """List the models on this machine: hub cache, LM Studio, Ollama, llama.cpp, your own folders."""
+    with one_line_errors(debug):
+        from specchat.cli.models_library import ls as run
+
+        run(as_json=json)
+
+
+@models.command()
+def show(name: Name, everything: All = False, json: Json = False, debug: Debug = False) -> None:
+    """Print what a model's header says, also of one that is still on the hub."""
+    with one_line_errors(debug):
+        from specchat.cli.models_show import show as run
+
+        run(name, everything=everything, as_json=json)
+
+
+@models.command()
+def rm(name: Installed, yes: Yes = False, debug: Debug = False) -> None:
+    """Remove a model from this machine."""
+    with one_line_errors(debug):
+        from specchat.cli.models_library import rm as run
+
+        raise typer.Exit(run(name, yes=yes))
+
+
+@models.command()
+def alias(
+    name: Alias,
+    target: Annotated[str, typer.Argument(metavar="NAME", help="The model that it means.")] = "",
+    remove: Remove = False,
+    debug: Debug = False,
+) -> None:
+    """Give a model another name."""
+    with one_line_errors(debug):
+        from specchat.cli.models_library import alias as run
+
+        raise typer.Exit(run(name, target, remove=remove))
+
+
+@models.command()
+def default(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The target; nothing for the built-in pair.")] = "",
+    draft: Annotated[str, typer.Argument(metavar="DRAFT", help="Its draft model.")] = "",
+    debug: Debug = False,
+) -> None:
+    """Choose the pair that is used where no -m is given."""
+    with one_line_errors(debug):
+        from specchat.cli.models_library import default as run
+
+        run(target, draft)
+
+
+@models.command("add-folder")
+def add_folder(folder: Folder, debug: Debug = False) -> None:
+    """Look for models in a folder of yours, too."""
+    with one_line_errors(debug):
+        from specchat.cli.models_library import add_folder as run
+
+        run(folder)
