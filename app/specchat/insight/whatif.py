@@ -57,7 +57,7 @@ class WhatIf:
         """Tokens/s of what was set, at the same costs as the points, so that like is compared with like: predicted for
         a fixed k, else those of the turn's own rounds."""
         if self.ran == AUTO or self.ran >= len(self.points):
-                return self.undisturbed
+            return self.undisturbed
         return self.points[self.ran].tokens_per_second
 
     def gain(self, k: int) -> float:
