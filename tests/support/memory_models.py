@@ -51,9 +51,9 @@ class _Weights:
         self.matrix(f"{block}.ffn_up.weight", 2 * WIDTH, WIDTH)
         self.matrix(f"{block}.ffn_down.weight", WIDTH, 2 * WIDTH)
 
-    def attention(self, block: str, *, query: int = WIDTH) -> None:
-        """Four heads of queries and two of keys and values."""
-        self.matrix(f"{block}.attn_q.weight", query, WIDTH)
+    def attention(self, block: str, *, query: int = 0) -> None:
+        """Four heads of queries and two of keys and values; `query` is WIDTH unless it is given."""
+        self.matrix(f"{block}.attn_q.weight", query or WIDTH, WIDTH)
         self.matrix(f"{block}.attn_k.weight", 2 * HEAD, WIDTH)
         self.matrix(f"{block}.attn_v.weight", 2 * HEAD, WIDTH, 2.0)
         self.matrix(f"{block}.attn_output.weight", WIDTH, WIDTH, 2.0)

@@ -1,0 +1,147 @@
+"""What each layer of a model remembers: keys and values for each token, or a state of fixed size.
+
+As llama.cpp's create_memory, llama_kv_cache and llama_memory_recurrent do it; to be read again when the pin moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from specchat_engine.gguf import Header
+
+RECURRENT: Final = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
+"""Architectures without any attention."""
+
+HYBRID: Final = frozenset(
+    {
+        "jamba",
+        "falcon-h1",
+        "plamo2",
+        "granitehybrid",
+        "lfm2",
+        "lfm2moe",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "qwen3next",
+        "kimi-linear",
+        "bailingmoe3",
+        "kimi-k3",
+        "glm5-next",
+        "qwen35",
+        "qwen35moe",
+        "qwen4exp",
+        "deepseek4",
+        "minimax-01",
+    }
+)
+"""Architectures with attention in some layers and a state in others."""
+
+SNAPSHOTS: Final = frozenset(
+    {
+        "kimi-k3",
+        "qwen35",
+        "qwen35moe",
+        "qwen4exp",
+        "deepseek4",
+        "glm5-next",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "lfm2",
+        "lfm2moe",
+        "bailingmoe3",
+    }
+)
+"""Those whose state llama.cpp can take back by snapshots; the others' goes back to a checkpoint."""
+
+_INTERVAL: Final = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
+"""Attention in every n-th layer, the fourth where the file does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerMemory:
+    """How many numbers one layer keeps for each token, as keys and as values, and as a state of fixed size."""
+
+    keys: int
+    values: int
+    state: int
+
+
+def has_state(header: Header) -> bool:
+    """Whether some of the model's memory is a state, which has no tail to drop."""
+    return header.architecture in RECURRENT or header.architecture in HYBRID
+
+
+def layer_memories(header: Header) -> list[LayerMemory]:
+    """What each layer keeps, prediction layers included, which keep nothing in a usual context."""
+    layers = header.layers
+    ends = layers - (header.of_model("nextn_predict_layers") or 0)
+    if shared := header.of_model("attention.shared_kv_layers"):
+        ends = min(ends, layers - shared)
+    states, kv_heads = _state_layers(header), header.kv_heads
+    everywhere = header.architecture == "falcon-h1"
+    found = []
+    for layer in range(layers):
+        heads = kv_heads[layer] if layer < len(kv_heads) else 0
+        keeps = layer < ends and (everywhere or not states[layer])
+        keys, values = _head_sizes(header, layer)
+        latent = bool(header.of_model("attention.key_length_mla"))
+        found.append(
+            LayerMemory(
+                keys=heads * keys if keeps else 0,
+                values=heads * values if keeps and not latent else 0,
+                state=_state(header) if states[layer] and layer < layers else 0,
+            )
+        )
+    return found
+
+
+def _state_layers(header: Header) -> list[bool]:
+    layers, architecture = header.layers, header.architecture
+    if architecture in RECURRENT or architecture == "falcon-h1":
+        return [True] * layers
+    if architecture not in HYBRID:
+        return [False] * layers
+    if marked := header.per_layer("attention.recurrent_layers"):
+        return [bool(marked[layer]) if layer < len(marked) else False for layer in range(layers)]
+    if architecture in _INTERVAL:
+        interval = header.of_model("full_attention_interval") or 4
+        return [(layer + 1) % interval != 0 for layer in range(layers)]
+    heads = header.kv_heads
+    wide = header.per_layer("feed_forward_length") if architecture.startswith("nemotron_h") else []
+    return [
+        layer < len(heads) and not heads[layer] and not (layer < len(wide) and wide[layer]) for layer in range(layers)
+    ]
+
+
+def _head_sizes(header: Header, layer: int) -> tuple[int, int]:
+    """Numbers of one head's key and value."""
+    heads = header.heads[0] if header.heads else 0
+    usual = header.width // heads if heads else 0
+    keys = header.of_model("attention.key_length") or usual
+    values = header.of_model("attention.value_length") or usual
+    if is_sliding(header, layer):
+        keys = header.of_model("attention.key_length_swa") or keys
+        values = header.of_model("attention.value_length_swa") or values
+    return keys, values
+
+
+def is_sliding(header: Header, layer: int) -> bool:
+    """Whether a layer sees only a window, where the file marks layers one by one."""
+    pattern = header.numbers(f"{header.architecture}.attention.sliding_window_pattern")
+    return layer < len(pattern) and bool(pattern[layer])
+
+
+def _state(header: Header) -> int:
+    """Numbers of one layer's state."""
+    width = header.width
+    if head := header.of_model("wkv.head_size"):
+        return (header.of_model("token_shift_count") or 2) * width + width * head
+    if length := header.of_model("shortconv.l_cache"):
+        return width * (length - 1)
+    kernel, inner = header.of_model("ssm.conv_kernel") or 0, header.of_model("ssm.inner_size") or 0
+    size, groups = header.of_model("ssm.state_size") or 0, header.of_model("ssm.group_count") or 0
+    if head := header.of_model("kda.head_dim"):
+        heads = header.heads[0] if header.heads else 0
+        return 3 * max(kernel - 1, 0) * heads * head + head * head * heads
+    return max(kernel - 1, 0) * (inner + 2 * groups * size) + size * inner
