@@ -38,6 +38,8 @@ def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
     if not starts:
         return 0, False
     last = starts[-1]
+    if len(starts) > 1 and starts[-2].type in _LISTS and _may_become_an_item(tokens):
+        last = starts[-2]
     if last.type not in _LISTS:
         return _line(last), False
     items = [token for token in tokens if token.map and token.type == "list_item_open" and token.level == 1]
@@ -47,6 +49,11 @@ def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
 def blocks_of(tokens: Sequence[Token], *, inside_list: bool = False) -> list[Block]:
     """The blocks of the tokens, in order; `inside_list`: the first one is an item behind others of its list."""
     return list(_Reader(tokens, inside_list=inside_list).read())
+
+
+def _may_become_an_item(tokens: Sequence[Token]) -> bool:
+    """Whether the last paragraph is the beginning of a number."""
+    return len(tokens) > 1 and tokens[-2].type == "inline" and tokens[-2].content.isdigit()
 
 
 def _line(token: Token) -> int:
@@ -61,7 +68,7 @@ class _Reader:
         self._first_of_list = False
         self._inside_list = inside_list
         self._margins: list[Margin] = []
-        self._numbers: list[int | None] = []
+        self._depth = 0
         self._first_in_item = False
         self._table: TableBlock | None = None
 
@@ -73,14 +80,13 @@ class _Reader:
     def _take(self, token: Token, before: Token | None) -> Iterator[Block]:
         match token.type:
             case "bullet_list_open" | "ordered_list_open":
-                ordered = token.type == "ordered_list_open"
-                self._first_of_list = not self._numbers and not self._inside_list
+                self._first_of_list = not self._depth and not self._inside_list
                 self._inside_list = False
-                self._numbers.append(int(token.attrs.get("start", 1)) if ordered else None)
+                self._depth += 1
             case "bullet_list_close" | "ordered_list_close":
-                self._numbers.pop()
+                self._depth -= 1
             case "list_item_open":
-                self._open_item()
+                self._open_item(token.info)
             case "list_item_close":
                 if self._first_in_item:
                     yield TextBlock([], *self._placed())
@@ -107,11 +113,9 @@ class _Reader:
             case "html_block":
                 yield TextBlock([Piece(token.content.rstrip("\n"), "$quiet")], *self._placed())
 
-    def _open_item(self) -> None:
-        number = self._numbers[-1]
-        sign = _BULLETS[(len(self._numbers) - 1) % len(_BULLETS)] if number is None else f"{number}."
-        if number is not None:
-            self._numbers[-1] = number + 1
+    def _open_item(self, number: str) -> None:
+        """An item with the number that was written, or a bullet."""
+        sign = f"{number}." if number else _BULLETS[(self._depth - 1) % len(_BULLETS)]
         self._margins.append(Margin(f"{sign} ", " " * (len(sign) + 1)))
         self._first_in_item = True
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specchat.tui.markdown.blocks import Block, CodeBlock
+from specchat.tui.markdown.blocks import Block, CodeBlock, TextBlock
 from specchat.tui.markdown.reading import blocks_of, last_part, parse
+from specchat.tui.pieces import Piece
 from specchat.tui.wrapping import Line
 
 _BLOCK = 1 << 32
@@ -43,7 +44,10 @@ class MarkdownRows:
             self._sealed_lines = len(self.lines)
             self._tail, self._inside_list = self._tail[cut:], inside_list
             tokens = parse(self._tail)
-        self._lay(blocks_of(tokens, inside_list=self._inside_list))
+        blocks = blocks_of(tokens, inside_list=self._inside_list)
+        if not blocks and self._tail.strip():
+            blocks = [TextBlock([Piece(self._tail.strip(), "")])]
+        self._lay(blocks)
         return first
 
     def _lay(self, blocks: list[Block]) -> None:
