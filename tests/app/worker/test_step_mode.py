@@ -143,7 +143,7 @@ def test_a_process_killed_while_an_answer_is_frozen_is_one_failure(loaded: Worke
 def test_nothing_is_inspected_while_a_frozen_answer_waits(loaded: WorkerClient) -> None:
     heard = answer(loaded, SHORT, frozen=True)
     assert isinstance(heard.next(), Started)
-    (refused,) = loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)
+    refused = Listener(loaded.inspect(HELLO, (5, 6), 0, seed=7, settings=SHORT)).next()
     assert isinstance(refused, WorkerFailed)
     assert not refused.died
     assert "when it has ended" in refused.message
