@@ -39,6 +39,12 @@ def test_the_newest_message_is_the_head_and_moves_its_session_up(store: Store) -
     assert store.sessions()[1].id == other
 
 
+def test_a_message_from_an_earlier_time_leaves_the_session_where_it_was(store: Store) -> None:
+    session = begun(store, created=5.0)
+    said(store, session, "imported", created=1.0)
+    assert store.sessions()[0].updated == 5.0
+
+
 def test_a_message_needs_a_session_and_a_parent_in_it(store: Store) -> None:
     session, other = begun(store), begun(store)
     foreign = said(store, other, "foreign")
