@@ -20,7 +20,7 @@ from specchat.tui.pace import Pace
 from specchat.tui.painting import Painter
 from specchat.tui.pieces import Piece
 from specchat.tui.stack import GAP, Stack
-from specchat.tui.widgets.entry import Entry
+from specchat.tui.widgets.entry import Anchor, Entry
 from specchat.tui.wrapping import Line
 
 _LEFT = 2
@@ -52,6 +52,7 @@ class EntriesView(ScrollView):
         self._following = True
         self._unseen = 0
         self._settling = False
+        self._read_at: tuple[int, int, Anchor | None] = (0, 0, None)
         self._bar = Pace(self, _BAR_PAUSE, self._draw_bar)
 
     @property
@@ -130,15 +131,14 @@ class EntriesView(ScrollView):
             self._stack.width = width
             self._settle()
             return
-        index = self._stack.at(self._row)
-        inside = self._row - self._stack.top(index) - GAP
-        anchor = self.entries[index].anchor(inside) if self._stack.knows(index) and inside >= 0 else None
+        index, inside, anchor = self._reading()
         self._stack.resize(width)
         self._strips.clear()
         self.screen.clear_selection()
         self._stack.measure(index)
         row = GAP + self.entries[index].row_of(anchor) if anchor is not None else max(0, inside + GAP)
         self._settle(self._stack.top(index) + row)
+        self._read_at = (self._row, index, anchor)
         self.refresh()
 
     def notify_style_update(self) -> None:
@@ -179,6 +179,16 @@ class EntriesView(ScrollView):
                 self._strips.clear()
             self._strips[row] = self._filtered(self._drawn(row))
         return self._strips[row]
+
+    def _reading(self) -> tuple[int, int, Anchor | None]:
+        """The entry at the top, the row in it, and the place in its text: the last one's while nobody has scrolled."""
+        row, index, anchor = self._read_at
+        if anchor is None or row != self._row or index >= len(self.entries):
+            index, anchor = self._stack.at(self._row), None
+        inside = self._row - self._stack.top(index) - GAP
+        if anchor is None and self._stack.knows(index) and inside >= 0:
+            anchor = self.entries[index].anchor(inside)
+        return index, inside, anchor
 
     @property
     def _row(self) -> int:

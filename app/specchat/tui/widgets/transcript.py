@@ -44,10 +44,12 @@ class Transcript(Selecting):
         """Adds an entry at the end; `follow` goes there, wherever the user was."""
         if any(isinstance(there, Welcome) for there in self.entries):
             self._fill([])
+        before, unseen = self._stack.height, self._unseen
         entry.host = self
         self._stack.add([entry])
         self._following |= follow
         entry.changed()
+        self._unseen = unseen + self._stack.height - before
         self._settle()
         self.refresh()
 
@@ -108,6 +110,7 @@ class Transcript(Selecting):
         self._stack.add(entries)
         self._strips.clear()
         self._unseen = 0
+        self._read_at = (0, 0, None)
 
     def _hint(self) -> Line:
         """`↓ jump to end (End) · 12 new lines`; from the prompt the key is Ctrl+End."""
