@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -63,19 +64,26 @@ def paths_beginning(typed: str, folder: Path) -> list[str]:
     if typed == "~":
         return ["~/"]
     place, name = typed[: typed.rfind("/") + 1], typed[typed.rfind("/") + 1 :].casefold()
-    found: list[tuple[bool, str]] = []
     try:
-        with os.scandir(folder / Path(place).expanduser()) as entries:
-            for entry in islice(entries, _LOOK_AT):
-                if not entry.name.casefold().startswith(name) or (entry.name.startswith(".") and not name):
-                    continue
-                if not entry.name.isprintable() or '"' in entry.name:
-                    continue
-                found.append((not entry.is_dir(), entry.name))
-    except (OSError, RuntimeError):
+        path = folder / Path(place).expanduser()
+        entries = _listed(str(path), path.stat().st_mtime_ns)
+    except (OSError, RuntimeError, ValueError):
         return []
-    found.sort(key=lambda each: (each[0], each[1].casefold()))
-    return [f"{place}{name}{'' if is_file else '/'}" for is_file, name in found[:_MOST]]
+    found = (each for folded, each in entries if folded.startswith(name) and (name or not folded.startswith(".")))
+    return [f"{place}{each}" for each in islice(found, _MOST)]
+
+
+@lru_cache(maxsize=4)
+def _listed(folder: str, changed_ns: int) -> tuple[tuple[str, str], ...]:
+    """What is in a folder, each name without its case and as it is; read again when the folder has changed."""
+    del changed_ns
+    with os.scandir(folder) as entries:
+        usable = [
+            (not entry.is_dir(), entry.name.casefold(), entry.name)
+            for entry in islice(entries, _LOOK_AT)
+            if entry.name.isprintable() and '"' not in entry.name
+        ]
+    return tuple((folded, name if is_file else f"{name}/") for is_file, folded, name in sorted(usable))
 
 
 def _read(match: re.Match[str]) -> Mention:

@@ -34,7 +34,7 @@ class Folds:
 
     def fold(self, text: str) -> str:
         """The label for a long text, the text itself for a short one."""
-        lines = text.count("\n") + 1
+        lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
             return text
         size = f"{lines:,} lines" if lines > MOST_LINES else f"{len(text):,} characters"

@@ -76,7 +76,8 @@ class Popup(Widget):
         chosen = max(self._chosen, 0)
         self._first = min(max(self._first, chosen - count + 1), chosen, max(len(self._rows) - count, 0))
         text, help_text = self._widths()
-        wanted = max(2 + text + (2 + help_text if help_text else 0), _NARROWEST, cell_len(str(self.border_title)) + 2)
+        frame = max(cell_len(str(self.border_title)), cell_len(str(self.border_subtitle))) + 2
+        wanted = max(2 + text + (2 + help_text if help_text else 0), _NARROWEST, frame)
         self.styles.width = min(wanted + _FRAME, max(self.screen.size.width - above.x, _NARROWEST))
         self.styles.height = count + 2
         self.absolute_offset = Offset(max(above.x - 2, 0), above.y - count - 2)

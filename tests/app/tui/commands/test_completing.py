@@ -130,3 +130,9 @@ def test_every_completion_of_a_fixed_argument_can_be_read(sources: Sources) -> N
         for text in offered(f"/{command.name} ", sources):
             if not text.endswith((" ", "/")):
                 assert not isinstance(parse(text, sources), Refusal), text
+
+
+def test_a_file_that_came_while_one_was_typing_is_offered(sources: Sources) -> None:
+    assert offered("@new", sources) == []
+    (sources.folder / "new.txt").touch()
+    assert offered("@new", sources) == ["@new.txt "]

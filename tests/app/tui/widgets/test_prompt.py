@@ -190,7 +190,7 @@ async def test_what_was_sent_is_there_at_the_next_start(tmp_path: Path) -> None:
         await at.press("enter")
     async with prompting(history=History(path)) as at:
         await at.press("up")
-        assert at.text == "[pasted #1: 51 lines]"
+        assert at.text == "[pasted #1: 50 lines]"
         await at.press("enter", "up", "up")
         assert at.sent == ["line\n" * 50]
         assert at.text == "a"
