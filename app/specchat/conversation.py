@@ -6,22 +6,15 @@ of the first.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from specchat.store.records import State, StoredMessage, StoredSession, new_id
 from specchat.store.tree import newest_leaf, path_to, siblings
 from specchat.worker.protocol import ChatMessage
 
 _TITLE_LENGTH = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Which of the branches at a message is shown, counted from 1, and how many there are."""
-
-    number: int
-    count: int
 
 
 class Conversation:
@@ -68,10 +61,10 @@ class Conversation:
         system = [ChatMessage("system", self.session.system)] if self.session.system else []
         return (*system, *(chat_message(message) for message in said if message.content))
 
-    def place(self, message: int) -> Place:
-        """Where this message stands among its branches."""
+    def place(self, message: int) -> tuple[int, int]:
+        """Which of the branches at a message it is, counted from 1, and how many there are."""
         beside = [node.id for node in siblings([*self._messages.values()], message)]
-        return Place(beside.index(message) + 1, len(beside))
+        return beside.index(message) + 1, len(beside)
 
     def ask(self, text: str) -> StoredMessage:
         """The user says something more."""
@@ -119,6 +112,14 @@ class Conversation:
         other = beside[(beside.index(message) + steps) % len(beside)]
         self._show(newest_leaf([*self._messages.values()], other))
         return True
+
+    def copy(self) -> Conversation:
+        """What is said, as a session of its own; the branches stay behind."""
+        session = replace(self.session, id=new_id(), created=time.time(), updated=0.0, head=None)
+        copy = Conversation(session)
+        for message in self.path():
+            copy._add(replace(message, id=new_id(), session=session.id, parent=copy.head))
+        return copy
 
     def change(self, **changes: object) -> StoredSession:
         """Another title, system prompt, seed, pair or settings."""

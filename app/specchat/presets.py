@@ -95,6 +95,14 @@ def read_presets() -> tuple[Preset, ...]:
     return (*BUILT_IN, *(own[name] for name in sorted(own, key=str.casefold)))
 
 
+def preset_names() -> list[tuple[str, str]]:
+    """The name of each preset with its sentence; only the built-in ones where the user's file cannot be used."""
+    try:
+        return [(preset.name, preset.sentence) for preset in read_presets()]
+    except ConfigError:
+        return [(preset.name, preset.sentence) for preset in BUILT_IN]
+
+
 def find_preset(name: str) -> Preset:
     """The preset of this name. Raises ConfigError where there is none, or the file cannot be used."""
     presets = read_presets()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.conversation import Conversation, Place, title_of
+from specchat.conversation import Conversation, title_of
 from specchat.store.records import StoredSession, new_id
 
 
@@ -31,8 +31,8 @@ def test_another_answer_stands_beside_the_first_with_noise_of_its_own() -> None:
     talk.rewind_to(asked)
     second = talk.begin_answer()
     assert (second.turn, second.attempt) == (0, 1)
-    assert talk.place(second.id) == Place(2, 2)
-    assert talk.place(first) == Place(1, 2)
+    assert talk.place(second.id) == (2, 2)
+    assert talk.place(first) == (1, 2)
 
 
 def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
@@ -41,7 +41,7 @@ def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
     second, _ = exchange(talk, "Why?", "Because.")
     edited = talk.edit(second, "How?")
     assert said(talk) == ["Who?", "Me.", "How?"]
-    assert talk.place(edited.id) == Place(2, 2)
+    assert talk.place(edited.id) == (2, 2)
     assert talk.switch(edited.id, -1)
     assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,12 +19,14 @@ from specchat.store.records import State, StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
+from specchat_engine.rounds import Round
 
 if TYPE_CHECKING:
     from specchat_engine.settings import Settings
 
 T = TypeVar("T")
 
+_MOMENT = 2.0
 _TRACES_AT_HAND = 32
 """So many traces stay in memory; the others are read again."""
 
@@ -72,6 +74,14 @@ class Archive:
         self._keeper.do(keep)
         self._keeper.do(keep_trace, spare=True)
 
+    def left(self, message: StoredMessage) -> None:
+        """An answer was left in the middle: its text is all that is kept."""
+        self._keeper.do(
+            lambda store: store.update_message(
+                message.id, content=message.content, state=message.state, figures=message.figures
+            )
+        )
+
     def unsaid(self, messages: Sequence[int]) -> None:
         """Messages were taken out again, the last one first."""
         for message in messages:
@@ -116,6 +126,17 @@ class Archive:
                 return None
             self._remember(message, read_trace(lines)[-1])
         return self._traces[message]
+
+    def rounds(self, message: int) -> Sequence[Round]:
+        """The rounds of an answer, at once; none where they were not kept or cannot be read in a moment."""
+        if message not in self._traces:
+            try:
+                lines = self._keeper.do(lambda store: store.trace(message)).result(_MOMENT)
+                if lines:
+                    self._remember(message, read_trace(lines)[-1])
+            except (SpecchatError, TimeoutError, CancelledError):
+                return ()
+        return self._traces[message].rounds if message in self._traces else ()
 
     async def do(self, work: Callable[[Store], T]) -> T:
         """The result of work on the store, behind all that was written. Raises SpecchatError where it fails."""

@@ -49,7 +49,7 @@ class Play:
         self._rounds: list[Round] = []
         self._text: list[str] = []
         self._verifiers = [settings.verifier]
-        self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view)
+        self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
 
     @property
     def num_tokens(self) -> int:

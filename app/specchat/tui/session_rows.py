@@ -10,7 +10,7 @@ from textual.content import Content
 
 from specchat.store.records import StoredSession
 from specchat.store.search import SearchHit
-from specchat.terminal import clean_line
+from specchat.terminal import clean, clean_line
 
 MARKS = ("\ue000", "\ue001")
 """Private characters around what a search found, until it is drawn."""
@@ -68,7 +68,12 @@ def _marked(snippet: str) -> Content:
     for index, part in enumerate(snippet.split(MARKS[0])):
         found, mark, rest = part.partition(MARKS[1])
         if index and mark:
-            parts += [(clean_line(found), "bold $text-warning"), (clean_line(rest), "")]
+            parts += [(_flat(found), "bold $text-warning"), (_flat(rest), "")]
         else:
-            parts.append((clean_line(part), ""))
+            parts.append((_flat(part), ""))
     return Content.assemble(*parts)
+
+
+def _flat(text: str) -> str:
+    """A part of a line: its spaces belong to it."""
+    return clean(text).replace("\n", " ").replace("\t", " ")

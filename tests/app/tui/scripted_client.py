@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from specchat.options import ChatOptions
 from specchat.worker.gate import Gate
@@ -84,6 +85,24 @@ def ended(rounds: Sequence[Round], reason: str = "end") -> Ended:
     return Ended(reason, "".join(event.text for event in rounds), stats.to_json())
 
 
+def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: Settings) -> dict[str, Any]:
+    """The first line of a trace, as the engine writes it."""
+    return {
+        "type": "start",
+        "schema": 1,
+        "target": {"name": "builtin-guide", "n_params": 18_000_000},
+        "draft": {"name": "builtin-draft", "n_params": 2_000_000},
+        "drafter": settings.drafter,
+        "verifier": settings.verifier,
+        "lossless": settings.verifier != "typical",
+        "params": {"k": settings.k} | settings.sampling.to_json(),
+        "seed": seed,
+        "turn": turn,
+        "prompt_tokens": 20,
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+    }
+
+
 @dataclass
 class ScriptedClient:
     """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped.
@@ -139,7 +158,7 @@ class ScriptedClient:
             yield from self.load_events
             self.died = False
             time.sleep(0.3)
-        yield Started({"seed": seed, "turn": turn, "prompt_tokens": 20})
+        yield Started(start_line(messages, turn, seed, settings))
         played = []
         for event in self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:

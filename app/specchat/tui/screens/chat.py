@@ -7,45 +7,70 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
+from specchat.presets import apply, find_preset, read_presets
 from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
+from specchat.tui.commands.invocations import Invocation
 from specchat.tui.dials import DraftLengthDial
-from specchat.tui.screens.conversation import ConversationScreen
+from specchat.tui.screens.acting import ActingScreen
+from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
-from specchat.tui.turn import TurnView
+from specchat.tui.screens.sessions import SessionsScreen
+from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
+from specchat_engine.settings import Settings
 
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(ConversationScreen):
+class ChatScreen(ActingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "stop", "Stop"),
-        Binding("escape", "leave_knobs", "Back"),
-        Binding("f2", "knobs", "Knobs"),
-        Binding("f3", "view", "View"),
-        Binding("ctrl+n", "new_chat", "New"),
-        Binding("f1", "help", "Help"),
-        Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False),
-        Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False),
-        Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False),
+        Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("f2", "knobs", "Knobs", id="chat.knobs"),
+        Binding("f3", "view", "View", id="chat.view"),
+        Binding("f4", "inspect", "Inspect", id="chat.inspect"),
+        Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
+        Binding("ctrl+n", "new_chat", "New", id="chat.new"),
+        Binding("f1", "help", "Help", id="chat.help"),
+        Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
+        Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
+        Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False, id="chat.lower_k"),
     ]
 
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__(options, client, archive)
         self._quit_pressed = float("-inf")
 
+    @property
+    def settings(self) -> Settings | None:
+        """The settings in force; None until a pair is loaded."""
+        return self._session.settings
+
+    def note(self, text: str) -> None:
+        """Says something for a moment."""
+        self._note(text)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc is offered while there is something to stop, else while there is a panel to leave."""
         if action == "stop":
             return self._play is not None
         return action != "leave_knobs" or (self._play is None and self.is_mounted and self.has_class("-knobs"))
+
+    async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
+        """Does what was written behind a slash."""
+        await perform(self, message.invocation)
+
+    def on_prompt_refused(self, message: Prompt.Refused) -> None:
+        """Says why what was written cannot be."""
+        self._note(message.reason)
 
     def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
         """Scrolls the transcript."""
@@ -81,12 +106,46 @@ class ChatScreen(ConversationScreen):
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k from the next round on."""
-        settings = self._session.settings
-        if settings is not None:
-            turned = DraftLengthDial(self._session.k_max).turned(settings, steps)
-            self.query_one(Knobs).show(turned)
-            self._apply(turned)
+        if self.settings is not None:
+            turned = DraftLengthDial(self._session.k_max).turned(self.settings, steps)
+            self.turn_to(turned)
             self._note(f"k {turned.k} from the next round on" if turned.k != 0 else "k 0: plain decoding")
+
+    def turn_to(self, settings: Settings) -> None:
+        """Other settings from the next round on."""
+        self.query_one(Knobs).show(settings)
+        self._apply(settings)
+
+    def apply_preset(self, name: str | None) -> None:
+        """A template of sampling parameters; without a name, which there are."""
+        loaded = self._session.loaded
+        if self.settings is None or loaded is None:
+            self._note("the model is still loading")
+            return
+        try:
+            if name is None:
+                self._note("/preset " + ", ".join(preset.name for preset in read_presets()))
+                return
+            self.turn_to(apply(self.settings, find_preset(name), loaded.recommended))
+            self._note(f"{name} from the next round on")
+        except SpecchatError as error:
+            self._note(str(error))
+
+    def set_theme(self, name: str | None) -> None:
+        """Another theme; without a name, the list of them."""
+        if name is None:
+            self.app.action_change_theme()
+        elif name in self.app.available_themes:
+            self.app.theme = name
+
+    async def show_system(self) -> None:
+        """The system prompt as it is."""
+        system = self._session.conversation.session.system
+        await self._notice(f"The system prompt: {system}" if system else "There is no system prompt: /system TEXT")
+
+    async def show(self, invocation: Invocation) -> None:
+        """Opens the window that a command asks for."""
+        await open_window(self, invocation)
 
     async def action_view(self) -> None:
         """Shows the answer in view in another way; while one streams, the next ones stream that way too."""
@@ -98,16 +157,16 @@ class ChatScreen(ConversationScreen):
 
     async def action_new_chat(self) -> None:
         """An empty conversation with the same pair and settings."""
-        if self._session.loaded is None:
-            return
-        if self._play is not None:
-            self._link.forget()
-            self._play = None
-        self._session = self._session.renewed()
-        await self.query_one(Transcript).clear()
-        self._show_figures(TurnView())
-        self._show_header()
-        self.refresh_bindings()
+        if self._session.loaded is not None:
+            await self.new_conversation()
+
+    def action_sessions(self, search: str = "") -> None:
+        """The stored sessions."""
+        self.app.push_screen(SessionsScreen(self._archive, self._session.conversation.id, search), self._session_chosen)
+
+    async def _session_chosen(self, session: int | None) -> None:
+        if session is not None:
+            await self.open_session(session)
 
     def action_help(self) -> None:
         """Shows the help."""
@@ -117,9 +176,8 @@ class ChatScreen(ConversationScreen):
         """Copies the selection; without one, the second press in two seconds quits."""
         selected = self.get_selected_text()
         if selected:
-            self.app.copy_to_clipboard(selected)
             self.clear_selection()
-            self._note("sent to the clipboard")
+            self._copy(selected, "selection")
         elif monotonic() - self._quit_pressed < _SECOND_PRESS:
             self.app.exit()
         else:

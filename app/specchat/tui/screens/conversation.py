@@ -7,17 +7,22 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from specchat.naming import pair_name
+from specchat.history import History, history_file
+from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
+from specchat.presets import preset_names
 from specchat.priority import give_way
 from specchat.traces.trace import Trace
 from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
+from specchat.tui.commands.sources import Sources
+from specchat.tui.conversation_entries import entries_of
 from specchat.tui.dials import dials
 from specchat.tui.legend import legend_line
 from specchat.tui.pace import Pace
 from specchat.tui.play import Play
 from specchat.tui.session import ChatSession, Phase
+from specchat.tui.siblings import Siblings
 from specchat.tui.turn import TurnView
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
@@ -42,10 +47,13 @@ class ConversationScreen(Screen[None]):
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__()
         self._archive = archive
+        self._history = History(history_file())
         self._session = ChatSession(options)
+        self._client = client
         self._link = EngineLink(client)
         self._play: Play | None = None
         self._waiting: str | None = None
+        self._editing: int | None = None
         self._live_view = View.TRACE
         self._figures = Pace(self, _FIGURES_PAUSE, self._draw_figures)
         self._reading = Pace(self, _READING_PAUSE, self._read_ahead)
@@ -63,10 +71,17 @@ class ConversationScreen(Screen[None]):
         yield DashboardRow(id="row")
         with Horizontal(id="entry"):
             yield Static("›", id="sign")
-            yield Prompt()
+            yield Prompt(self._sources, self._history)
         with Horizontal(id="keys"):
             yield Footer(compact=True)
             yield Static(legend_line(), id="legend")
+
+    def _sources(self) -> Sources:
+        """What commands can name at present."""
+        loaded = self._session.loaded
+        drafters = loaded.drafters if loaded else Sources().drafters
+        themes = dict.fromkeys(self.app.available_themes, "")
+        return Sources(drafters, self._session.k_max, themes=themes.items, presets=preset_names)
 
     def on_mount(self) -> None:
         """Paints first, then loads."""
@@ -169,13 +184,29 @@ class ConversationScreen(Screen[None]):
         self._show_header()
 
     async def _begin(self, text: str, settings: Settings) -> None:
-        self._archive.said(self._session.conversation, self._session.ask(text))
-        message, question = self._session.begin()
+        """The user's message and the answer to it; in place of an earlier message where one is being edited."""
+        edited, self._editing = self._editing, None
+        conversation = self._session.conversation
+        self._archive.said(conversation, self._session.ask(text, edited))
+        if edited is not None:
+            await self._show_conversation()
+        await self._answer(settings)
+
+    async def _answer(self, settings: Settings, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> None:
+        """An answer to what is said begins."""
+        message, question = self._session.begin(prefix, frozen=frozen)
         self._archive.said(self._session.conversation, message)
         self._play = Play(self._session, message, self._live_view, settings)
+        self._play.answer.siblings = Siblings(*self._session.conversation.place(message.id))
         await self.query_one(Transcript).add(self._play.answer)
         self._link.ask(question, settings)
         self.refresh_bindings()
+
+    async def _show_conversation(self) -> None:
+        """Shows what is said, from its first message on."""
+        conversation, loaded = self._session.conversation, self._session.loaded
+        name = model_name(loaded.target) if loaded else "answer"
+        await self.query_one(Transcript).load(entries_of(conversation, name, self._archive.rounds))
 
     def _keep(self) -> None:
         """What a crash of the app would leave of the running answer."""

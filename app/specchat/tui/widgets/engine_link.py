@@ -108,6 +108,8 @@ class EngineLink(Widget):
             attempt=question.attempt,
             seed=question.seed,
             settings=settings,
+            prefix=question.prefix,
+            frozen=question.frozen,
         )
         _fill(events, asked)
 

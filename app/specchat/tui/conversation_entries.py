@@ -1,0 +1,42 @@
+"""A stored conversation as entries of the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from specchat.conversation import Conversation
+from specchat.store.records import State, StoredMessage
+from specchat.tui.siblings import Siblings
+from specchat.tui.widgets.answer import Answer
+from specchat.tui.widgets.entry import Entry
+from specchat.tui.widgets.message import UserMessage
+from specchat_engine.rounds import Round
+
+_MARKS = {
+    State.CUT: "cut off: specchat ended while this was written",
+    State.STREAMING: "being written by another specchat",
+    State.STOPPED: "stopped",
+    State.WHOLE: "",
+}
+
+
+def entries_of(conversation: Conversation, name: str, rounds: Callable[[int], Sequence[Round]]) -> list[Entry]:
+    """What is said, each message with its place among its branches; `rounds` finds how an answer was made."""
+    return [_entry(conversation, message, name, rounds) for message in conversation.path()]
+
+
+def _entry(
+    conversation: Conversation, message: StoredMessage, name: str, rounds: Callable[[int], Sequence[Round]]
+) -> Entry:
+    siblings = Siblings(*conversation.place(message.id))
+    if message.role != "assistant":
+        return UserMessage(message.content, key=message.id, siblings=siblings)
+    return Answer.stored(
+        name,
+        message.content,
+        message.figures or _MARKS[message.state],
+        trace=partial(rounds, message.id),
+        key=message.id,
+        siblings=siblings,
+    )

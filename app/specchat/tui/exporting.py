@@ -1,0 +1,60 @@
+"""What is said now, as a file: its messages, and how its answers were made as far as that was kept."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+from specchat.conversation import Conversation
+from specchat.errors import SpecchatError
+from specchat.naming import model_name
+from specchat.store.records import StoredMessage
+from specchat.terminal import clean_line
+from specchat.traces.exports import export_session
+from specchat.traces.exports.document import SaidMessage
+from specchat.traces.trace import Trace
+from specchat.tui.archive import Archive
+from specchat.worker.protocol import Loaded
+
+_ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl", "svg": ".svg"}
+_LONGEST_NAME = 40
+
+
+async def export_conversation(
+    archive: Archive, conversation: Conversation, loaded: Loaded | None, kind: str, path: Path | None
+) -> Path:
+    """Writes the branch that is shown; without a path, into the present folder under the session's title.
+
+    Raises SpecchatError where there is nothing to write or a file is in the way, OSError where it cannot be written.
+    """
+    said = conversation.path()
+    answerer = model_name(loaded.target) if loaded else "answer"
+    traces = [trace for message in said if (trace := await _trace(archive, message)) is not None]
+    messages: list[SaidMessage] = [(message.role, message.content, message.figures or "") for message in said]
+    target = path.expanduser() if path is not None else free_path(Path.cwd(), conversation.session.title, kind)
+    title = conversation.session.title or f"A chat with {answerer}"
+    export_session(kind, title, messages, traces, target)
+    return target
+
+
+def free_path(folder: Path, title: str, kind: str) -> Path:
+    """A name made of the title that nothing in the folder has yet."""
+    plain = unicodedata.normalize("NFKD", clean_line(title)).encode("ascii", "ignore").decode().lower()
+    stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_NAME].rstrip("-") or "specchat"
+    ending = _ENDINGS[kind]
+    path, number = folder / f"{stem}{ending}", 1
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}-{number}{ending}"
+    return path
+
+
+async def _trace(archive: Archive, message: StoredMessage) -> Trace | None:
+    """A damaged trace is left out: the text is not."""
+    if message.role != "assistant":
+        return None
+    try:
+        return await archive.trace(message.id)
+    except SpecchatError:
+        return None

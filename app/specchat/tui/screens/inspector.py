@@ -1,0 +1,215 @@
+"""Any token of an answer, looked at again: what both models make of it, what else there was, a branch from there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from specchat.terminal import clean, clean_line
+from specchat.traces.trace import Trace
+from specchat.tui.pace import Pace
+from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
+from specchat_engine.inspection import InspectedToken, Inspection
+
+Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
+"""Looks again at an output position and tells about these tokens too; a text says why it could not."""
+
+_PAUSE = 0.25
+_WIDTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A row that can be marked: a token at an output position, None where nothing can go on from it."""
+
+    id: int
+    position: int | None
+
+
+class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
+    """One round at a time, over the right side. Its result is what a branch begins with, None where none is wanted."""
+
+    CSS_PATH = "inspector.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "branch", "Branch from here", priority=True),
+        Binding("r", "raw", "Raw probabilities"),
+        Binding("left", "round(-1)", "Round before"),
+        Binding("right", "round(1)", "Round after"),
+        Binding("up", "mark(-1)", "Up", show=False, priority=True),
+        Binding("down", "mark(1)", "Down", show=False, priority=True),
+        Binding("escape,f4", "dismiss", "Back"),
+    ]
+
+    def __init__(self, trace: Trace, place: int, mark: int, look: Look) -> None:
+        """Begins with the round at `place` of the trace and its token number `mark`."""
+        super().__init__()
+        self._trace = trace
+        self._place = min(max(place, 0), len(trace.rounds) - 1)
+        self._mark = mark
+        self._look = look
+        self._raw = False
+        self._kept: int | None = None
+        self._found: dict[int, Inspection | str] = {}
+        self._looking = Pace(self, _PAUSE, self._begin_to_look)
+
+    def compose(self) -> ComposeResult:
+        """The round's tokens above what else there was at the marked place."""
+        with VerticalScroll(id="panel") as panel:
+            panel.border_title = "Inspector"
+            yield Static(id="round")
+            yield Static(id="tokens")
+            yield Static(id="others")
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Draws what the trace tells, and looks for the rest."""
+        self.query_one("#panel").can_focus = False
+        self._show()
+
+    def action_round(self, steps: int) -> None:
+        """The round before or after."""
+        place = min(max(self._place + steps, 0), len(self._trace.rounds) - 1)
+        if place != self._place:
+            self._place, self._mark = place, len(spots(self._trace, place)) - 1 if steps < 0 else 0
+            self._show()
+
+    def action_mark(self, steps: int) -> None:
+        """The token above or below, those that were not drafted behind those that were."""
+        self._mark = min(max(self._mark + steps, 0), len(self._choices()) - 1)
+        self._show()
+
+    def action_raw(self) -> None:
+        """Probabilities after the sampling stages, or before them."""
+        self._raw = not self._raw
+        self._show()
+
+    def action_branch(self) -> None:
+        """Goes on from the marked token in another branch."""
+        choice = self._choices()[self._mark]
+        if choice.position is None:
+            self.query_one("#others", Static).update("nothing can go on from here: this token was never compared")
+            return
+        self.dismiss(prefix_at(self._trace, choice.position, choice.id))
+
+    @property
+    def _position(self) -> int | None:
+        """The output position that is looked at."""
+        rows = spots(self._trace, self._place)
+        if self._mark < len(rows):
+            return rows[self._mark].position
+        return next((spot.position for spot in reversed(rows) if spot.position is not None), None)
+
+    def _choices(self) -> list[Choice]:
+        """All rows in order: the round's tokens, then the alternatives of the position that was marked last."""
+        rows = spots(self._trace, self._place)
+        found = [Choice(spot.id, spot.position) for spot in rows]
+        return found + [Choice(token.id, self._shown_position) for token in self._alternatives()]
+
+    @property
+    def _shown_position(self) -> int | None:
+        """The position whose alternatives are shown: the marked token's, or that of the token marked before them."""
+        return self._position if self._mark < len(spots(self._trace, self._place)) else self._kept
+
+    def _alternatives(self) -> tuple[InspectedToken, ...]:
+        found = self._found.get(-1 if self._shown_position is None else self._shown_position)
+        return found.tokens if isinstance(found, Inspection) else ()
+
+    def _show(self) -> None:
+        event, rows = self._trace.rounds[self._place], spots(self._trace, self._place)
+        if self._mark < len(rows):
+            self._kept = rows[self._mark].position
+        times = event.ms
+        whole = times.draft + times.verify + times.rollback + times.other
+        head = Content.assemble(
+            (f"round {self._place + 1} of {len(self._trace.rounds)}", "bold"),
+            f" · {clean_line(event.source)} · k {event.k} · {whole:.1f} ms",
+            (f" = draft {times.draft:.1f} + verify {times.verify:.1f} + other {times.rollback + times.other:.1f}", ""),
+            "\n",
+            (clean_line(event.reason), "$quiet"),
+        )
+        self.query_one("#round", Static).update(head)
+        self.query_one("#tokens", Static).update(self._table(rows))
+        self.query_one("#others", Static).update(self._others(len(rows)))
+        self._looking.request()
+
+    def _table(self, rows: list[Spot]) -> Content:
+        lines = [Content.styled(f"    {'drafted':<{_WIDTH}}   q      p    rank", "$quiet")]
+        for number, spot in enumerate(rows):
+            seen = known(self._inspection(spot.position), spot.id)
+            q, p = (seen.raw_q, seen.raw_p) if self._raw and seen else (spot.q, spot.p)
+            rank = f"{seen.rank:>5}" if seen else "    –"
+            lines.append(
+                Content.assemble(
+                    ("▸ " if number == self._mark else "  ", "$primary"),
+                    (spot.glyph, f"$outcome-{spot.ink}"),
+                    " ",
+                    (fitted(visible(clean(spot.text))), f"$outcome-{spot.ink}"),
+                    f" {share(q)}  {share(p)} {rank}  ",
+                    (spot.remark, "$quiet"),
+                )
+            )
+        return Content("\n").join(lines)
+
+    def _others(self, above: int) -> Content:
+        """What else there was at the marked position."""
+        position = self._shown_position
+        if position is None:
+            return Content.styled("never compared: nothing was asked of the target here", "$quiet")
+        found = self._found.get(position)
+        if found is None:
+            return Content.styled("looking again …", "$quiet")
+        if isinstance(found, str):
+            return Content.styled(clean_line(found), "$text-warning")
+        kind = "before all stages" if self._raw else "after the sampling stages"
+        lines = [
+            Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  of the draft   {kind}", "$quiet"),
+        ]
+        for number, token in enumerate(found.tokens):
+            q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
+            draft_rank = "–" if token.draft_rank is None else str(token.draft_rank)
+            said = token.id == found.said
+            lines.append(
+                Content.assemble(
+                    ("▸ " if above + number == self._mark else "  ", "$primary"),
+                    ("◆" if said else " ", "$outcome-bonus"),
+                    " ",
+                    (fitted(visible(clean(token.text))), "bold" if said else ""),
+                    f" {share(q)}  {share(p)} {token.rank:>5}  {draft_rank:>12}   ",
+                    (f"removed by {token.removed_by}" if token.removed_by else "", "$quiet"),
+                )
+            )
+        return Content("\n").join(lines)
+
+    def _inspection(self, position: int | None) -> Inspection | None:
+        found = None if position is None else self._found.get(position)
+        return found if isinstance(found, Inspection) else None
+
+    def _begin_to_look(self) -> None:
+        position = self._shown_position
+        if position is not None and position not in self._found:
+            self.run_worker(self._look_again(self._place, position), group="looking", exclusive=True)
+
+    async def _look_again(self, place: int, position: int) -> None:
+        self._found[position] = await self._look(position, asked_at(self._trace, place, position))
+        self._show()
+
+
+def share(value: float | None) -> str:
+    """A probability in five cells."""
+    if value is None:
+        return "  –  "
+    return f"{value:5.3f}" if value >= 0.0005 or value == 0 else "<.001"
+
+
+def fitted(text: str) -> str:
+    """A token in a column."""
+    content = Content(text).truncate(_WIDTH, ellipsis=True, pad=True)
+    return content.plain

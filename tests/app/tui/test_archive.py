@@ -1,0 +1,126 @@
+"""What the chat keeps of its conversations, in a real file."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from app.tui.scripted_client import ended, script
+from specchat.conversation import Conversation
+from specchat.store.records import State, StoredSession, new_id
+from specchat.traces.trace import Trace
+from specchat.tui.archive import Archive
+from specchat_engine.settings import Settings
+
+PAIR = "guide ⇠ draft"
+START = {
+    "type": "start",
+    "schema": 1,
+    "target": {"name": "guide", "n_params": 18_000_000},
+    "draft": None,
+    "drafter": "model",
+    "verifier": "coupled",
+    "lossless": True,
+    "params": {"k": 4},
+    "seed": 7,
+    "turn": 0,
+    "prompt_tokens": 20,
+    "messages": [{"role": "user", "content": "Who?"}],
+}
+
+
+def trace(notation: str = " a b> c|> d") -> Trace:
+    rounds = script(notation)
+    last = ended(rounds)
+    return Trace(START, tuple(rounds), {"type": "end", "reason": "end", "text": last.text, "stats": last.stats})
+
+
+@asynccontextmanager
+async def archive(folder: Path) -> AsyncIterator[Archive]:
+    made = Archive(folder / "sessions.db", [].append)
+    try:
+        yield made
+    finally:
+        assert made.close()
+
+
+def asked(archive: Archive, question: str = "Who?") -> Conversation:
+    talk = Conversation(StoredSession(new_id(), "A talk", system="Be brief.", seed=7))
+    archive.said(talk, talk.ask(question))
+    return talk
+
+
+async def test_a_conversation_is_found_again_with_its_branches_and_how_its_answers_were_made(tmp_path: Path) -> None:
+    made = trace()
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        answer = talk.begin_answer()
+        kept.said(talk, answer)
+        whole = talk.put(replace(answer, content=made.text, state=State.WHOLE, figures="9 tok/s"))
+        kept.answered(whole, PAIR, made)
+    async with archive(tmp_path) as again:
+        found = await again.open(talk.id)
+        assert found is not None
+        assert [(message.role, message.content) for message in found.path()] == [
+            ("user", "Who?"),
+            ("assistant", " a b c d"),
+        ]
+        assert found.path()[-1] == whole
+        assert (found.session.system, found.session.seed, found.head) == ("Be brief.", 7, whole.id)
+        assert await again.trace(whole.id) == made
+        assert tuple(again.rounds(whole.id)) == made.rounds
+        totals = await again.read(lambda store: store.totals(pair=PAIR))
+        assert totals.whole.num_tokens == 4
+
+
+async def test_a_crash_leaves_what_was_said_so_far(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        answer = talk.begin_answer()
+        kept.said(talk, answer)
+        for text in ("So", "So far", "So far so"):
+            kept.grew(answer, text)
+    async with archive(tmp_path) as again:
+        found = await again.open(talk.id)
+        assert found is not None
+        last = found.path()[-1]
+        assert (last.content, last.state) == ("So far so", State.CUT)
+
+
+async def test_an_empty_conversation_is_not_kept(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = Conversation(StoredSession(new_id()))
+        kept.changed(talk.change(system="Be brief."))
+        kept.turned(talk.session, Settings())
+        assert await kept.do(lambda store: store.num_sessions()) == 0
+
+
+async def test_what_got_no_answer_is_taken_out_again(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        question = talk.path()[-1]
+        answer = talk.begin_answer()
+        kept.said(talk, answer)
+        kept.unsaid([answer.id, question.id])
+        assert await kept.do(lambda store: store.messages(talk.id)) == []
+
+
+async def test_the_title_the_branch_and_the_settings_are_kept_as_they_change(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        first = talk.path()[-1]
+        kept.said(talk, talk.ask("Why?"))
+        talk.rewind_to(first.id)
+        kept.changed(talk.change(title="Another", target="a.gguf"))
+        kept.turned(talk.session, Settings(k=3))
+        found = await kept.open(talk.id)
+        assert found is not None
+        assert (found.session.title, found.head, found.session.target) == ("Another", first.id, "a.gguf")
+        assert found.session.settings is not None
+        assert found.session.settings["k"] == 3
+
+
+async def test_a_trace_that_was_not_kept_is_none(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        assert await kept.trace(new_id()) is None
+        assert kept.rounds(new_id()) == ()

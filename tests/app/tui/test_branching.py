@@ -1,0 +1,178 @@
+"""Another answer, another question, another session: by commands, as a user gives them."""
+
+from pathlib import Path
+
+import pytest
+
+from app.tui.chatting import Chat, answer, ask, chat, header, notices, prompt, quiet, transcript
+from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.screens.chat import ChatScreen
+from specchat.tui.widgets.answer import Answer
+from specchat.tui.widgets.message import UserMessage
+
+
+def shown(pilot: Chat) -> list[str]:
+    """What the transcript shows, messages and answers."""
+    entries = transcript(pilot).entries
+    return [entry.raw for entry in entries if isinstance(entry, UserMessage | Answer)]
+
+
+async def command(pilot: Chat, text: str) -> None:
+    """Writes a command and sends it; a space at its end closes what is offered."""
+    prompt(pilot).load_text(text)
+    prompt(pilot).move_cursor(prompt(pilot).document.end)
+    await pilot.pause()
+    await pilot.press("escape", "enter")
+    await quiet(pilot)
+
+
+def screen(pilot: Chat) -> ChatScreen:
+    assert isinstance(pilot.app.screen, ChatScreen)
+    return pilot.app.screen
+
+
+async def test_another_answer_stands_beside_the_first_which_can_be_shown_again() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        client.rounds = script("> two")
+        await command(pilot, "/regen")
+        assert shown(pilot) == ["Who?", " two"]
+        assert (answer(pilot).siblings.number, answer(pilot).siblings.count) == (2, 2)
+        assert [asked[-1].content for asked in client.asked] == ["Who?", "Who?"]
+        await screen(pilot).switch_branch(answer(pilot).key, -1)  # type: ignore[arg-type]
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_an_edited_message_is_sent_in_place_of_the_first_which_stays_beside_it() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await ask(pilot, "Why?")
+        await command(pilot, "/edit")
+        assert prompt(pilot).text == "Why?"
+        await pilot.press("backspace", "enter")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one", "Why", " one"]
+        assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why"]
+
+
+async def test_a_copy_of_the_session_goes_on_and_the_first_one_stays() -> None:
+    async with chat(ScriptedClient(script("> one"))) as pilot:
+        await ask(pilot, "Who?")
+        first = screen(pilot)._session.conversation.id
+        await command(pilot, "/branch")
+        assert shown(pilot) == ["Who?", " one"]
+        await ask(pilot, "Why?")
+        await screen(pilot).open_session(first)
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_a_new_chat_is_empty_and_the_old_one_can_be_opened_again_from_the_list() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("ctrl+n")
+        await quiet(pilot)
+        assert shown(pilot) == []
+        await ask(pilot, "Why?")
+        await pilot.press("ctrl+o")
+        await pilot.pause(0.3)
+        await pilot.press(*"who")
+        await pilot.pause(0.5)
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one"]
+        await ask(pilot, "More")
+        assert [message.content for message in client.asked[-1]] == ["Who?", " one", "More"]
+
+
+async def test_a_session_is_there_after_a_new_start_with_the_settings_it_was_left_with() -> None:
+    async with chat(ScriptedClient(script("> one"))) as pilot:
+        await ask(pilot, "Who?")
+        first = screen(pilot)._session.conversation.id
+        await command(pilot, "/k 7")
+    async with chat(ScriptedClient(script("> one"))) as pilot:
+        await screen(pilot).open_session(first)
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one"]
+        assert "k 7" in header(pilot)
+
+
+async def test_an_answer_that_is_left_for_another_session_is_kept_as_far_as_it_went() -> None:
+    client = ScriptedClient(script("> one| two"), hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        first = screen(pilot)._session.conversation.id
+        await pilot.press("ctrl+n")
+        client.go.set()
+        await quiet(pilot)
+        await screen(pilot).open_session(first)
+        assert shown(pilot) == ["Who?", " one"]
+        assert answer(pilot).figures == "stopped"
+
+
+async def test_clearing_begins_anew_in_the_same_session() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/clear")
+        assert shown(pilot) == []
+        await ask(pilot, "Why?")
+        assert [message.content for message in client.asked[-1]] == ["Why?"]
+
+
+async def test_the_system_prompt_holds_from_the_next_message_on() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await command(pilot, "/system Be brief.")
+        await ask(pilot, "Who?")
+        assert (client.asked[-1][0].role, client.asked[-1][0].content) == ("system", "Be brief.")
+        await command(pilot, "/system")
+        assert "Be brief." in notices(pilot)[-1]
+
+
+async def test_commands_turn_settings_at_once() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, "/temp 0.2")
+        await command(pilot, "/spec off")
+        turned = screen(pilot).settings
+        assert turned is not None
+        assert (turned.sampling.temperature, turned.k) == (0.2, 0)
+        await command(pilot, "/preset greedy")
+        turned = screen(pilot).settings
+        assert turned is not None
+        assert turned.sampling.temperature == 0
+
+
+async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, "/regenn")
+        assert "/regen" in header(pilot)
+        assert prompt(pilot).text == "/regenn"
+
+
+async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
+    client = ScriptedClient(script("> one| two"), hold_after=1)
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await screen(pilot).regenerate()
+        await screen(pilot).clear_conversation()
+        screen(pilot).edit()
+        assert "Esc stops the answer first" in header(pilot)
+        assert len(client.asked) == 1
+        client.go.set()
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one two"]
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("markdown", ".md"), ("html", ".html"), ("jsonl", ".jsonl")])
+async def test_a_conversation_is_exported_under_its_title(
+    kind: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with chat(ScriptedClient(script("> one"))) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, f"/export {kind}")
+        assert (tmp_path / f"who{ending}").exists(), notices(pilot)
+        assert "exported to" in notices(pilot)[-1]

@@ -1,0 +1,76 @@
+"""The places of an answer that can be looked at."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.tui.scripted_client import script
+from specchat.traces.trace import Trace
+from specchat.tui.spots import asked_at, output_tokens, position_of, prefix_at, spots, visible
+from specchat_engine.rounds import Outcome, Round, TargetToken, TokenKind
+
+
+def numbered(rounds: list[Round]) -> list[Round]:
+    """The same rounds with ids that count up, thrown away tokens from 1,000 on."""
+    said, thrown = iter(range(1000)), iter(range(1000, 2000))
+    made = []
+    for event in rounds:
+        drafted = tuple(
+            DraftedToken(
+                next(said if token.outcome is Outcome.ACCEPTED else thrown), token.text, 0.5, 0.6, token.outcome
+            )
+            for token in event.drafted
+        )
+        made.append(replace(event, drafted=drafted, token=replace(event.token, id=next(said))))
+    return made
+
+
+def trace(notation: str, prefix: tuple[int, ...] = ()) -> Trace:
+    return Trace({"prefix": list(prefix)}, tuple(numbered(script(notation))))
+
+
+def test_a_rejected_token_stands_where_its_correction_was_said_and_the_discarded_nowhere() -> None:
+    rows = spots(trace("> one| two~bad~/late/> three"), 1)
+    assert [(row.text, row.position) for row in rows] == [(" two", 1), ("bad", 2), ("late", None), (" three", 2)]
+    assert rows[1].remark == "refused: the target drew ·three"
+    assert rows[2].remark == "never compared"
+    assert [row.glyph for row in rows] == ["●", "○", "·", "◆"]
+
+
+def test_what_the_answer_was_given_to_begin_with_counts() -> None:
+    made = trace("> one| two> three", prefix=(7, 8))
+    assert output_tokens(made) == (7, 8, 0, 1, 2)
+    assert position_of(made, 1) == 3
+    assert prefix_at(made, 3, 99) == (7, 8, 0, 99)
+
+
+def test_a_position_is_asked_about_with_all_tokens_that_met_there() -> None:
+    made = trace("~bad~> good")
+    assert asked_at(made, 0, 0) == (1000, 0)
+
+
+def test_an_answer_that_ended_on_an_accepted_token_has_no_token_of_the_targets() -> None:
+    [event] = numbered(script(" a b> c"))
+    made = Trace({}, (replace(event, token=TargetToken(None, "", None, TokenKind.NONE)),))
+    assert [row.text for row in spots(made, 0)] == [" a", " b"]
+    assert output_tokens(made) == (0, 1)
+
+
+@given(st.text(max_size=20))
+def test_a_token_is_shown_on_one_line_with_nothing_that_moves_the_cursor(text: str) -> None:
+    assert visible(text).isprintable()
+    assert visible(text)
+
+
+@given(st.lists(st.sampled_from(["> a", " b> c", " b~x~> c", "~x~/y/> d", " a b/z/> e"]), min_size=1, max_size=8))
+def test_every_emitted_token_has_exactly_one_position(parts: list[str]) -> None:
+    made = trace("|".join(parts))
+    tokens = output_tokens(made)
+    found = {
+        row.position: row.id
+        for place in range(len(made.rounds))
+        for row in spots(made, place)
+        if row.position is not None and row.id < 1000
+    }
+    assert found == dict(enumerate(tokens))
