@@ -6,6 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
+from specchat.models.environment import hub_environment
+
 _NAME = "specchat"
 
 
@@ -46,6 +48,4 @@ def worker_log() -> Path:
 
 def hugging_face_cache() -> Path:
     """The cache that is shared with other programs, where Hugging Face's own variables put it."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return Path(HF_HUB_CACHE)
+    return hub_environment().cache

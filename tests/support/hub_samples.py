@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from specchat.models.hub import Hub
 from specchat.models.hub_files import HubFile
@@ -14,12 +16,19 @@ from support.tiny_models import write_tiny_model
 IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=0.3, progress=2**15)
 
 REPOSITORY = "tests/tiny-GGUF"
+MODEL = "tiny-F16.gguf"
 
 
-def tiny_repository(folder: Path, name: str = "tiny-F16.gguf", seed: int = 1) -> Repository:
+def tiny_repository(seed: int = 1) -> Repository:
     """A repository with one real model of some hundred kilobytes."""
-    path = write_tiny_model(folder / f"{seed}.gguf", seed=seed)
-    return Repository({name: path.read_bytes(), "README.md": b"# tiny"})
+    return Repository({MODEL: tiny_model(seed), "README.md": b"# tiny"})
+
+
+@cache
+def tiny_model(seed: int) -> bytes:
+    """A model's bytes, others for another seed."""
+    with TemporaryDirectory() as folder:
+        return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed).read_bytes()
 
 
 def client() -> Hub:

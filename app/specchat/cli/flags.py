@@ -17,7 +17,7 @@ class ModelFlags:
     """What stood on the command line, None where a flag did not. The names are the configuration's keys."""
 
     model: Annotated[
-        Path | None, typer.Option("-m", "--model", help="Target: a GGUF file, or a name from `models ls`. [built-in pair]")
+        Path | None, typer.Option("-m", "--model", help="Target: a GGUF file or a name of `models ls`. [built-in pair]")
     ] = None
     draft: Annotated[
         Path | None, typer.Option("-d", "--draft", help="Draft model, likewise; with the target's tokenizer.")

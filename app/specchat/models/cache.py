@@ -80,11 +80,11 @@ def is_installed(file: HubFile, place: Place) -> bool:
 
 
 def install(file: HubFile, place: Place, *, symlinks: bool) -> Path:
-    """Puts the finished part, or the blob that is there already, into its place; nobody sees anything in between.
+    """Puts the finished part or, without one, the blob into its place; nobody sees anything in between.
 
     Returns the snapshot's path. Raises OSError.
     """
-    if place.part.exists() and not place.blob.exists():
+    if place.part.exists():
         place.part.replace(place.blob)
         _sync_folder(place.blob.parent)
     place.snapshot.parent.mkdir(parents=True, exist_ok=True)

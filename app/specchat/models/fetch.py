@@ -83,26 +83,31 @@ class Fetch:
             raise self._in_words(error) from None
 
     def _run_alone(self) -> Path:
-        if not self._blob_is_there():
+        if self._blob_is_there():
+            self._discard()
+        else:
             self._drop_outdated()
-            for tries_left in reversed(range(_TRIES)):
-                with self._open_part() as out:
-                    self._read_back(out)
-                    self._receive_all(out)
-                    out.flush()
-                    os.fsync(out.fileno())
-                if self._checksum.matches():
-                    break
-                self._discard()
-                if not tries_left:
-                    raise FetchError(
-                        f"{self.file.path} arrived {_TRIES} times with another checksum than the hub lists: something "
-                        "on the way changes it; nothing of it was kept, try another network or HF_ENDPOINT"
-                    )
-                self._tell(f"{self.file.path} arrived damaged: its checksum is not the hub's; it is fetched anew")
-            self._check_header()
+            self._fetch_and_check()
         self._hear(self.file.size)
         return install(self.file, self.place, symlinks=self.environment.symlinks)
+
+    def _fetch_and_check(self) -> None:
+        for tries_left in reversed(range(_TRIES)):
+            with self._open_part() as out:
+                self._read_back(out)
+                self._receive_all(out)
+                out.flush()
+                os.fsync(out.fileno())
+            if self._checksum.matches():
+                self._check_header()
+                return
+            self._discard()
+            if tries_left:
+                self._tell(f"{self.file.path} arrived damaged: its checksum is not the hub's; it is fetched anew")
+        raise FetchError(
+            f"{self.file.path} arrived {_TRIES} times with another checksum than the hub lists: something on the way "
+            "changes it; nothing of it was kept, try another network or HF_ENDPOINT"
+        )
 
     def _blob_is_there(self) -> bool:
         try:

@@ -80,10 +80,10 @@ class Pull:
         self._paths: dict[HubFile, Path] = {}
         self._notices: list[str] = []
         self._errors: list[Exception] = []
-        self._waiting = list(self.files)
+        self._waiting = _by_content(self.files)
         self._threads = [
             threading.Thread(target=self._work, name=f"pull-{number}", daemon=True)
-            for number in range(min(at_once, len(self.files)))
+            for number in range(min(at_once, len(self._waiting)))
         ]
 
     def start(self) -> None:
@@ -142,18 +142,22 @@ class Pull:
             with self._lock:
                 if not self._waiting:
                     return
-                file = self._waiting.pop(0)
-            try:
-                path = self._fetch(file)
-            except (SpecchatError, Stopped) as error:
-                with self._lock:
-                    self._errors.append(error)
-            except Exception as error:  # noqa: BLE001 - a thread's end must reach whoever waits for it
-                with self._lock:
-                    self._errors.append(FetchError(f"{file.path}: an unexpected {type(error).__name__}: {error}"))
-            else:
-                with self._lock:
-                    self._paths[file] = path
+                same = self._waiting.pop(0)
+            for file in same:
+                self._fetch_or_note(file)
+
+    def _fetch_or_note(self, file: HubFile) -> None:
+        try:
+            path = self._fetch(file)
+        except (SpecchatError, Stopped) as error:
+            with self._lock:
+                self._errors.append(error)
+        except Exception as error:  # noqa: BLE001 - a thread's end must reach whoever waits for it
+            with self._lock:
+                self._errors.append(FetchError(f"{file.path}: an unexpected {type(error).__name__}: {error}"))
+        else:
+            with self._lock:
+                self._paths[file] = path
 
     def _fetch(self, file: HubFile) -> Path:
         def hear(done: int) -> None:
@@ -166,6 +170,14 @@ class Pull:
                 self._notices.append(line)
 
         return Fetch(file, patience=self._patience, control=self._control, hear=hear, tell=tell).run()
+
+
+def _by_content(files: Sequence[HubFile]) -> list[list[HubFile]]:
+    """Files with the same bytes come one after the other: the second finds the blob of the first."""
+    same: dict[tuple[str, str], list[HubFile]] = {}
+    for file in files:
+        same.setdefault((file.repository, file.digest), []).append(file)
+    return list(same.values())
 
 
 def check_space(files: Sequence[HubFile]) -> None:

@@ -14,13 +14,15 @@ from urllib.parse import urlsplit
 import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-from huggingface_hub.utils import hf_raise_for_status, parse_ratelimit_headers
+from huggingface_hub.utils import hf_raise_for_status, logging, parse_ratelimit_headers
 
 from specchat import __version__
 from specchat.errors import HubError
 from specchat.models.environment import access_token, hub_environment
 from specchat.models.refusals import refusal
 from specchat.terminal import clean_line
+
+logging.set_verbosity_error()  # what the hub wants to be warned of would reach the terminal as the server wrote it
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which trying again makes sense."""

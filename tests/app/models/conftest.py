@@ -35,9 +35,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def tiny(hub: Hub, tmp_path: Path) -> Repository:
+def tiny(hub: Hub) -> Repository:
     """The repository `REPOSITORY` of the hub, with one tiny model."""
-    hub.repositories[REPOSITORY] = tiny_repository(tmp_path)
+    hub.repositories[REPOSITORY] = tiny_repository()
     return hub.repositories[REPOSITORY]
 
 

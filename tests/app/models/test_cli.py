@@ -20,11 +20,10 @@ from specchat.models.cache import place_of
 from specchat.models.environment import hub_environment
 from specchat.models.shelf import read_shelf
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import REPOSITORY, listed, tiny_repository
+from support.hub_samples import MODEL, REPOSITORY, listed, tiny_repository
 from support.hub_server import Hub, Repository
 from support.tiny_pair import TinyModels
 
-MODEL = "tiny-F16.gguf"
 SPECCHAT = [sys.executable, "-m", "specchat"]
 
 
@@ -49,7 +48,7 @@ def test_from_an_empty_home_a_model_is_found_fetched_listed_used_and_removed(
     assert Path(path).read_bytes() == tiny.files[MODEL]
     assert "100 % of 188.0 kB" in captured.err
     assert main(["models", "ls"]) == 0
-    assert lines(capsys) == [f"{REPOSITORY}:F16\t188.0 kB\tF16\t90.8k\t512\t1"]
+    assert lines(capsys) == [f"{REPOSITORY}:F16\t188.0 kB\tF16\t90.8k\t512\ttiny"]
     assert main(["run", "hello", "-m", REPOSITORY, "-t", "1", "-n", "2", "-s", "1", "--json"]) == 0
     assert objects(capsys)[-1]["stats"]["num_tokens"] == 2
     assert main(["models", "rm", f"{REPOSITORY}:F16", "--yes"]) == 0
@@ -175,7 +174,7 @@ def test_removing_asks_first(tmp_path: Path, tiny_models: TinyModels, capsys: py
 def test_of_two_quantisations_only_the_named_one_is_removed(
     hub: Hub, tiny: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tiny.files["tiny-Q8_0.gguf"] = tiny_repository(tmp_path, seed=5).files[MODEL]
+    tiny.files["tiny-Q8_0.gguf"] = tiny_repository(seed=5).files[MODEL]
     tiny.files["same-Q4_0.gguf"] = tiny.files[MODEL]
     names = [f"{REPOSITORY}:{one}" for one in ("F16", "Q8_0", "Q4_0")]
     assert main(["models", "pull", *names]) == 0

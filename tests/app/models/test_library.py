@@ -172,7 +172,7 @@ def test_an_interrupted_download_is_listed_as_such_and_is_no_model(hub: Hub, tin
 
 def test_of_two_revisions_the_one_of_main_is_listed(hub: Hub, tiny: Repository, tmp_path: Path) -> None:
     pulled(listed()).result()
-    hub.repositories[REPOSITORY] = tiny_repository(tmp_path, seed=2)
+    hub.repositories[REPOSITORY] = tiny_repository(seed=2)
     [path] = pulled(listed()).result()
     assert [entry.path for entry in models()] == [path]
 

@@ -1,0 +1,150 @@
+"""Several files at once, pauses, cancels, full disks, other programs."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from huggingface_hub import try_to_load_from_cache
+from huggingface_hub.utils import WeakFileLock
+
+from specchat.errors import FetchError
+from specchat.models.cache import place_of
+from specchat.models.environment import hub_environment
+from specchat.models.patience import Stopped
+from specchat.models.pull import Pull, PullState
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_repository
+from support.hub_server import Hub, Repository
+
+
+def test_parts_are_fetched_together_and_progress_adds_up(hub: Hub, tiny: Repository) -> None:
+    for number in range(1, 4):
+        content = tiny_repository(seed=number + 10).files[MODEL]
+        tiny.files[f"big-Q8_0-{number:05}-of-00003.gguf"] = content
+    files = listed(wanted="Q8_0")
+    pull = pulled(files)
+    assert [path.name for path in pull.result()] == [file.path for file in files]
+    assert len({path.parent for path in pull.result()}) == 1
+    assert pull.progress().done == sum(file.size for file in files)
+
+
+def test_two_files_with_the_same_bytes_are_fetched_once(hub: Hub, tiny: Repository) -> None:
+    tiny.files["same-Q4_0.gguf"] = tiny.files[MODEL]
+    one, two = pulled((*listed(wanted="F16"), *listed(wanted="Q4_0"))).result()
+    assert one.name != two.name
+    assert one.read_bytes() == two.read_bytes() == tiny.files[MODEL]
+    assert len(hub.transfers()) == 1
+
+
+def test_the_disk_is_asked_before_the_hub(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    [file] = listed()
+    free = 64 * 2**20 + file.size - 30_000
+    monkeypatch.setattr("specchat.models.pull.shutil.disk_usage", lambda _: type("Usage", (), {"free": free})())
+    with pytest.raises(FetchError, match=r"are still to be fetched, and .* are free"):
+        Pull((file,), IMPATIENT).start()
+    assert hub.transfers() == []
+    place = place_of(file, hub_environment())
+    place.part.parent.mkdir(parents=True)
+    place.part.write_bytes(tiny.files[MODEL][:30_000])
+    assert pulled((file,)).result()
+
+
+def test_two_programs_do_not_fetch_the_same_file(hub: Hub, tiny: Repository) -> None:
+    files = listed()
+    lock = place_of(files[0], hub_environment()).lock
+    lock.parent.mkdir(parents=True)
+    with (
+        WeakFileLock(lock),
+        pytest.raises(FetchError, match="is being downloaded by another program"),
+    ):
+        pulled(files).result()
+    assert pulled(files).result()
+
+
+def test_a_pause_lets_the_connection_go_and_resumes_where_it_was(hub: Hub, tiny: Repository) -> None:
+    files = listed()
+    hub.slow = 0.01
+    pull = Pull(files, IMPATIENT)
+    pull.start()
+    while not 0 < pull.progress().done < files[0].size:
+        threading.Event().wait(0.001)
+    pull.pause()
+    assert pull.progress().state is PullState.PAUSED
+    before = -1
+    while before != pull.progress().done:
+        before = pull.progress().done
+        threading.Event().wait(0.1)
+    assert before < files[0].size
+    hub.slow = 0
+    pull.resume()
+    assert pull.wait(30)
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
+    assert hub.transfers()[-1].headers["Range"].startswith("bytes=")
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_cancel_ends_it_and_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -> None:
+    files = listed()
+    hub.slow = 0.01
+    pull = Pull(files, IMPATIENT)
+    pull.start()
+    while not 0 < pull.progress().done < files[0].size:
+        threading.Event().wait(0.001)
+    if paused:
+        pull.pause()
+    pull.cancel()
+    assert pull.wait(10)
+    assert pull.progress().state is PullState.CANCELLED
+    with pytest.raises(Stopped):
+        pull.result()
+    assert place_of(files[0], hub_environment()).part.stat().st_size > 0
+    hub.slow = 0
+    assert pulled(files).result()
+
+
+def test_without_links_the_file_itself_lies_in_the_snapshot(
+    hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_DISABLE_SYMLINKS", "1")
+    [path] = pulled(listed()).result()
+    assert not path.is_symlink()
+    assert path.read_bytes() == tiny.files[MODEL]
+    assert try_to_load_from_cache(REPOSITORY, MODEL, cache_dir=hub_environment().cache) == str(path)
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    hub: Hub, tiny: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("a file where the folder should be")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file" / "hub"))
+    with pytest.raises(FetchError, match="cannot be written: Not a directory"):
+        pulled(listed()).result()
+
+
+def test_a_blob_that_was_cut_short_by_something_else_is_replaced(hub: Hub, tiny: Repository) -> None:
+    [file] = listed()
+    place = place_of(file, hub_environment())
+    place.blob.parent.mkdir(parents=True)
+    place.blob.write_bytes(tiny.files[MODEL][:1_000])
+    assert pulled((file,)).result()[0].read_bytes() == tiny.files[MODEL]
+
+
+def test_a_blob_that_is_there_already_is_linked_and_a_part_beside_it_goes(hub: Hub, tiny: Repository) -> None:
+    [file] = listed()
+    place = place_of(file, hub_environment())
+    place.blob.parent.mkdir(parents=True)
+    place.blob.write_bytes(tiny.files[MODEL])
+    place.part.write_bytes(tiny.files[MODEL][:1_000])
+    assert pulled((file,)).result()[0].read_bytes() == tiny.files[MODEL]
+    assert hub.transfers() == []
+    assert not place.part.exists()
+
+
+def test_an_unexpected_failure_of_a_thread_is_told_and_not_lost(
+    hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = listed()
+    monkeypatch.setattr("specchat.models.fetch.read_header", lambda *_: 1 // 0)
+    with pytest.raises(FetchError, match="an unexpected ZeroDivisionError"):
+        pulled(files).result()
