@@ -68,7 +68,7 @@ class Engine:
     def __init__(self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions) -> None:
         """Takes over two loaded models; `Engine.load` is the usual way. Raises PairError, ModelFileError."""
         if draft:
-            check_pair(target.vocabulary, draft.vocabulary)
+            check_pair(target.header, draft.header)
         self.options = options
         self._models = [model for model in (target, draft) if model]
         self._template = ChatTemplate(

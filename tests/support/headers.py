@@ -12,7 +12,7 @@ import gguf
 import numpy as np
 from hypothesis import strategies as st
 
-from specchat_engine.gguf import Header, PrefixSource, read_header
+from specchat_engine.gguf import Header, PrefixSource, TextArray, read_header
 
 Kind = gguf.GGUFValueType
 Typed = tuple[Any, Kind, Kind | None]
@@ -83,6 +83,14 @@ def write_header(
 def parse(data: bytes) -> Header:
     """The header of a file that consists of these bytes."""
     return read_header(PrefixSource(data, len(data)), "model.gguf")
+
+
+def text_array(texts: Sequence[str], order: Literal["little", "big"] = "little") -> TextArray:
+    """These texts as a header holds them."""
+    writer = Bytes(keys=1, order=order).text(b"a").numbers("IIQ", 9, 8, len(texts))
+    for text in texts:
+        writer.text(text.encode())
+    return parse(writer.bytes).texts("a")
 
 
 class Bytes:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from specchat_assets import builtin_pair
 from specchat_engine import ModelFileError
 from specchat_engine.gguf import FileSource, Header, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
-from support.headers import METADATA, Bytes, Kind, Typed, parse, write_header
+from support.headers import METADATA, Bytes, Kind, Typed, parse, text_array, write_header
 
 
 def read(path: Path) -> Header:
@@ -145,19 +145,13 @@ def test_a_header_error_is_a_model_file_error() -> None:
 
 @pytest.mark.parametrize("change", [0, 59_999, 30_000])
 def test_the_first_different_text_of_two_arrays_is_found(change: int) -> None:
-    def array(texts: list[str], order: Any = "little") -> TextArray:
-        writer = Bytes(keys=1, order=order).text(b"a").numbers("IIQ", 9, 8, len(texts))
-        for text in texts:
-            writer.text(text.encode())
-        return parse(writer.bytes).texts("a")
-
     texts = [f"t{number}" for number in range(60_000)]
     longer, same = [*texts], [*texts]
     longer[change] += "!"
     same[change] = "X" + same[change][1:]
-    assert array(texts).first_difference(array(longer)) == change
-    assert array(same).first_difference(array(texts)) == change
-    assert array(texts).first_difference(array(same, "big")) == change
-    assert array(texts).first_difference(array([*texts, "more"])) is None
-    assert array(texts).first_difference(array(texts, "big")) is None
-    assert array(texts).first_difference(array([])) is None
+    assert text_array(texts).first_difference(text_array(longer)) == change
+    assert text_array(same).first_difference(text_array(texts)) == change
+    assert text_array(texts).first_difference(text_array(same, "big")) == change
+    assert text_array(texts).first_difference(text_array([*texts, "more"])) is None
+    assert text_array(texts).first_difference(text_array(texts, "big")) is None
+    assert text_array(texts).first_difference(text_array([])) is None

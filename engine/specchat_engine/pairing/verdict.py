@@ -1,0 +1,56 @@
+"""What is found about a pair, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specchat_engine.footprint import Placement
+
+
+class Grade(StrEnum):
+    """How much a finding matters."""
+
+    OK = "ok"
+    WARNING = "warning"
+    BLOCKER = "blocker"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what it is about, what was found, and what to do, which is empty where nothing is to be done."""
+
+    grade: Grade
+    topic: str
+    finding: str
+    remedy: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The finding with its remedy."""
+        return f"{self.finding}; {self.remedy}" if self.remedy else self.finding
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All that was found. `same_tokens`: ids mean the same in both, so that drafts need no detour through text.
+
+    `speedup` is what is expected against plain decoding, `cost` a draft step in target steps; None where not known.
+    """
+
+    lines: tuple[Finding, ...]
+    same_tokens: bool
+    placement: Placement | None
+    cost: float | None
+    speedup: float | None
+
+    @property
+    def grade(self) -> Grade:
+        """The gravest of all lines."""
+        grades = {line.grade for line in self.lines}
+        return next((grade for grade in (Grade.BLOCKER, Grade.WARNING) if grade in grades), Grade.OK)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing speaks against running the pair."""
+        return self.grade is not Grade.BLOCKER

@@ -1,0 +1,146 @@
+"""A pair judged by its headers: each line has a grade, a finding, and what to do where something is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specchat_assets import builtin_pair
+from specchat_engine import Engine, LoadOptions, PairError
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.footprint import DeviceMemory, Machine
+from specchat_engine.gguf import Header, TensorInfo, Value
+from specchat_engine.gguf.files import read_model
+from specchat_engine.pairing import Finding, Grade, Verdict, judge
+from specchat_engine.pairing.sizes import read_bytes
+from support.engine_files import EngineFiles
+from support.memory_models import write_memory_model
+
+OPTIONS = LoadOptions(n_ctx=1024)
+ROOMY = Machine((DeviceMemory("CPU", "cpu", 2**34, 2**34),))
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Header, Header]:
+    target, draft = (read_model(path) for path in builtin_pair())
+    return target, draft
+
+
+def changed(header: Header, **keys: Value) -> Header:
+    return replace(
+        header, metadata={**header.metadata, **{key.replace("__", "."): value for key, value in keys.items()}}
+    )
+
+
+def about(verdict: Verdict, topic: str) -> Finding:
+    (line,) = [line for line in verdict.lines if line.topic == topic]
+    return line
+
+
+def test_the_built_in_pair_has_nothing_against_it(pair: tuple[Header, Header]) -> None:
+    verdict = judge(*pair, OPTIONS, ROOMY, alpha=0.8)
+    assert verdict.fits
+    assert verdict.same_tokens
+    assert verdict.grade is Grade.OK
+    assert {line.topic for line in verdict.lines} >= {
+        "tokenizer", "pre-tokenizer", "vocabulary", "special tokens", "chat template",
+        "size", "speed-up", "memory", "target's memory", "draft's memory",
+    }  # fmt: skip
+    assert verdict.cost == pytest.approx(pair[1].weight_bytes / pair[0].weight_bytes)
+    assert verdict.speedup is not None
+    assert verdict.speedup > 1.5
+
+
+def test_a_verdict_before_loading_is_the_refusal_at_loading(files: EngineFiles) -> None:
+    for draft in (files.stranger, files.bigger):
+        verdict = judge(read_model(files.target), read_model(draft), OPTIONS)
+        assert not verdict.fits
+        assert not verdict.same_tokens
+        blocker = next(line for line in verdict.lines if line.grade is Grade.BLOCKER)
+        with pytest.raises(PairError) as caught:
+            Engine.load(files.target, draft)
+        assert str(caught.value) == blocker.sentence
+
+
+def test_everything_but_a_fine_line_says_what_to_do(pair: tuple[Header, Header]) -> None:
+    target, draft = pair
+    small = Machine((DeviceMemory("CPU", "cpu", 1, 1),))
+    verdicts = [
+        judge(changed(target, tokenizer__chat_template=0), target, OPTIONS, small, alpha=0.1),
+        judge(target, changed(draft, general__architecture="eagle3"), OPTIONS, small),
+        judge(changed(target, general__architecture="mamba2"), changed(draft, tokenizer__chat_template=0), OPTIONS),
+    ]
+    for line in (line for verdict in verdicts for line in verdict.lines):
+        assert line.finding
+        assert line.grade is Grade.OK or line.remedy
+    assert {line.grade for line in verdicts[0].lines} == {Grade.OK, Grade.WARNING, Grade.BLOCKER}
+
+
+def test_a_target_alone_is_judged_too(pair: tuple[Header, Header]) -> None:
+    verdict = judge(pair[0], None, OPTIONS, ROOMY)
+    assert {line.topic for line in verdict.lines} == {"target's memory", "memory"}
+
+
+def test_a_draft_as_large_as_the_target_is_a_warning(pair: tuple[Header, Header]) -> None:
+    assert "costs more than it saves" in about(judge(pair[1], pair[0], OPTIONS), "size").finding
+    assert about(judge(pair[0], pair[0], OPTIONS), "size").grade is Grade.WARNING
+
+
+def test_of_a_mixture_only_the_experts_in_use_count(pair: tuple[Header, Header]) -> None:
+    target = pair[0]
+    experts = TensorInfo("blk.0.ffn_up_exps.weight", (10, 10, 8), 1, 0, 800, 1600)
+    mixture = replace(
+        changed(target, llama__expert_count=8, llama__expert_used_count=2), tensors=(*target.tensors, experts)
+    )
+    assert read_bytes(mixture) - read_bytes(target) == 400
+
+
+def test_measured_costs_come_before_sizes(pair: tuple[Header, Header]) -> None:
+    dear = MeasuredCosts(verify=((1, 10.0), (2, 19.0), (9, 80.0)), draft_step=5.0)
+    cheap = MeasuredCosts(verify=((1, 10.0), (9, 11.0)), draft_step=0.1)
+    slow, fast = (judge(*pair, OPTIONS, alpha=0.8, costs=costs) for costs in (dear, cheap))
+    assert about(slow, "speed-up").grade is Grade.WARNING
+    assert slow.speedup == pytest.approx((1 + 0.8) / (1.9 + 0.5))
+    assert fast.speedup is not None
+    assert fast.speedup > 3
+    assert "with what passes cost here" in about(fast, "speed-up").finding
+
+
+def test_without_alpha_no_speed_up_is_made_up(pair: tuple[Header, Header]) -> None:
+    verdict = judge(*pair, OPTIONS)
+    assert verdict.speedup is None
+    assert "not known before it is tried" in about(verdict, "speed-up").finding
+
+
+@pytest.mark.parametrize(
+    ("architecture", "target", "draft"),
+    [
+        ("mamba2", Grade.WARNING, Grade.WARNING),
+        ("jamba", Grade.WARNING, Grade.WARNING),
+        ("qwen35", Grade.OK, Grade.WARNING),
+        ("lfm2", Grade.OK, Grade.WARNING),
+        ("gemma3", Grade.OK, Grade.OK),
+    ],
+)
+def test_how_a_memory_goes_back_is_told_by_architecture(
+    tmp_path: Path, architecture: str, target: Grade, draft: Grade
+) -> None:
+    header = read_model(write_memory_model(tmp_path / "some.gguf", architecture))
+    verdict = judge(header, header, OPTIONS)
+    assert (about(verdict, "target's memory").grade, about(verdict, "draft's memory").grade) == (target, draft)
+
+
+def test_too_little_memory_is_told_with_what_would_help(pair: tuple[Header, Header]) -> None:
+    target = changed(pair[0], llama__context_length=65_536)
+    needed = judge(target, pair[1], LoadOptions(), ROOMY).placement
+    assert needed is not None
+    size = needed.on("CPU")
+    now = Machine((DeviceMemory("CPU", "cpu", size - 2**20, 2**40),))
+    never = Machine((DeviceMemory("CPU", "cpu", size - 2**20, size - 2**20),))
+    assert about(judge(target, pair[1], LoadOptions(), now), "memory").grade is Grade.WARNING
+    line = about(judge(target, pair[1], LoadOptions(), never), "memory")
+    assert line.grade is Grade.BLOCKER
+    assert "use -c 32768" in line.remedy
+    assert "keep keys and values in q8_0" in line.remedy
