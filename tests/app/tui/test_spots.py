@@ -17,10 +17,7 @@ def numbered(rounds: list[Round]) -> list[Round]:
     made = []
     for event in rounds:
         drafted = tuple(
-            DraftedToken(
-                next(said if token.outcome is Outcome.ACCEPTED else thrown), token.text, 0.5, 0.6, token.outcome
-            )
-            for token in event.drafted
+            replace(token, id=next(said if token.outcome is Outcome.ACCEPTED else thrown)) for token in event.drafted
         )
         made.append(replace(event, drafted=drafted, token=replace(event.token, id=next(said))))
     return made
