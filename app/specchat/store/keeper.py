@@ -135,7 +135,7 @@ class Keeper:
             with self._changed:
                 self._running = False
                 if not done:
-                    self._put_back(job)
+                    self._waiting.appendleft(job)
                     self._pause()
         self._tried.set()
         with self._changed:
@@ -200,13 +200,6 @@ class Keeper:
 
     def _is_late(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
-
-    def _put_back(self, job: _Job) -> None:
-        """Work that failed stays the first in order, unless newer work has taken its place meanwhile."""
-        if job.key is not None and any(other.key == job.key for other in self._waiting):
-            job.done.cancel()
-        else:
-            self._waiting.appendleft(job)
 
     def _drop(self, job: _Job) -> None:
         self._waiting.remove(job)
