@@ -23,23 +23,7 @@ def chat_options(config: Config) -> ChatOptions:
     return ChatOptions(
         target=target,
         draft=draft,
-        options=LoadOptions(
-            n_ctx=config.ctx_size,
-            gpu_layers=config.gpu_layers,
-            gpu_layers_draft=config.gpu_layers_draft,
-            devices=config.device,
-            devices_draft=config.device_draft,
-            tensor_split=config.tensor_split,
-            main_gpu=config.main_gpu,
-            threads=config.threads,
-            threads_draft=config.threads_draft,
-            batch_size=config.batch_size,
-            ubatch_size=config.ubatch_size,
-            flash_attention=config.flash_attention,
-            cache_type_k=config.cache_type_k,
-            cache_type_v=config.cache_type_v,
-            k_max=LoadOptions().k_max if config.k == AUTO else max(config.k, LoadOptions().k_max),
-        ),
+        options=load_options(config),
         k=config.k,
         drafter=config.drafter,
         verifier=config.verifier,
@@ -47,6 +31,27 @@ def chat_options(config: Config) -> ChatOptions:
         max_tokens=config.max_tokens,
         seed=config.seed,
         system=config.system,
+    )
+
+
+def load_options(config: Config) -> LoadOptions:
+    """How the configuration wants models to be loaded."""
+    return LoadOptions(
+        n_ctx=config.ctx_size,
+        gpu_layers=config.gpu_layers,
+        gpu_layers_draft=config.gpu_layers_draft,
+        devices=config.device,
+        devices_draft=config.device_draft,
+        tensor_split=config.tensor_split,
+        main_gpu=config.main_gpu,
+        threads=config.threads,
+        threads_draft=config.threads_draft,
+        batch_size=config.batch_size,
+        ubatch_size=config.ubatch_size,
+        flash_attention=config.flash_attention,
+        cache_type_k=config.cache_type_k,
+        cache_type_v=config.cache_type_v,
+        k_max=LoadOptions().k_max if config.k == AUTO else max(config.k, LoadOptions().k_max),
     )
 
 

@@ -100,14 +100,18 @@ def chat(flags: ModelFlags, debug: Debug = False) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
         from specchat.config import read_config
+        from specchat.models.library import remember_pair
         from specchat.pair import chat_options
 
-        options = chat_options(read_config(flags.given()))
+        config = read_config(flags.given())
+        options = chat_options(config)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes")
             raise typer.Exit(2)
         from specchat.tui.app import run_chat
 
+        if config.model and config.draft:
+            remember_pair(config.model, config.draft)
         run_chat(options)
 
 

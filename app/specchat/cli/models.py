@@ -30,6 +30,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machi
 Installed = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machine; see `models ls`.")]
 All = Annotated[bool, typer.Option("--all", help="Every value and tensor of the header.")]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="The model whose answers you want.")]
+Draft = Annotated[str, typer.Argument(metavar="DRAFT", help="The small model that drafts.")]
+Context = Annotated[int | None, typer.Option("-c", "--ctx-size", help="Context in tokens; 0 is the model's. [0]")]
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="The new name.")]
 Remove = Annotated[bool, typer.Option("--remove", help="Forget the alias.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder with .gguf files.")]
@@ -87,6 +90,17 @@ def rm(name: Installed, yes: Yes = False, debug: Debug = False) -> None:
         from specchat.cli.models_library import rm as run
 
         raise typer.Exit(run(name, yes=yes))
+
+
+@models.command()
+def pair(target: Target, draft: Draft, ctx_size: Context = None, json: Json = False, debug: Debug = False) -> None:
+    """Judge whether a draft fits a target, with reasons, also before either is downloaded. Exit code 1: it does not."""
+    with one_line_errors(debug):
+        from specchat.cli.models_pair import pair as run
+        from specchat.config import read_config
+
+        config = read_config({} if ctx_size is None else {"ctx_size": ctx_size})
+        raise typer.Exit(run(target, draft, config, as_json=json))
 
 
 @models.command()

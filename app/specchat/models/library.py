@@ -164,9 +164,10 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
 
 
-def remember_pair(target: str, draft: str) -> None:
-    """Keeps a pair as the one used last; a folder that cannot be written costs nothing but that."""
+def remember_pair(target: Path, draft: Path) -> None:
+    """Keeps a pair, as it was named, as the one used last; a folder that cannot be written costs nothing but that."""
+    names = [str(one.absolute()) if one.is_file() else one.as_posix() for one in (target, draft)]
     try:
-        keep_shelf(read_shelf().with_pair(Pair(target, draft)))
+        keep_shelf(read_shelf().with_pair(Pair(*names)))
     except LibraryError as error:
         _log.warning("the pair is not remembered: %s", error)

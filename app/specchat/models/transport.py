@@ -7,6 +7,7 @@ would have no time-out and sleep through rate limits, so requests are made here,
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-from huggingface_hub.utils import hf_raise_for_status, logging, parse_ratelimit_headers
+from huggingface_hub.utils import hf_raise_for_status, parse_ratelimit_headers
 
 from specchat import __version__
 from specchat.errors import HubError
@@ -22,7 +23,8 @@ from specchat.models.environment import access_token, hub_environment
 from specchat.models.refusals import refusal
 from specchat.terminal import clean_line
 
-logging.set_verbosity_error()  # what the hub wants to be warned of would reach the terminal as the server wrote it
+# Its warnings would bring what a server wrote to the terminal as it is; errors are told here, in words.
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which trying again makes sense."""
