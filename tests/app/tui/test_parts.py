@@ -48,6 +48,12 @@ def test_a_thought_that_the_prompt_opened_reaches_back() -> None:
     assert said.text == "Yes"
 
 
+def test_a_thought_that_reaches_back_ends_at_its_mark_also_inside_a_token() -> None:
+    thought, said = parts_of(event(0, [], "well</think>Yes"))
+    assert (thought.thought, said.thought) == (True, False)
+    assert said.text == "Yes"
+
+
 def test_a_stored_text_says_how_long_its_thought_is() -> None:
     parts = Parts()
     parts.take_text("<think>four</think>\nYes")

@@ -133,7 +133,7 @@ class TableBlock:
         room = self.margin.room(width)
         columns = self._columns(room)
         if not columns:
-            return [Line([Piece("⋯ a table that needs a wider screen", QUIET)])]
+            return TextBlock(self._as_text(), self.margin).lay(width)
         lines: list[Line] = []
         for number, row in enumerate(self.rows):
             wrappers = [Wrapper(size) for size in columns]
@@ -149,6 +149,15 @@ class TableBlock:
             start += len(line.text) + len(line.ending)
         lines[-1].ending = ""
         return self.margin.before(lines, width)
+
+    def _as_text(self) -> list[Piece]:
+        """A line for each row, where there is no room for columns."""
+        found: list[Piece] = []
+        for row in self.rows:
+            found.append(Piece("\n" if found else "", ""))
+            for at, cell in enumerate(row):
+                found += [Piece(" │ " if at else "", QUIET), *cell]
+        return found
 
     def _columns(self, room: int) -> list[int]:
         count = max(map(len, self.rows))

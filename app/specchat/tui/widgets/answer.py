@@ -147,11 +147,15 @@ class Answer(Entry):
 
     def mark(self, row: int) -> tuple[int, int] | None:
         """The characters of a row that are the marked token."""
-        found = self.marked()
-        if found is None or row < found[0]:
+        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if found is None:
             return None
-        line = self.rows(self._width)[row]
-        first, last = max(found[1] - line.start, 0), min(found[2] - line.start, len(line.text))
+        number, begin, end = found
+        above, text = self._text_section(number)
+        if not above <= row < above + len(text):
+            return None
+        line = text[row - above]
+        first, last = max(begin - line.start, 0), min(end - line.start, len(line.text))
         return (first, last) if first < last else None
 
     def remark(self, text: str) -> None:
@@ -182,15 +186,12 @@ class Answer(Entry):
         self.cursor = None
         self.changed()
 
-    def marked(self) -> tuple[int, int, int] | None:
-        """The row of the marked token, and where it begins and ends in the text of its section."""
+    def marked_row(self) -> int | None:
+        """The row where the marked token begins."""
         found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
         if found is None:
             return None
-        number, begin, end = found
-        sections = self.sections()
-        above = sum(map(len, sections[: SECTIONS * number + 2]))
-        return above + self._bodies[number].row_of(begin), begin, end
+        return self._text_section(found[0])[0] + self._bodies[found[0]].row_of(found[1])
 
     def suffix(self, row: int) -> Sequence[Piece]:
         """The cursor behind the last row of text, while more may come."""
@@ -216,6 +217,12 @@ class Answer(Entry):
         for number, body in enumerate(self._bodies):
             found += body.sections(unfolded=number in self._unfolded)
         return [*found, self._foot()]
+
+    def _text_section(self, number: int) -> tuple[int, list[Line]]:
+        """The first row of a part's text, and all of its rows."""
+        sections = self.sections()
+        at = SECTIONS * number + 2
+        return sum(map(len, sections[:at])), sections[at]
 
     def _draw_growth(self) -> None:
         """Draws what came since the last time, from the first row on that may have changed."""

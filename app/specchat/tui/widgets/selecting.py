@@ -187,10 +187,10 @@ class Selecting(EntriesView, can_focus=True):
             self.selected.stop_cursor()
 
     def _show_token(self, answer: Answer) -> None:
-        cursor, found = answer.cursor, answer.marked()
+        cursor, row = answer.cursor, answer.marked_row()
         self._strips.clear()
-        if found is not None:
-            self.show_row(self.entries.index(answer), found[0])
+        if row is not None:
+            self.show_row(self.entries.index(answer), row)
         if cursor is not None:
             self.post_message(MessageActions.TokenMarked(answer, cursor.round_index, cursor.place))
         self.refresh()

@@ -51,6 +51,13 @@ def test_a_link_says_where_it_leads() -> None:
     assert [piece.ink.argument for piece in pieces if isinstance(piece.ink, Clickable)] == ["http://x.y"]
 
 
+def test_a_list_that_streams_stays_one_list() -> None:
+    streamed = MarkdownRows(40)
+    for piece in ("intro\n\n", "- a\n", "- b\n", "- c\n\n", "end"):
+        streamed.write(piece)
+    assert [look(line) for line in streamed.lines] == ["intro", "", "• a", "• b", "• c", "", "end"]
+
+
 def test_a_table_that_is_too_wide_wraps_inside_its_columns() -> None:
     assert rows("| a | b |\n|--|--|\n| 1 | some words here |\n", 16) == [
         "a  │ b",
