@@ -104,6 +104,11 @@ class Conversation:
         """What is said ends with this message; another may be said in place of what followed."""
         self._show(message)
 
+    def show_newest(self) -> None:
+        """What is said goes on to the end of the branch that was added last."""
+        if self.head is not None:
+            self._show(newest_leaf([*self._messages.values()], self.head))
+
     def switch(self, message: int, steps: int) -> bool:
         """Shows the branch beside this message's, round and round; False where there is no other."""
         beside = [node.id for node in siblings([*self._messages.values()], message)]

@@ -166,6 +166,7 @@ class ChatSession:
             return None
         conversation.drop(answer)
         if node.parent is None or conversation.has_answers(node.parent):
+            conversation.show_newest()
             return None
         question = conversation.message(node.parent)
         conversation.drop(question.id)

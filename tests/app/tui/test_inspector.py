@@ -69,3 +69,12 @@ async def test_an_answer_that_runs_is_not_looked_at() -> None:
         await ask(pilot, "Who?")
         await pilot.press("f4")
         assert "when it is over" in header(pilot)
+
+
+async def test_nothing_goes_on_from_a_token_that_ends_the_answer() -> None:
+    client = ScriptedClient(script("> one|>"))
+    async with inspecting(client) as pilot:
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, InspectorScreen)
+        assert "it ends the answer" in text(pilot, "others")
+        assert len(client.asked) == 1

@@ -61,7 +61,7 @@ def test_a_question_that_was_answered_before_stays_when_the_next_answer_to_it_fa
     again, question = session.begin()
     assert (question.turn, question.attempt) == (0, 1)
     assert session.answered(again.id, "", 0, None) is None
-    assert said(session) == ["Hi"]
+    assert said(session) == ["Hi", "Hello"]
 
 
 def test_a_question_asks_for_what_was_said_before_and_not_for_its_own_answer() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from specchat.clipboard import copy_natively
@@ -14,6 +15,7 @@ from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
+from specchat_engine.rounds import Round, TokenKind
 
 
 class ActingScreen(BranchingScreen):
@@ -66,7 +68,7 @@ class ActingScreen(BranchingScreen):
             await self.inspect(key, message.round_index, message.place or 0)
 
     async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
-        """Opens the inspector on an answer, at one of its rounds, else at its last."""
+        """Opens the inspector on an answer, at one of its rounds, else at the last in which a token was refused."""
         conversation, settings = self._session.conversation, self._session.settings
         try:
             trace = await self._archive.trace(answer)
@@ -77,7 +79,7 @@ class ActingScreen(BranchingScreen):
             self._note("how this answer was made was not kept")
             return
         indices = [event.index for event in trace.rounds]
-        at = indices.index(round_index) if round_index in indices else len(indices) - 1
+        at = indices.index(round_index) if round_index in indices else telling_round(trace.rounds)
         look = looker(self._client, conversation.asked(answer), trace, settings)
 
         async def branch(prefix: tuple[int, ...] | None) -> None:
@@ -127,6 +129,12 @@ class ActingScreen(BranchingScreen):
         else:
             self.app.copy_to_clipboard(text)
             self._note(f"{what} sent to the terminal")
+
+
+def telling_round(rounds: Sequence[Round]) -> int:
+    """The place of the last round in which a drafted token was rejected, else of the last one."""
+    rejected = [place for place, event in enumerate(rounds) if event.token.kind is TokenKind.CORRECTION]
+    return rejected[-1] if rejected else len(rounds) - 1
 
 
 def key_of(entry: object) -> int | None:

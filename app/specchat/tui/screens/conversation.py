@@ -125,6 +125,8 @@ class ConversationScreen(Screen[None]):
         outcome = await play.finish(last)
         self._archive_answer(play, play.trace(last))
         self._show_figures(outcome.figures)
+        if outcome.unanswered is None and not self._session.conversation.holds(play.message.id):
+            await self._show_conversation()
         if outcome.failure is not None:
             await self._notice(outcome.failure, failure=True)
             if self._session.settings is not None:

@@ -28,10 +28,11 @@ _WIDTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A row that can be marked: a token at an output position, None where nothing can go on from it."""
+    """A row that can be marked: a token at an output position, None where it was not compared."""
 
     id: int
     position: int | None
+    ends: bool = False
 
 
 class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
@@ -94,8 +95,9 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
     def action_branch(self) -> None:
         """Goes on from the marked token in another branch."""
         choice = self._choices()[self._mark]
-        if choice.position is None:
-            self.query_one("#others", Static).update("nothing can go on from here: this token was never compared")
+        if choice.position is None or choice.ends:
+            why = "it ends the answer" if choice.ends else "it was never compared"
+            self.query_one("#others", Static).update(f"nothing can go on from this token: {why}")
             return
         self.dismiss(prefix_at(self._trace, choice.position, choice.id))
 
@@ -110,8 +112,8 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
     def _choices(self) -> list[Choice]:
         """All rows in order: the round's tokens, then the alternatives of the position that was marked last."""
         rows = spots(self._trace, self._place)
-        found = [Choice(spot.id, spot.position) for spot in rows]
-        return found + [Choice(token.id, self._shown_position) for token in self._alternatives()]
+        found = [Choice(spot.id, spot.position, not spot.text) for spot in rows]
+        return found + [Choice(token.id, self._shown_position, not token.text) for token in self._alternatives()]
 
     @property
     def _shown_position(self) -> int | None:
@@ -168,9 +170,9 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             return Content.styled("looking again …", "$quiet")
         if isinstance(found, str):
             return Content.styled(clean_line(found), "$text-warning")
-        kind = "before all stages" if self._raw else "after the sampling stages"
+        kind = "before sampling" if self._raw else "after sampling"
         lines = [
-            Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  of the draft   {kind}", "$quiet"),
+            Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  draft's rank   {kind}", "$quiet"),
         ]
         for number, token in enumerate(found.tokens):
             q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
