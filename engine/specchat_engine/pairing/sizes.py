@@ -56,15 +56,18 @@ def expect_speedup(
         cost = measured.draft_step / dict(measured.verify)[1]
     if alpha is None or cost is None:
         return Finding(Grade.OK, "speed-up", "not known before it is tried", "time it: models pair --bench"), None
-    longest = min(len(relative) - 1, _LONGEST) if relative else _LONGEST
-    best, k = max(
-        (predicted_speedup(alpha, k, cost, relative[k] if relative else 1.0), k) for k in range(1, longest + 1)
-    )
+    best, k = best_speedup(alpha, cost, relative)
     basis = "with what passes cost here" if relative else "at most, where only moving weights takes time"
     words = f"{best:.2f}× at α {alpha:.2f} and k {k}, {basis}"
     if best < 1.05:
         return Finding(Grade.WARNING, "speed-up", words, "decode plainly or by lookup, or use a smaller draft"), best
     return Finding(Grade.OK, "speed-up", words), best
+
+
+def best_speedup(alpha: float, cost: float, relative: Sequence[float] = ()) -> tuple[float, int]:
+    """The largest predicted speed-up and its k. `relative` is C(k+1)/C(1) by k; without it wide passes cost no more."""
+    longest = min(len(relative) - 1, _LONGEST) if relative else _LONGEST
+    return max((predicted_speedup(alpha, k, cost, relative[k] if relative else 1.0), k) for k in range(1, longest + 1))
 
 
 def _relative_costs(measured: MeasuredCosts | None) -> Sequence[float]:

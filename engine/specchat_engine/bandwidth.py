@@ -1,0 +1,31 @@
+"""How fast this machine reads memory: what decoding on a CPU is bound by."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Final
+
+import numpy as np
+
+_BYTES: Final = 256 * 2**20
+"""Read in one go, by all threads together: more than caches hold."""
+
+_ROUNDS: Final = 5
+
+
+def measure_bandwidth(threads: int) -> float:
+    """Bytes a second that so many threads read from memory together, the best of a few rounds; takes less than a second."""
+    shares = np.array_split(np.ones(_BYTES // 8, np.float64), max(threads, 1))
+    best = 0.0
+    with ThreadPoolExecutor(len(shares)) as pool:
+        for _ in range(_ROUNDS):
+            begin = perf_counter()
+            list(pool.map(np.max, shares))
+            best = max(best, _BYTES / (perf_counter() - begin))
+    return best
+
+
+def bandwidth_from_step(read_bytes: int, milliseconds: float) -> float:
+    """What a measured plain step, C(1), says: bytes of weights read for a token, over the time of a step."""
+    return read_bytes / (milliseconds / 1000)
