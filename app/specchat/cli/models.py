@@ -13,7 +13,6 @@ models = typer.Typer(
     help="Find models on the hub, judge a pair, fetch it, and see what is on this machine.",
     epilog="Names are those of `models ls`, aliases, paths, or USER/REPO:QUANT. HF_HOME, HF_TOKEN, HF_ENDPOINT and "
     "HF_HUB_OFFLINE are honoured.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 

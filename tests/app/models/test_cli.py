@@ -125,6 +125,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
         (["add-folder", "/none"], 1, "/none is no folder"),
         (["frob"], 2, "No such command 'frob'; see `specchat models --help`"),
         (["search"], 2, "see `specchat models --help`"),
+        ([], 2, "Missing command; see `specchat models --help`"),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -138,6 +138,15 @@ def test_an_interrupted_pull_asks_only_for_the_rest(hub: Hub, tiny: Repository) 
     assert not place.part.exists()
 
 
+def test_another_part_than_was_asked_for_is_not_taken(hub: Hub, tiny: Repository) -> None:
+    files = listed()
+    hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.OTHER_RANGE, 9, times=1))
+    pull = pulled(files)
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
+    assert [asked.headers.get("Range") for asked in hub.transfers()] == [None, "bytes=50000-", "bytes=50000-"]
+    assert pull.progress().notices == ()
+
+
 def test_a_part_that_was_damaged_on_the_disk_is_noticed(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.STATUS, 404))
