@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOMENT = 2.0
+_KEPT_SECONDS = 30 * 24 * 3600
+"""So long a deleted session can be brought back."""
+
 _TRACES_AT_HAND = 32
 """So many traces stay in memory; the others are read again."""
 
@@ -105,6 +108,10 @@ class Archive:
         if session.id in self._known:
             kept = asdict(settings)
             self._keeper.do(lambda store: store.set_settings(session.id, kept), instead_of=("turned", session.id))
+
+    def tidy(self) -> None:
+        """Removes for good what was deleted long ago."""
+        self._keeper.do(lambda store: store.purge(_KEPT_SECONDS), spare=True)
 
     async def open(self, session: int) -> Conversation | None:
         """A stored conversation, behind everything that was written; None where there is none."""

@@ -15,7 +15,7 @@ from specchat.rules import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id
 from specchat.terminal import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
-from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
 
 _DEATHS = 3
 
@@ -106,14 +106,18 @@ class ChatSession:
         return self.options.options.k_max
 
     def ready(self, loaded: Loaded) -> Settings:
-        """The pair is loaded; returns the settings, which stay as they were turned where it is a restart."""
+        """The pair is loaded; returns the settings, which stay as they were turned as far as it can serve them."""
         self.loaded = loaded
-        if self.settings is None:
-            self.settings = self.options.settings(loaded.recommended, loaded.drafters)
+        settings = self.settings or self.options.settings(loaded.recommended, loaded.drafters)
+        if settings.drafter not in loaded.drafters:
+            settings = replace(settings, drafter=loaded.drafters[0])
+        if settings.k != AUTO and settings.k > self.k_max:
+            settings = replace(settings, k=self.k_max)
+        self.settings = settings
         if self.phase is not Phase.ANSWERING:
             self.phase = Phase.READY
         self.progress = 1.0
-        return self.settings
+        return settings
 
     def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
         """The user's message, in place of an earlier one where one is given."""

@@ -107,11 +107,14 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
 class ScriptedClient:
     """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped.
 
-    After a failure that it died of it loads again before the next answer, and takes longer than the screen's clock.
+    The next loads give what `loads` holds, then `load_events`. After a failure that it died of it loads again before
+    the next answer, and takes longer than the screen's clock.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
     load_events: tuple[Event, ...] = (Loading(0.5), LOADED)
+    loads: list[tuple[Event, ...]] = field(default_factory=list)
+    loaded: list[tuple[Path, Path | None]] = field(default_factory=list)
     hold_loading: bool = False
     hold_after: int | None = None
     failure: WorkerFailed | None = None
@@ -132,9 +135,10 @@ class ScriptedClient:
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         self.idle = False
+        self.loaded.append((target, draft))
         if self.hold_loading:
             self._wait()
-        yield from self.load_events
+        yield from self.loads.pop(0) if self.loads else self.load_events
         self.idle = True
 
     def generate(

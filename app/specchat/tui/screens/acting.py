@@ -9,8 +9,8 @@ from specchat.clipboard import copy_natively
 from specchat.errors import SpecchatError
 from specchat.tui.exporting import export_conversation
 from specchat.tui.looking import looker
-from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.screens.inspector import InspectorScreen
+from specchat.tui.screens.reloading import ReloadingScreen
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.prompt import Prompt
@@ -18,7 +18,7 @@ from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.rounds import Round, TokenKind
 
 
-class ActingScreen(BranchingScreen):
+class ActingScreen(ReloadingScreen):
     """Does what the user wants to be done with a message, chosen by keys or by a command."""
 
     def on_message_actions_copy(self, message: MessageActions.Copy) -> None:

@@ -140,6 +140,8 @@ class ConversationScreen(Screen[None]):
     async def _loaded(self, event: Loaded) -> None:
         first_time = self._session.loaded is None
         give_way()
+        if first_time:
+            self._archive.tidy()
         settings = self._session.ready(event)
         await self.query_one(Knobs).fit(dials(event.drafters, self._session.k_max), settings)
         if event.refusal is not None and first_time:

@@ -1,0 +1,46 @@
+"""Other models while the chat is open."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from app.tui.chatting import ask, chat, header, notices
+from app.tui.scripted_client import LOADED, ScriptedClient, script
+from app.tui.test_branching import command, screen, shown
+from specchat.worker.protocol import ModelSummary, WorkerFailed
+
+OTHER = replace(LOADED, target=ModelSummary("other", "other.gguf", n_params=1_000_000_000), draft=None)
+
+
+async def test_another_target_is_loaded_without_the_draft_model_and_the_conversation_stays(tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    other.touch()
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        client.load_events = (replace(OTHER, drafters=("lookup", "none")),)
+        await command(pilot, f"/model {other}")
+        assert "other 1.0B" in header(pilot)
+        assert "lookup" in header(pilot)
+        assert shown(pilot) == ["Who?", " one"]
+        await ask(pilot, "Why?")
+        assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why?"]
+        assert (screen(pilot)._session.options.target, screen(pilot)._session.options.draft) == (other, None)
+
+
+async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        client.loads = [(WorkerFailed("broken.gguf is no GGUF file: download it again"),)]
+        await command(pilot, f"/draft {tmp_path / 'broken.gguf'}")
+        assert "broken.gguf is no GGUF file" in notices(pilot)[0]
+        assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
+        assert client.loaded[-1] == client.loaded[0]
+        await ask(pilot, "Who?")
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_a_name_that_no_model_has_is_said_in_one_line() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, "/model nobody/nothing")
+        assert "there is no model nobody/nothing on this machine" in notices(pilot)[0]
+        assert "builtin-guide" in header(pilot)
