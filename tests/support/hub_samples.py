@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,10 +11,11 @@ from specchat.models.hub import Hub
 from specchat.models.hub_files import HubFile
 from specchat.models.patience import Patience
 from specchat.models.pull import Pull
+from support.hub_faults import Fault, Wrong
 from support.hub_server import Repository
 from support.tiny_models import write_tiny_model
 
-IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=0.3, progress=2**15)
+IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=5.0, progress=2**15)
 
 REPOSITORY = "tests/tiny-GGUF"
 MODEL = "tiny-F16.gguf"
@@ -31,9 +33,14 @@ def tiny_model(seed: int) -> bytes:
         return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed).read_bytes()
 
 
-def client() -> Hub:
+def patience_for(fault: Fault) -> Patience:
+    """A server that stalls is not waited for long; others get time, since the machine may be busy."""
+    return replace(IMPATIENT, silence=0.3) if fault.wrong is Wrong.STALL else IMPATIENT
+
+
+def client(patience: Patience = IMPATIENT) -> Hub:
     """A client that gives up soon."""
-    return Hub(IMPATIENT)
+    return Hub(patience)
 
 
 def listed(repository: str = REPOSITORY, wanted: str = "") -> tuple[HubFile, ...]:

@@ -11,7 +11,7 @@ from specchat.errors import HubError
 from specchat.models.hub_files import is_safe_path
 from specchat.models.patience import Stopped
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import REPOSITORY, client, listed
+from support.hub_samples import REPOSITORY, client, listed, patience_for
 from support.hub_server import TOKEN, Hub, Repository
 
 
@@ -119,7 +119,7 @@ def test_a_hub_that_is_busy_is_asked_again(hub: Hub, tiny: Repository) -> None:
 def test_a_hub_that_misbehaves_is_told_in_one_line(hub: Hub, tiny: Repository, fault: Fault, words: str) -> None:
     hub.misbehave(fault)
     with pytest.raises(HubError) as caught:
-        client().search("tiny")
+        client(patience_for(fault)).search("tiny")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 

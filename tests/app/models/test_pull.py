@@ -15,7 +15,7 @@ from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.hub_files import HubFile
 from specchat.models.pull import PullState
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import MODEL, REPOSITORY, listed, pulled, tiny_repository
+from support.hub_samples import MODEL, REPOSITORY, listed, patience_for, pulled, tiny_repository
 from support.hub_server import TOKEN, Hub, Repository
 
 
@@ -85,7 +85,7 @@ def test_a_fault_that_passes_ends_in_the_whole_file(hub: Hub, tiny: Repository, 
         hub.misbehave(Fault(Wrong.CUT, begun, times=1), Fault(Wrong.STATUS, 404))
         assert pulled(files).progress().state is PullState.FAILED
     hub.misbehave(fault)
-    [path] = pulled(files).result()
+    [path] = pulled(files, patience_for(fault)).result()
     assert path.read_bytes() == tiny.files[MODEL]
 
 
@@ -112,7 +112,7 @@ def test_a_fault_that_stays_is_one_clear_line_and_the_next_pull_goes_on(
 ) -> None:
     files = listed()
     hub.misbehave(fault)
-    pull = pulled(files)
+    pull = pulled(files, patience_for(fault))
     with pytest.raises((FetchError, HubError)) as caught:
         pull.result()
     assert words in str(caught.value)

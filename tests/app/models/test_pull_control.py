@@ -31,6 +31,7 @@ def test_parts_are_fetched_together_and_progress_adds_up(hub: Hub, tiny: Reposit
 
 def test_two_files_with_the_same_bytes_are_fetched_once(hub: Hub, tiny: Repository) -> None:
     tiny.files["same-Q4_0.gguf"] = tiny.files[MODEL]
+    hub.slow = 0.03
     one, two = pulled((*listed(wanted="F16"), *listed(wanted="Q4_0"))).result()
     assert one.name != two.name
     assert one.read_bytes() == two.read_bytes() == tiny.files[MODEL]

@@ -11,7 +11,7 @@ from specchat.models.remote import remote_header
 from specchat_engine.errors import HeaderError
 from specchat_engine.gguf.files import read_model
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import IMPATIENT, REPOSITORY, listed
+from support.hub_samples import IMPATIENT, REPOSITORY, listed, patience_for
 from support.hub_server import Hub, Repository
 from support.tiny_models import byte_vocabulary, write_tiny_model
 
@@ -59,7 +59,7 @@ def test_only_as_much_is_asked_for_as_the_header_needs_in_few_growing_steps(hub:
 )
 def test_a_remote_header_survives_what_passes(hub: Hub, large: Path, fault: Fault) -> None:
     hub.misbehave(fault)
-    assert remote_header(listed(), IMPATIENT).tensors == read_model(large).tensors
+    assert remote_header(listed(), patience_for(fault)).tensors == read_model(large).tensors
 
 
 def test_a_server_without_ranges_is_not_let_to_send_everything(hub: Hub, large: Path) -> None:
