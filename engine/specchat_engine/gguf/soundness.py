@@ -20,6 +20,10 @@ _MAX_LAYERS, _MAX_EXPERTS = 512, 1024
 
 _SCALINGS: Final = ("none", "linear", "yarn", "longrope")
 
+_DOUBLED: Final = frozenset({"jamba"})
+_BY_HEADS: Final = frozenset({"qwen3next", "qwen35", "qwen35moe"})
+"""Architectures with assertions on the width of their state layers."""
+
 _MOST: Final = {
     "context_length": 2**31 - 1,
     "embedding_length": 2**20,
@@ -61,6 +65,10 @@ def _problems(header: Header) -> Iterator[str]:
             yield f"tensor {tensor.name!r} is of the unknown {tensor.type_name}"
     if header.tensors and header.integer("split.no") in (None, 0):
         yield from _hyperparameters(header)
+        yield from _attention(header)
+        yield from _states(header)
+    if header.tokens.has_twins:
+        yield "its vocabulary has an entry twice"
 
 
 def _hyperparameters(header: Header) -> Iterator[str]:
@@ -89,3 +97,28 @@ def _hyperparameters(header: Header) -> Iterator[str]:
                 yield f"{prefix}.{key} holds {int(value.max())}, 0 to {most} can be loaded"
         elif type(value) is int and not 0 <= value <= most:
             yield f"{prefix}.{key} is {value}, 0 to {most} can be loaded"
+
+
+def _attention(header: Header) -> Iterator[str]:
+    heads = next((one for one in header.heads if one), 0)
+    if not heads:
+        return
+    length = header.of_model("attention.key_length") or header.width // heads
+    turned = header.of_model("rope.dimension_count")
+    if turned is not None and (turned > length or turned % 2):
+        yield f"rope turns {turned} dimensions of heads of {length}"
+
+
+def _states(header: Header) -> Iterator[str]:
+    inner, width = header.of_model("ssm.inner_size") or 0, header.width
+    if header.architecture in _DOUBLED and inner != 2 * width:
+        yield f"its state layers are {inner} wide, twice {width} can be loaded"
+    parts = (header.of_model("ssm.time_step_rank") or 0) * (header.of_model("ssm.state_size") or 0)
+    if header.architecture not in _BY_HEADS:
+        return
+    if inner != parts:
+        yield f"its state layers are {inner} wide and their heads {parts}"
+    if header.of_model("full_attention_interval") == 0:
+        yield "every 0th layer shall have attention"
+    if header.of_model("rope.dimension_count") == 0:
+        yield "rope shall turn 0 dimensions"

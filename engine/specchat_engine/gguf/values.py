@@ -50,6 +50,16 @@ class TextArray:
         start = int(self._ends[index - 1]) if index else 0
         return self._block[start + _LENGTH : int(self._ends[index])]
 
+    @property
+    def has_twins(self) -> bool:
+        """Whether two texts are the same as llama.cpp reads them: up to a zero byte, and empty ones not counted."""
+        block, ends = self._block, self._ends.tolist()
+        texts = [block[start + _LENGTH : end] for start, end in zip([0, *ends], ends, strict=False)]
+        if b"\0" in b"".join(texts):
+            texts = [text.partition(b"\0")[0] for text in texts]
+        empty = texts.count(b"")
+        return len(set(texts)) < len(texts) - empty + bool(empty)
+
     def first_difference(self, other: TextArray) -> int | None:
         """The first index whose texts differ; None where one array begins with the other."""
         shared = min(len(self), len(other))

@@ -14,6 +14,7 @@ from specchat_engine.gguf.files import read_file, read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import quantise
 from support.headers import Kind, Typed, write_header
+from support.memory_models import write_memory_model
 from support.tiny_models import write_tiny_model
 
 TENSOR = {"token_embd.weight": np.zeros((4, 8), np.float32)}
@@ -40,6 +41,11 @@ def number(value: int) -> Typed:
         ({"rope__scaling__type": ("odd", Kind.STRING, None)}, "rope scaling"),
         ({"embedding_length": number(2**32 - 1)}, "embedding_length is 4294967295"),
         ({"attention__head_count_kv": ([1, -7], Kind.ARRAY, Kind.INT32)}, "head_count_kv holds 1"),
+        (
+            {"attention__head_count": number(2), "embedding_length": number(16), "block_count": number(1)}
+            | {"rope__dimension_count": number(10)},
+            "rope turns 10 dimensions of heads of 8",
+        ),
         ({"nested": ([[1], [2]], Kind.ARRAY, None)}, "arrays in arrays"),
     ],
 )
@@ -50,6 +56,32 @@ def test_what_would_end_the_process_is_refused_before(tmp_path: Path, keys: dict
     assert named in str(caught.value)
     with pytest.raises(HeaderError):
         quantise(path, tmp_path / "other.gguf", "Q8_0")
+
+
+@pytest.mark.parametrize("twin", ["a", "a\0b"])
+def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path: Path, twin: str) -> None:
+    def tokens(*texts: str) -> Path:
+        listed: Typed = ([*texts], Kind.ARRAY, Kind.STRING)
+        return write_header(tmp_path / "some.gguf", {"tokenizer.ggml.tokens": listed}, tensors=TENSOR)
+
+    with pytest.raises(HeaderError, match="an entry twice"):
+        read_model(tokens("a", "b", twin))
+    read_model(tokens("a", "b", "", "", "c"))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "key"), [("jamba", "embedding_length"), ("jamba", "ssm.inner_size"), ("qwen35", "ssm.inner_size")]
+)
+def test_a_state_of_another_width_is_refused(tmp_path: Path, architecture: str, key: str) -> None:
+    path = write_memory_model(tmp_path / "some.gguf", architecture)
+    LlamaModel(path).close()
+    name = f"{architecture}.{key}".encode()
+    data = bytearray(path.read_bytes())
+    place = data.index(len(name).to_bytes(8, "little") + name) + 8 + len(name) + 4
+    data[place : place + 4] = (48).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(HeaderError, match="its state layers are"):
+        LlamaModel(path)
 
 
 def test_a_file_for_the_other_byte_order_is_readable_but_not_loadable(tmp_path: Path) -> None:
