@@ -14,10 +14,10 @@ from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
 from specchat.tui.commands.invocations import Invocation
 from specchat.tui.dials import DraftLengthDial
-from specchat.tui.screens.acting import ActingScreen
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.sessions import SessionsScreen
+from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -27,19 +27,20 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(ActingScreen):
+class ChatScreen(SteppingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("f1", "help", "Help", id="chat.help"),
         Binding("f2", "knobs", "Knobs", id="chat.knobs"),
         Binding("f3", "view", "View", id="chat.view"),
         Binding("f4", "inspect", "Inspect", id="chat.inspect"),
+        Binding("f5", "step", "Step", id="chat.step"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
-        Binding("f1", "help", "Help", id="chat.help"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
         Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
         Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False, id="chat.lower_k"),
@@ -179,7 +180,7 @@ class ChatScreen(ActingScreen):
             self.clear_selection()
             self._copy(selected, "selection")
         elif monotonic() - self._quit_pressed < _SECOND_PRESS:
-            self.app.exit()
+            self.app.call_next(self.app.action_quit)
         else:
             self._quit_pressed = monotonic()
             self._note("Ctrl+C again quits")

@@ -45,6 +45,8 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             chat.copy(part)
         case asked.Export(kind, path):
             await chat.export(kind, path)
+        case asked.StepMode(on):
+            await chat.step_mode(on)
         case asked.Quit():
             chat.app.exit()
         case _:

@@ -33,7 +33,8 @@ _PLACEHOLDER_WITH_COMMANDS = "Ask something. / has commands, @ attaches a file, 
 class Prompt(Composer):
     """A text area that grows to six rows, completes what is written, and remembers what was sent.
 
-    `sources` is asked for what completes and checks commands; without it a slash and an @ are only text.
+    `sources` is asked for what completes and checks commands; without it a slash and an @ are only text. The keys in
+    `spared` do nothing here while nothing is written.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,12 +71,19 @@ class Prompt(Composer):
 
         where: str
 
+    @dataclass
+    class Spared(Message):
+        """A key that the prompt leaves to the screen while nothing is written."""
+
+        key: str
+
     def __init__(self, sources: Callable[[], Sources] | None = None, history: History | None = None) -> None:
         super().__init__(_PLACEHOLDER if sources is None else _PLACEHOLDER_WITH_COMMANDS)
         self._sources = sources
         self._history = History() if history is None else history
         self._recall: Recall | None = None
         self._offers = Offers(self, sources)
+        self.spared: frozenset[str] = frozenset()
         self._handed_over: asyncio.Event | None = None
         self._sent: tuple[str, Entry] | None = None
 
@@ -91,8 +99,13 @@ class Prompt(Composer):
             self._handed_over = None
 
     def takes_key(self, event: Key) -> bool:
-        """What is offered comes first, then a backslash before Enter."""
-        return self._offers.takes_key(event)
+        """What is offered comes first, then what is spared, then a backslash before Enter."""
+        if self._offers.takes_key(event):
+            return True
+        spared = event.key in self.spared and not self.text
+        if spared:
+            self.post_message(self.Spared(event.key))
+        return spared
 
     def on_text_area_changed(self) -> None:
         """Offers what completes the text."""
