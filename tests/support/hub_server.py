@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha1, sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -36,7 +37,7 @@ class Repository:
         """Another one for other files."""
         digest = sha1(usedforsecurity=False)
         for name, content in sorted(self.files.items()):
-            digest.update(name.encode() + content)
+            digest.update(f"{name} {sha256_of(content)} ".encode())
         return digest.hexdigest()
 
 
@@ -210,7 +211,7 @@ class HubHandler(_Handler):
         content = repository.files[path]
         entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_oid(content)}
         if not repository.plain_git:
-            entry["lfs"] = {"oid": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+            entry["lfs"] = {"oid": sha256_of(content), "size": len(content), "pointerSize": 134}
         return entry
 
     def _sibling(self, repository: Repository, path: str, *, blobs: bool) -> dict[str, object]:
@@ -219,7 +220,7 @@ class HubHandler(_Handler):
             return {"rfilename": path}
         sibling: dict[str, object] = {"rfilename": path, "size": len(content), "blobId": git_oid(content)}
         if not repository.plain_git:
-            sibling["lfs"] = {"sha256": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+            sibling["lfs"] = {"sha256": sha256_of(content), "size": len(content), "pointerSize": 134}
         return sibling
 
     def _resolve(self, name: str, revision: str, path: str) -> None:
@@ -241,7 +242,7 @@ class HubHandler(_Handler):
         if repository.plain_git:
             self.file(content, git_oid(content), common)
             return
-        digest = sha256(content).hexdigest()
+        digest = sha256_of(content)
         self.reply(
             302,
             b"",
@@ -270,12 +271,19 @@ class CdnHandler(_Handler):
         digest = urlsplit(self.path).path.lstrip("/")
         for repository in self.hub.repositories.values():
             for content in repository.files.values():
-                if sha256(content).hexdigest() == digest:
+                if sha256_of(content) == digest:
                     self.file(content, f"cdn-{digest[:16]}", {})
                     return
         self.reply(404, b"no such blob", {})
 
 
+@lru_cache
+def sha256_of(content: bytes) -> str:
+    """What LFS calls these bytes."""
+    return sha256(content).hexdigest()
+
+
+@lru_cache
 def git_oid(content: bytes) -> str:
     """What git calls these bytes."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

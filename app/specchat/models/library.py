@@ -109,13 +109,10 @@ def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
     def latest(one: Found) -> bool:
         return one.source is Source.OLLAMA and one.name in (f"{Source.OLLAMA}:{bare}", f"{Source.OLLAMA}:{bare}:latest")
 
-    def without_source(one: Found) -> bool:
-        return wanted.lower() == one.name.removeprefix(f"{one.source}:").lower()
-
     def of_ollama(one: Found) -> bool:
         return one.source is Source.OLLAMA and one.name.removeprefix(f"{Source.OLLAMA}:").rpartition(":")[0] == bare
 
-    readings: tuple[Callable[[Found], bool], ...] = (exact, same, latest, without_source, of_ollama)
+    readings: tuple[Callable[[Found], bool], ...] = (exact, same, latest, of_ollama)
     for reading in readings:
         if found := [one for one in known if reading(one)]:
             return found
