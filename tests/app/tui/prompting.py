@@ -81,10 +81,13 @@ class Prompting:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
-    async def hurry(self, *keys: str) -> None:
-        """All keys at once, before any of them was looked at."""
+    async def hurry(self, *keys: str | Paste) -> None:
+        """All keys and pastes at once, before any of them was looked at."""
         for key in keys:
-            self.host.post_message(Key(key, key if len(key) == 1 else key_to_character(key)))
+            if isinstance(key, str):
+                self.host.post_message(Key(key, key if len(key) == 1 else key_to_character(key)))
+            else:
+                self.host.post_message(key)
         for _ in range(10):
             await asyncio.sleep(0.01)
         if self.host.go.is_set():
@@ -92,8 +95,7 @@ class Prompting:
 
     async def paste(self, text: str) -> None:
         self.host.post_message(Paste(text))
-        if self.host.go.is_set():
-            await self.pilot.pause()
+        await self.pilot.pause()
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 
 from app.tui.prompting import prompting, sources_in
 from specchat.history import History
@@ -31,16 +32,16 @@ async def test_keys_behind_enter_belong_to_the_next_message() -> None:
 async def test_a_paste_behind_enter_belongs_to_the_next_message() -> None:
     async with prompting() as at:
         at.host.go.clear()
-        await at.hurry(*"one", "enter")
-        await at.paste("two")
+        await at.hurry(*"one", "enter", Paste("two"))
         at.host.go.set()
         await at.pilot.pause(0.1)
         assert at.sent == ["one"]
         assert at.text == "two"
 
 
-async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it() -> None:
-    async with prompting() as at:
+async def test_a_message_that_is_not_taken_stays_and_keys_go_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat.tui.widgets.prompt._PATIENCE", 1000)
+    async with asyncio.timeout(30), prompting() as at:
         at.host.busy = True
         await at.hurry(*"one", "enter", *" two")
         assert at.text == "one two"
@@ -132,6 +133,15 @@ async def test_a_named_file_goes_with_the_message(tmp_path: Path) -> None:
         assert at.host.submitted[0].shown == "What is @a.py?"
         await at.press("up")
         assert at.text == "What is @a.py?"
+
+
+async def test_a_file_named_in_a_long_paste_stays_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    text = "\n".join(["@a.py and @gone.py"] * 30)
+    async with prompting(sources_in(tmp_path)) as at:
+        await at.paste(text)
+        await at.press("enter")
+        assert at.sent == [text]
 
 
 async def test_a_file_that_cannot_go_with_it_keeps_the_message(tmp_path: Path) -> None:
