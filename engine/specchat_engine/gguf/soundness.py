@@ -20,7 +20,7 @@ _MAX_LAYERS, _MAX_EXPERTS = 512, 1024
 
 _SCALINGS: Final = ("none", "linear", "yarn", "longrope")
 
-_DOUBLED: Final = frozenset({"jamba"})
+_DOUBLED: Final = frozenset({"jamba", "granitehybrid"})
 _BY_HEADS: Final = frozenset({"qwen3next", "qwen35", "qwen35moe"})
 """Architectures with assertions on the width of their state layers."""
 
