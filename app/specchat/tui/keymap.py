@@ -17,9 +17,9 @@ _TOGETHER = frozenset({"app", "chat", "prompt"})
 
 
 def known_bindings(*holders: type) -> dict[str, str]:
-    """The keys of all bindings with an id in these classes of screens, widgets and apps, by id, with commas."""
+    """The keys of all bindings with an id in these screens, widgets and apps and their bases, by id, with commas."""
     found: dict[str, str] = {}
-    for holder in holders:
+    for holder in dict.fromkeys(each for holder in holders for each in holder.__mro__):
         own: list[BindingType] = vars(holder).get("BINDINGS", [])
         for binding in own:
             if isinstance(binding, Binding) and binding.id is not None:
@@ -43,7 +43,13 @@ def read_keymap(keys: Mapping[str, str], known: Mapping[str, str]) -> Keymap:
         for key in _split(text):
             _check_key(name, key)
     _check_clashes(keys, known)
-    return {name: ",".join(_split(text)) for name, text in keys.items()}
+    # Textual takes a key from all bindings that share it when one of them gets another: the others are named as well.
+    beside = {
+        other: usual
+        for other, usual in known.items()
+        if any(_scope(name) == _scope(other) and _shared(name, other, known) for name in keys)
+    }
+    return {name: ",".join(_split(text)) for name, text in (beside | dict(keys)).items()}
 
 
 def _check_key(name: str, key: str) -> None:

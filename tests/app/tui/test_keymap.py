@@ -26,10 +26,15 @@ def complaint(**keys: str) -> str:
     return str(caught.value)
 
 
-class Small(App[None]):
+class Base(App[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f3", "note('view')", id="chat.view")]
+
+
+class Small(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2,f5", "note('knobs')", id="chat.knobs"),
-        Binding("f3", "note('view')", id="chat.view"),
+        Binding("escape", "note('stop')", id="chat.stop"),
+        Binding("escape", "note('back')", id="chat.back"),
         ("f9", "note('nameless')"),
     ]
     noted: ClassVar[list[str]] = []
@@ -42,7 +47,7 @@ async def test_a_key_of_the_users_own_takes_the_place_of_the_usual_ones() -> Non
     app = Small()
     app.noted.clear()
     known = known_bindings(Small)
-    assert known == {"chat.knobs": "f2,f5", "chat.view": "f3"}
+    assert known == {"chat.knobs": "f2,f5", "chat.view": "f3", "chat.stop": "escape", "chat.back": "escape"}
     app.set_keymap(read_keymap({"chat.knobs": "ctrl+k, f6", "chat.view": "f2"}, known))
     async with app.run_test() as pilot:
         await pilot.press("ctrl+k", "f6", "f2", "f5", "f3", "f9")
@@ -96,3 +101,12 @@ def test_places_with_a_keyboard_of_their_own_share_keys() -> None:
 
 def test_what_shares_a_key_by_default_may_share_another() -> None:
     assert read_keymap({"chat.stop": "f4", "chat.back": "f4"}, KNOWN)
+
+
+async def test_a_key_that_one_of_two_gives_up_stays_with_the_other() -> None:
+    app = Small()
+    app.noted.clear()
+    app.set_keymap(read_keymap({"chat.stop": "f8"}, known_bindings(Small)))
+    async with app.run_test() as pilot:
+        await pilot.press("escape", "f8")
+    assert app.noted == ["back", "stop"]
