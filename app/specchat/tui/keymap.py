@@ -19,8 +19,8 @@ _TOGETHER = frozenset({"app", "chat", "prompt"})
 def known_bindings(*holders: type) -> dict[str, str]:
     """The keys of all bindings with an id in these screens, widgets and apps and their bases, by id, with commas."""
     found: dict[str, str] = {}
-    for holder in dict.fromkeys(each for holder in holders for each in holder.__mro__):
-        own: list[BindingType] = vars(holder).get("BINDINGS", [])
+    for kind in dict.fromkeys(base for holder in holders for base in holder.__mro__):
+        own: list[BindingType] = vars(kind).get("BINDINGS", [])
         for binding in own:
             if isinstance(binding, Binding) and binding.id is not None:
                 found[binding.id] = ",".join(dict.fromkeys(_split(f"{found.get(binding.id, '')},{binding.key}")))
