@@ -9,8 +9,11 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine.footprint import Use, estimate
+from specchat_engine.footprint.layers import layer_memories
 from specchat_engine.gguf.files import read_model
+from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import this_machine
+from specchat_engine.llama.model import LlamaModel
 from specchat_engine.options import LoadOptions
 from support.resident import taken
 from support.roomy_models import KINDS
@@ -30,6 +33,25 @@ def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(paths: dict[str,
     use = Use(n_ctx=1024, repacked=this_machine().repacked)
     needed = estimate(read_model(paths[kind]), use).total
     assert needed == pytest.approx(taken(paths[kind], use), rel=WITHIN)
+
+
+@pytest.mark.parametrize("flash", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_cache_and_compute_buffer_are_what_llama_cpp_reserves(paths: dict[str, Path], kind: str, flash: bool) -> None:
+    use = Use(n_ctx=4096, flash_attention=flash)
+    model = LlamaModel(paths[kind])
+    options = LoadOptions(flash_attention="auto" if flash else "off")
+    context = LlamaContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options)
+    reserved = context.buffers
+    context.close()
+    model.close()
+    need = estimate(model.header, use).host
+    checkpoint = sum(layer.state for layer in layer_memories(model.header)) * 4 if kind in ("mamba2", "jamba") else 0
+    assert reserved.compute is not None
+    assert reserved.cache is not None
+    outputs = 4 * use.rows * model.header.n_vocab
+    assert need.cache - checkpoint == pytest.approx(reserved.cache, abs=2 * 5300)
+    assert need.compute - outputs == pytest.approx(reserved.compute, rel=0.12)
 
 
 def test_keys_and_values_take_what_llama_cpp_reports() -> None:

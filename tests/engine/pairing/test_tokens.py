@@ -83,6 +83,10 @@ def test_the_first_differing_token_is_named_with_both_texts_and_escaped() -> Non
     assert "\x1b" not in message
 
 
+def test_the_first_token_of_all_counts_too() -> None:
+    assert "from token 0 on" in refusal(header(), header(["other", *TOKENS[1:]]))
+
+
 def test_a_file_without_tokens_is_refused() -> None:
     with pytest.raises(PairError, match="lists no tokens"):
         check_pair(header(), header([]))
