@@ -36,6 +36,11 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path(_NAME, appauthor=False)
 
 
+def memories_folder() -> Path:
+    """What the models have read of sessions that were left."""
+    return cache_folder() / "memories"
+
+
 def log_folder() -> Path:
     """What the engine's process printed."""
     return platformdirs.user_log_path(_NAME, appauthor=False)

@@ -95,6 +95,10 @@ class Terminal:
         """The id of the engine's process."""
         return next(pid for pid, command in self._descendants() if "specchat.worker" in command)
 
+    def app(self) -> int:
+        """The id of the program's own process."""
+        return next(pid for pid, command in self._descendants() if "-m specchat" in command and "worker" not in command)
+
     def _descendants(self) -> list[tuple[int, str]]:
         """The processes in the window, each with its command."""
         root = self._tmux("display-message", "-p", "#{pane_pid}", check=False).strip()

@@ -29,7 +29,7 @@ class SpecchatApp(App[None]):
 
     def __init__(self, options: ChatOptions, client: EngineClient) -> None:
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
         self._options = options
         self._client = client
         self._archive = Archive(sessions_db(), self._tell_trouble)
@@ -52,6 +52,13 @@ class SpecchatApp(App[None]):
             yield SystemCommand("New chat", "An empty conversation with the same models", screen.action_new_chat)
             yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", screen.action_knobs)
             yield SystemCommand("Change the view", "Trace, coloured, Markdown", screen.action_view)
+
+    async def action_quit(self) -> None:
+        """Keeps what the models have read of the session, and ends."""
+        for screen in self.screen_stack:
+            if isinstance(screen, ChatScreen):
+                await screen.leave()
+        self.exit()
 
     def on_unmount(self) -> None:
         """Ends the engine, also in mid-answer, whose thread ends with it, and writes what is left to be kept."""

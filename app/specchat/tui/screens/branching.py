@@ -114,6 +114,7 @@ class BranchingScreen(ConversationScreen):
             self._note("this session is not there any more")
             return
         await self._enter(conversation)
+        await self._memories.recall(session)
         if conversation.session.settings is not None:
             self._resume_settings(conversation)
 
@@ -159,9 +160,15 @@ class BranchingScreen(ConversationScreen):
         self._show_header()
         self.refresh_bindings()
 
+    async def leave(self) -> None:
+        """Keeps what the models have read of the session, which is left now."""
+        if self._play is None and self._session.loaded is not None:
+            await self._memories.keep(self._session.conversation.id, self._session.used)
+
     async def _leave_answer(self) -> None:
         """Stops the answer that runs; what it said so far is kept as stopped."""
         if self._play is None:
+            await self.leave()
             return
         play, self._play = self._play, None
         self._link.forget()

@@ -10,6 +10,7 @@ from textual.widgets import Footer, Static
 from specchat.history import History, history_file
 from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
+from specchat.paths import memories_folder
 from specchat.presets import preset_names
 from specchat.priority import give_way
 from specchat.traces.trace import Trace
@@ -19,6 +20,7 @@ from specchat.tui.commands.sources import Sources
 from specchat.tui.conversation_entries import entries_of
 from specchat.tui.dials import dials
 from specchat.tui.legend import legend_line
+from specchat.tui.memories import Memories
 from specchat.tui.pace import Pace
 from specchat.tui.play import Play
 from specchat.tui.session import ChatSession, Phase
@@ -47,6 +49,7 @@ class ConversationScreen(Screen[None]):
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__()
         self._archive = archive
+        self._memories = Memories(client, memories_folder())
         self._history = History(history_file())
         self._session = ChatSession(options)
         self._client = client

@@ -1,0 +1,84 @@
+"""Stored sessions in a real terminal, with the real engine: after a new start, after a crash, in two apps at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+
+from e2e.terminal import Terminal
+from e2e.test_chat import ENDLESS, QUESTION, STATISTICS, ready, streaming, tokens
+
+Specchat = Callable[..., Terminal]
+
+
+def closed(terminal: Terminal) -> None:
+    """Quits, and waits until the program has ended."""
+    terminal.keys("C-q")
+    terminal.wait_for("exit code 0")
+
+
+def find(terminal: Terminal, text: str) -> str:
+    """Opens the list of sessions, searches, and opens the first that was found."""
+    terminal.keys("C-o")
+    terminal.wait_for("Sessions")
+    terminal.keys(*text)
+    terminal.wait_for(rf"Sessions(.|\n)*{text}(.|\n)*message")
+    terminal.keys("Enter")
+    return terminal.wait_for("▌", absent="╭─ Sessions")
+
+
+def test_a_conversation_is_found_again_after_a_new_start_and_goes_on(specchat: Specchat) -> None:
+    terminal = specchat("chat")
+    ready(terminal)
+    terminal.type(QUESTION)
+    terminal.wait_for(STATISTICS)
+    terminal.type("/k 3")
+    terminal.wait_for(r"active · hybrid · k 3")
+    closed(terminal)
+    again = specchat("chat")
+    ready(again)
+    shown = find(again, "speculative")
+    assert f"▌ {QUESTION}" in shown
+    assert re.search(STATISTICS, shown)
+    again.wait_for(r"active · hybrid · k 3")
+    again.type("And why does it help?")
+    again.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
+
+
+def test_a_killed_app_leaves_what_was_said_and_its_engine_ends(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    before = tokens(terminal.screen())
+    terminal.wait_until(lambda shown: tokens(shown) > before + 200, "more of the answer")
+    engine, app = terminal.engine(), terminal.app()
+    os.kill(app, signal.SIGKILL)
+    terminal.wait_for("exit code 137")
+    terminal.wait_until(lambda _: not alive(engine), "the end of the engine")
+    again = specchat("chat")
+    ready(again)
+    find(again, "story")
+    again.wait_for("cut off: specchat ended while this was written")
+
+
+def test_two_apps_keep_their_conversations_side_by_side(specchat: Specchat) -> None:
+    first, second = specchat("chat"), specchat("chat")
+    ready(first)
+    ready(second)
+    first.type("What is a draft model?")
+    second.type("What is a rejected token?")
+    first.wait_for(STATISTICS)
+    second.wait_for(STATISTICS)
+    first.keys("C-o")
+    first.wait_for(r"What is a rejected token\?(.|\n)*What is a draft model\?|draft model\?(.|\n)*rejected token\?")
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
