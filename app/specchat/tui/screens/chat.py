@@ -16,8 +16,8 @@ from specchat.tui.commands.invocations import Invocation
 from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
+from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.sessions import SessionsScreen
-from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -27,7 +27,7 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(SteppingScreen):
+class ChatScreen(SeeingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specchat.tui.commands.invocations import Invocation
+from specchat.tui.commands import invocations as asked
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat import ChatScreen
 
 
-async def open_window(chat: ChatScreen, invocation: Invocation) -> None:
+async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
     """Opens what a command asks for over the chat."""
     match invocation:
+        case asked.Replay(path):
+            await chat.replay(path)
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

@@ -61,6 +61,12 @@ class MessageActions:
         place: int | None = None
 
     @dataclass
+    class Play(Message):
+        """Play the answer back."""
+
+        entry: Entry
+
+    @dataclass
     class Export(Message):
         """Write the conversation up to here to a file."""
 

@@ -12,7 +12,8 @@ from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.message_actions import MessageActions
 
-_ON_MESSAGES = {"edit": UserMessage, "regenerate": Answer, "inspect": Answer, "tokens": Answer, "thoughts": Answer}
+_ON_ANSWERS = ("regenerate", "inspect", "play", "tokens", "thoughts")
+_ON_MESSAGES = {"edit": UserMessage} | dict.fromkeys(_ON_ANSWERS, Answer)
 
 
 class Selecting(EntriesView, can_focus=True):
@@ -33,6 +34,7 @@ class Selecting(EntriesView, can_focus=True):
         Binding("t", "tokens", "Tokens"),
         Binding("o", "thoughts", "Thoughts"),
         Binding("i", "inspect", "Inspect"),
+        Binding("p", "play", "Play"),
         Binding("x", "export", "Export"),
         Binding("escape", "leave", "Back"),
     ]
@@ -163,6 +165,11 @@ class Selecting(EntriesView, can_focus=True):
             cursor = self.selected.cursor
             place = (cursor.round_index, cursor.place) if cursor is not None else (None, None)
             self.post_message(MessageActions.Inspect(self.selected, *place))
+
+    def action_play(self) -> None:
+        """Asks for the answer to be played back."""
+        if isinstance(self.selected, Answer):
+            self.post_message(MessageActions.Play(self.selected))
 
     def action_export(self) -> None:
         """Asks for the conversation to be written to a file."""

@@ -1,0 +1,120 @@
+"""Recorded answers played back round by round, at any speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from specchat.terminal import clean_line
+from specchat.traces.exports.document import pair_of
+from specchat.traces.timeline import Timeline
+from specchat.traces.trace import Trace
+from specchat.tui.playback import Deck
+from specchat.tui.widgets.dashboard import DashboardRow
+from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.tui.widgets.played import Played
+
+
+class ReplayScreen(Screen[None]):
+    """One turn of a trace at a time."""
+
+    CSS_PATH = "replay.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Back"),
+        Binding("space", "pause", "Play, pause"),
+        Binding("left", "round(-1)", "Round", key_display="← →"),
+        Binding("right", "round(1)", "Round after", show=False),
+        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -"),
+        Binding("minus,down", "faster(-1)", "Slower", show=False),
+        Binding("home", "go(False)", "Ends", key_display="home end"),
+        Binding("end", "go(True)", "End", show=False),
+        Binding("n", "turn(1)", "Turn", key_display="n p"),
+        Binding("p", "turn(-1)", "Turn before", show=False),
+        Binding("f3,v", "view", "View"),
+        Binding("pageup", "scroll('page_up')", "Scroll up", show=False),
+        Binding("pagedown", "scroll('page_down')", "Scroll down", show=False),
+    ]
+
+    def __init__(self, traces: Sequence[Trace], turn: int = 0, source: str = "") -> None:
+        """Begins with the turn of this number; `source` says where the turns come from."""
+        super().__init__()
+        self._traces = traces
+        self._turn = turn
+        self._source = source
+        self._timeline = Timeline(traces[turn])
+
+    def compose(self) -> ComposeResult:
+        """What is played, above its figures and its controls."""
+        yield Static(id="head")
+        yield Played(self._traces[self._turn], id="played")
+        yield DashboardRow(id="figures")
+        yield DeckBar(self._deck(), id="deck")
+        yield Footer(compact=True, show_command_palette=False)
+
+    async def on_mount(self) -> None:
+        """Shows the beginning."""
+        await self.query_one(Played).begin(self._traces[self._turn])
+        self._show_head()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Turns are chosen where there are several."""
+        return action != "turn" or len(self._traces) > 1
+
+    async def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
+        """Shows the rounds that are due."""
+        played = self.query_one(Played)
+        await played.show(self._timeline.due(self.query_one(DeckBar).place))
+        self.query_one(DashboardRow).show(played.figures())
+        self.query_one(DeckBar).tell(f"round {played.count} of {len(played.trace.rounds)}")
+
+    async def action_turn(self, steps: int) -> None:
+        """Another turn of the same trace."""
+        self._turn = (self._turn + steps) % len(self._traces)
+        self._timeline = Timeline(self._traces[self._turn])
+        await self.query_one(Played).begin(self._traces[self._turn])
+        self.query_one(DeckBar).begin(self._deck())
+        self._show_head()
+
+    async def action_view(self) -> None:
+        """Shows the answer in another way."""
+        await self.query_one(Played).cycle_view()
+
+    def action_pause(self) -> None:
+        """Plays or pauses."""
+        self.query_one(DeckBar).toggle()
+
+    def action_round(self, steps: int) -> None:
+        """One round further or back."""
+        self.query_one(DeckBar).step(steps)
+
+    def action_faster(self, steps: int) -> None:
+        """Another speed."""
+        self.query_one(DeckBar).faster(steps)
+
+    def action_go(self, end: bool) -> None:
+        """To the beginning or the end."""
+        self.query_one(DeckBar).go(end=end)
+
+    def action_scroll(self, where: str) -> None:
+        """Scrolls what is played."""
+        self.query_one(Played).move(where)
+
+    def _deck(self) -> Deck:
+        return Deck.of([event.t_ms / 1000 for event in self._traces[self._turn].rounds])
+
+    def _show_head(self) -> None:
+        start = self._traces[self._turn].start
+        turn = f"turn {self._turn + 1} of {len(self._traces)}   " if len(self._traces) > 1 else ""
+        self.query_one("#head", Static).update(
+            Content.assemble(
+                ("replay   ", "bold"),
+                (pair_of(start), "$text-secondary"),
+                (f"   {turn}seed {start['seed']}   {clean_line(self._source)}", "$quiet"),
+            )
+        )

@@ -1,0 +1,58 @@
+"""Windows in which answers that were given are seen again: played back, raced, verified, summed up."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from specchat.errors import SpecchatError
+from specchat.traces.reading import read_trace
+from specchat.traces.trace import Trace
+from specchat.tui.screens.acting import key_of
+from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.screens.stepping import SteppingScreen
+from specchat.tui.widgets.message_actions import MessageActions
+from specchat.tui.widgets.transcript import Transcript
+
+
+class SeeingScreen(SteppingScreen):
+    """Finds the traces and opens the windows."""
+
+    async def replay(self, path: Path | None = None) -> None:
+        """Plays a file's turns back, or the answer in view."""
+        if path is None:
+            await self._replay_answer(key_of(self.query_one(Transcript).answer_in_view()))
+            return
+        try:
+            traces = await asyncio.to_thread(read_trace, path)
+        except (SpecchatError, OSError) as error:
+            self._note(str(error))
+            return
+        self.app.push_screen(ReplayScreen(traces, source=path.name))
+
+    async def on_message_actions_play(self, message: MessageActions.Play) -> None:
+        """Plays an answer back."""
+        await self._replay_answer(key_of(message.entry))
+
+    async def _replay_answer(self, answer: int | None) -> None:
+        trace = await self._recorded(answer)
+        if trace is not None:
+            self.app.push_screen(ReplayScreen([trace]))
+
+    async def _recorded(self, answer: int | None) -> Trace | None:
+        """The trace of an answer that is over; says why there is none."""
+        if answer is None:
+            self._note("there is no answer yet")
+            return None
+        if self._play is not None and self._play.message.id == answer:
+            self._note("this answer is still being written")
+            return None
+        try:
+            trace = await self._archive.trace(answer)
+        except SpecchatError as error:
+            self._note(str(error))
+            return None
+        if trace is None or not trace.rounds:
+            self._note("how this answer was made was not kept")
+            return None
+        return trace

@@ -1,0 +1,72 @@
+"""A recorded answer as far as it has been played."""
+
+from __future__ import annotations
+
+from specchat.traces.exports.document import ending_of, target_of
+from specchat.traces.trace import Trace
+from specchat.tui.turn import TurnModel, TurnView
+from specchat.tui.widgets.answer import Answer, View
+from specchat.tui.widgets.message import UserMessage
+from specchat.tui.widgets.transcript import Transcript
+
+
+class Played(Transcript, can_focus=False):
+    """Shows the first rounds of a trace, more or fewer of them at any time."""
+
+    def __init__(self, trace: Trace, *, question: bool = True, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.trace = trace
+        self._question = question
+        self._view = View.TRACE
+        self._count = 0
+        self._answer = Answer("")
+        self._model = TurnModel()
+
+    @property
+    def count(self) -> int:
+        """Rounds that are shown."""
+        return self._count
+
+    def figures(self) -> TurnView:
+        """The figures of what is shown, exact at the end."""
+        stats = self.trace.stats
+        return self._model.final_view(stats) if self._count == len(self.trace.rounds) else self._model.view()
+
+    async def begin(self, trace: Trace) -> None:
+        """Shows the beginning of a trace."""
+        self.trace = trace
+        self._count = 0
+        self._model = TurnModel()
+        self._answer = Answer(target_of(trace.start) or "answer", self._view)
+        self._answer.figures = ""
+        asked = [UserMessage(trace.question)] if self._question and trace.question else []
+        await self.load([*asked, self._answer])
+        if trace.opening is not None:
+            await self._answer.append([trace.opening])
+
+    async def show(self, count: int) -> None:
+        """Shows so many rounds."""
+        if count < self._count:
+            await self.begin(self.trace)
+        new = self.trace.rounds[self._count : count]
+        if not new:
+            return
+        self._count += len(new)
+        self._model.observe(new)
+        await self._answer.append(new)
+        if self._count == len(self.trace.rounds):
+            await self._answer.finish(self._ended(), self.trace.text)
+            await self._answer.show(self._view)
+
+    async def cycle_view(self) -> None:
+        """Shows the answer in the next way."""
+        self._view = self._view.following
+        await self._answer.show(self._view)
+
+    def _ended(self) -> str:
+        """What stands below the whole answer."""
+        if self.trace.error is not None:
+            return f"the turn failed: {self.trace.error}"
+        if self.trace.end is None:
+            return "the recording stops here: the trace has no end"
+        return " · ".join(part for part in (ending_of(self.trace), self.figures().summary()) if part)

@@ -1,0 +1,71 @@
+"""Answers played back on the screen."""
+
+from pathlib import Path
+
+from app.tui.chatting import Chat, ask, chat, header, quiet
+from app.tui.scripted_client import ScriptedClient, script
+from app.tui.test_branching import command
+from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.tui.widgets.played import Played
+from support.sample_traces import CAT, encoded, sample_trace
+
+
+def played(pilot: Chat) -> Played:
+    return pilot.app.screen.query_one(Played)
+
+
+def rows(pilot: Chat) -> str:
+    widget = played(pilot)
+    return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+
+
+def controls(pilot: Chat) -> str:
+    return str(pilot.app.screen.query_one(DeckBar).render())
+
+
+async def test_the_last_answer_is_played_to_its_end_and_back_round_by_round() -> None:
+    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/replay")
+        assert isinstance(pilot.app.screen, ReplayScreen)
+        await pilot.press("end")
+        await pilot.pause(0.2)
+        assert "Who?" in rows(pilot)
+        assert "one twobad three four" in rows(pilot)
+        assert "round 3 of 3" in controls(pilot)
+        await pilot.press("left")
+        await pilot.pause(0.2)
+        assert "one twobad three▌" in rows(pilot)
+        await pilot.press("left", "left")
+        await pilot.pause(0.2)
+        assert "round 0 of 3" in controls(pilot)
+        assert "one" not in rows(pilot)
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert not pilot.app.screen.query(Played)
+
+
+async def test_a_file_with_several_turns_is_played_turn_by_turn(tmp_path: Path) -> None:
+    file = tmp_path / "two.jsonl"
+    turns = [sample_trace(question="First?"), sample_trace(CAT[:1], question="Second?", ended=False)]
+    file.write_text("".join(line for turn in turns for line in encoded(turn)))
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, f"/replay {file}")
+        await pilot.press("end")
+        await pilot.pause(0.2)
+        assert "The cat sat on the red" in rows(pilot)
+        await pilot.press("n", "end")
+        await pilot.pause(0.2)
+        assert "Second?" in rows(pilot)
+        assert "the recording stops here" in rows(pilot)
+
+
+async def test_what_is_no_trace_is_said_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text("{}\n")
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, f"/replay {file}")
+        assert "is no trace" in header(pilot)
+        await command(pilot, "/replay")
+        assert "no answer yet" in header(pilot)
