@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -22,11 +22,14 @@ def test_light_modules_stay_light(module: str) -> None:
     assert found.stdout.split() == []
 
 
-def test_help_answers_at_once() -> None:
+def test_help_takes_little_to_answer() -> None:
+    """Time on a processor, which a busy machine does not stretch by much."""
+
     def seconds() -> float:
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-m", "specchat", "--help"], capture_output=True, check=True)
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     assert min(seconds() for _ in range(5)) < 0.3
 
