@@ -2,75 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from textual.content import Content
 
-from specchat.blocks import bar, columns, levels, number, percent, speed
+from specchat.blocks import bar, columns, levels, number, per_cent, percent, speed
+from specchat.insight.explain import Figure
+from specchat.terminal import clean_line
+from specchat.tui.ribbon import QUIET, Styled, words
 from specchat.tui.turn import TurnView
+from specchat_engine.memory_use import MemoryUse
 
-Styled = tuple[str, str] | str
-
-QUIET = "$quiet"
 ACCEPTED = "$outcome-accepted"
 TARGET = "$outcome-correction"
-DISCARDED = "$outcome-discarded"
 BONUS = "$outcome-bonus"
 STRONG = "bold"
 
 _LABEL = 9
-_GLYPH_STYLES = {"●": ACCEPTED, "○": TARGET, "·": DISCARDED}
+_GAP = 99
+_SHADES = (("█", TARGET), ("▓", ACCEPTED), ("▒", BONUS), ("░", QUIET))
+"""The parts of a whole, told apart by their shade as well as by their colour."""
 
 
-def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
-    """The latest rounds as rows of words, the newest last."""
-    lines: list[list[str]] = [[]]
-    room = width
-    for word in reversed(ribbon):
-        shown = word if len(word) <= width else word[: width - 1] + "…"
-        if len(shown) > room:
-            if len(lines) == rows:
-                break
-            lines.append([])
-            room = width
-        lines[-1].insert(0, shown)
-        room -= len(shown) + 1
-    lines.reverse()
-    return [[part for word in line for part in (*_coloured(word), " ")] for line in lines]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the panel; where there is no room, those with the largest `spare` go first. `figure` explains it."""
+
+    parts: Sequence[Styled]
+    spare: int = 0
+    figure: Figure | None = None
 
 
-def _coloured(word: str) -> list[Styled]:
-    """The target's token has the colour of a correction behind a rejected one, else that of a bonus."""
-    last = TARGET if "○" in word else BONUS
-    return [(glyph, last if glyph == "◆" else _GLYPH_STYLES.get(glyph, QUIET)) for glyph in word]
-
-
-def dashboard(view: TurnView, width: int) -> Content:
-    """The side panel: a fixed number of rows for `width` cells."""
+def rows(view: TurnView, width: int, ribbon: int = 3) -> list[Row]:
+    """All rows of the panel for `width` cells, the same number of them at all times; `ribbon` are those of rounds."""
     room = max(width - _LABEL, 12)
-    rows: list[Iterable[Styled]] = [
-        [(speed(view.tokens_per_second), STRONG), (" tok/s    ", QUIET), *_speedup(view)],
-        [],
-        [
-            _label("accepted"),
-            (bar(view.acceptance_rate or 0.0, room - 6), ACCEPTED),
-            " ",
-            percent(view.acceptance_rate),
-        ],
-        [_label("α"), number(view.alpha, 4, 2), ("    τ ", QUIET), *_tau(view)],
-        [_label("by place"), *_positions(view, room)],
-        [],
-        [_label("time"), *_time_bar(view, room)],
-        [_label("in %"), *_time_shares(view)],
-        [_label("drafts"), *_sources(view)],
-        [_label("k"), f"{view.k:<3}" if view.num_rounds else "–  ", (_cut(view.reason, room - 3), QUIET)],
-        [],
-        *_ribbon_rows(view, width),
-        [],
-        [_label("tok/s"), (levels(columns(view.history, room), max(view.history, default=0.0)), ACCEPTED)],
-        [_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"],
+    gap = Row((), _GAP)
+    return [
+        Row(
+            [(speed(view.tokens_per_second), STRONG), (" tok/s", QUIET), *_over_the_turn(view)],
+            0,
+            Figure.SPEED,
+        ),
+        Row([*_speedup(view), *_ahead(view)], 0, Figure.SPEEDUP),
+        gap,
+        Row(
+            [
+                _label("accepted"),
+                (bar(view.acceptance_rate or 0.0, room - 6), ACCEPTED),
+                " ",
+                percent(view.acceptance_rate),
+            ],
+            0,
+            Figure.ACCEPTED,
+        ),
+        Row([_label("α"), number(view.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
+        Row([_label("τ"), *_tau(view)], 1, Figure.TAU),
+        Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
+        Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
+        Row([(_break_even(view), QUIET)], 2, Figure.BREAK_EVEN),
+        gap,
+        Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
+        Row([_label("in %"), *_named(_times(view), view.num_rounds > 0)], 5, Figure.TIME),
+        Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
+        Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
+        Row([" " * _LABEL, (_cut(clean_line(view.reason), room), QUIET)], 3, Figure.K),
+        gap,
+        *(Row(part, 1 + 2 * place) for place, part in enumerate(_ribbon(view, width, ribbon))),
+        gap,
+        Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
+        *_memory(view.shown.memory, room),
+        Row([_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"], 8),
     ]
-    return Content("\n").join(Content.assemble(*row).truncate(width) for row in rows)
 
 
 def strip(view: TurnView, width: int) -> Content:
@@ -102,16 +105,38 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def _curve(values: Sequence[float], room: int) -> str:
+    return levels(columns(values, room), max(values, default=0.0))
+
+
+def _over_the_turn(view: TurnView) -> list[Styled]:
+    if view.final:
+        return [(" over the turn", QUIET)]
+    return [(" now ", QUIET), speed(view.over_the_turn), (" over the turn", QUIET)]
+
+
 def _speedup(view: TurnView) -> list[Styled]:
     if view.speedup is None:
-        return [("   – × plain", QUIET)]
+        return [("   –", QUIET), (" × plain", QUIET)]
     style = f"{STRONG} {ACCEPTED if view.speedup >= 1 else TARGET}"
     return [(number(view.speedup, 4, 2), style), (" × plain", QUIET)]
 
 
+def _ahead(view: TurnView) -> list[Styled]:
+    if view.speedup is None:
+        return []
+    change = view.speedup - 1
+    return [(f"   {per_cent(abs(change))} {'faster' if change >= 0 else 'slower'}", QUIET)]
+
+
+def _compared(view: TurnView) -> list[Styled]:
+    figures = view.shown.figures
+    return [(f"  {figures.num_accepted} of {figures.num_tested} compared", QUIET)] if figures.num_tested else []
+
+
 def _tau(view: TurnView) -> list[Styled]:
     tau = view.block_efficiency if view.drafted else None
-    return [number(tau, 4, 2), (f" of {view.k_most + 1}" if view.drafted else "", QUIET)]
+    return [number(tau, 5, 2), (f"  tokens a pass, {view.k_most + 1} at most" if view.drafted else "", QUIET)]
 
 
 def _positions(view: TurnView, room: int) -> list[Styled]:
@@ -126,33 +151,82 @@ def _positions(view: TurnView, room: int) -> list[Styled]:
     return [(shown, ACCEPTED), f" {numbers}", (" %", QUIET)] if left > 4 else [(shown, ACCEPTED)]
 
 
-def _time_bar(view: TurnView, room: int) -> list[Styled]:
-    if not view.num_rounds:
-        return [("–", QUIET)]
-    draft = round(view.draft_share * room)
-    back = round(view.rollback_share * room)
-    other = round(view.other_share * room)
-    verify = max(room - draft - back - other, 0)
-    return [("█" * draft, TARGET), ("▓" * verify, ACCEPTED), ("▒" * back, BONUS), ("░" * other, QUIET)]
+def _gauge(view: TurnView, room: int) -> list[Styled]:
+    """α as a bar from 0 to 1, with a stroke where drafting begins to pay."""
+    found = view.shown.break_even
+    if found is None:
+        return [("─" * room, QUIET)]
+    has = min(round(found.has * room), room)
+    cells = "━" * has + "─" * (room - has)
+    if found.needed is None:
+        return [(cells, TARGET)]
+    at = min(int(found.needed * room), room - 1)
+    style = ACCEPTED if found.pays else TARGET
+    return [(cells[:at], style), ("┃", STRONG), (cells[at + 1 :], style)]
 
 
-def _time_shares(view: TurnView) -> list[Styled]:
+def _break_even(view: TurnView) -> str:
+    found = view.shown.break_even
+    return "  known when passes were timed" if found is None else found.sentence()
+
+
+def _times(view: TurnView) -> list[tuple[str, float]]:
     """Three shares fit; where going back takes one of them, the rest of the bar is `other`."""
     back = view.rollback_share >= 0.02
-    last = ("▒", BONUS, "back", view.rollback_share) if back else ("░", QUIET, "other", view.other_share)
-    shares = (("█", TARGET, "draft", view.draft_share), ("▓", ACCEPTED, "verify", view.verify_share), last)
-    parts: list[Styled] = []
-    for glyph, style, name, share in shares:
-        parts += [(glyph, style), (f" {name} ", QUIET), f"{share * 100:.0f}".ljust(4) if view.num_rounds else "–   "]
-    return parts
+    last = ("back", view.rollback_share) if back else ("other", view.other_share)
+    return [("draft", view.draft_share), ("verify", view.verify_share), last]
+
+
+def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
+    """A bar in which each share has its shade; what is missing to a whole stays light."""
+    drawn = 0
+    for (glyph, style), (_, share) in zip(_SHADES, shares, strict=False):
+        cells = min(round(share * room), room - drawn)
+        drawn += cells
+        yield (glyph * cells, style)
+    yield ("░" * (room - drawn), QUIET)
+
+
+def _named(shares: Sequence[tuple[str, float]], known: bool) -> Iterator[Styled]:
+    for (glyph, style), (name, share) in zip(_SHADES, shares, strict=False):
+        yield (glyph, style)
+        yield (f" {name} ", QUIET)
+        yield f"{share * 100:.0f}".ljust(4) if known else "–   "
 
 
 def _sources(view: TurnView) -> list[Styled]:
     if not view.sources:
         return [("none yet" if not view.final else "none", QUIET)]
-    return ["  ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in view.sources)]
+    return ["  ".join(f"{clean_line(name)} {per_cent(share).rjust(5)}" for name, share in view.sources)]
 
 
-def _ribbon_rows(view: TurnView, width: int) -> list[Iterable[Styled]]:
-    rows: list[Iterable[Styled]] = [*words(view.ribbon, width, 3)]
-    return rows + [[]] * (3 - len(rows))
+def _lengths(view: TurnView, room: int) -> list[Styled]:
+    """k now, and over the turn."""
+    if not view.num_rounds:
+        return [("–", QUIET)]
+    highest = max(view.k_most, 1)
+    return [f"{view.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
+
+
+def _ribbon(view: TurnView, width: int, height: int) -> list[list[Styled]]:
+    lines = words(view.ribbon, width, height)
+    return lines + [[]] * (height - len(lines))
+
+
+def _memory(use: MemoryUse | None, room: int) -> list[Row]:
+    """Bytes of both models' weights, of their caches, and of what passes work in."""
+    sizes = {
+        "target": use.target_weights if use else None,
+        "draft": use.draft_weights if use else None,
+        "caches": (use.target_cache or 0) + (use.draft_cache or 0) if use else None,
+        "passes": use.compute if use else None,
+    }
+    whole = sum(size or 0 for size in sizes.values())
+    scale, unit = (1e9, "GB") if whole >= 1e10 else (1e6, "MB")
+    shares = [(name, (size or 0) / whole if whole else 0.0) for name, size in sizes.items()]
+    told = [f"{name} {(size or 0) / scale:.0f}" for name, size in sizes.items() if size]
+    total = f"{whole / scale:.0f} {unit}".ljust(9) if whole else "–".ljust(9)
+    return [
+        Row([_label("memory"), total, *(_shaded(shares, room - 9) if whole else ())], 5, Figure.MEMORY),
+        Row([" " * _LABEL, (_cut(" · ".join(told), room), QUIET)], 7, Figure.MEMORY),
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from specchat.insight.curve import fitted
 from specchat.naming import model_name
 from specchat.rules import rule_label
 from specchat.store.records import StoredMessage
@@ -44,7 +45,8 @@ class Play:
         """`message` is the answer as the conversation holds it."""
         self.message = message
         self._session = session
-        self._model = TurnModel(session.plain_ms)
+        memory = session.loaded.memory if session.loaded else None
+        self._model = TurnModel(session.plain_ms, session.costs, memory)
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -54,7 +56,7 @@ class Play:
     @property
     def num_tokens(self) -> int:
         """Tokens of the answer so far."""
-        return self._model.stats.num_tokens
+        return self._model.num_tokens
 
     @property
     def text(self) -> str:
@@ -100,7 +102,8 @@ class Play:
     async def finish(self, last: Ended | WorkerFailed) -> Outcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
-        figures = self._model.final_view(ended.stats if ended else None)
+        costs = fitted(ended.costs, self._rounds) if ended else None
+        figures = self._model.final_view(ended.stats if ended else None, costs)
         mark = _MARKS.get(ended.reason, "") if ended else _MARKS["error"]
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in self._verifiers if figures.drafted]
         line = " · ".join(part for part in (mark, figures.summary(), *rules) if part)

@@ -9,12 +9,15 @@ from enum import Enum, auto
 from typing import Any
 
 from specchat.conversation import Conversation, title_of
+from specchat.insight.advice import Advice
+from specchat.insight.advisor import Memory
 from specchat.naming import pair_name
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.rules import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id
 from specchat.terminal import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
+from specchat_engine.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
 
 _DEATHS = 3
@@ -65,7 +68,10 @@ class Question:
 
 
 class ChatSession:
-    """One conversation with one pair. The seed is new for every session unless the options fix it."""
+    """One conversation with one pair. The seed is new for every session unless the options fix it.
+
+    `advice` is what the advisor said last in this conversation, `advisor` what it remembers of it.
+    """
 
     def __init__(
         self,
@@ -83,6 +89,9 @@ class ChatSession:
         self.died = False
         self.deaths = 0
         self.plain_ms: float | None = None
+        self.costs = MeasuredCosts()
+        self.advisor = Memory()
+        self.advice: Advice | None = None
         self.used = 0
         self.prompt_tokens: int | None = None
 
@@ -96,6 +105,7 @@ class ChatSession:
         session = ChatSession(self.options, self.loaded, self.settings, conversation)
         session.phase, session.progress, session.died = self.phase, self.progress, self.died
         session.deaths = self.deaths
+        session.plain_ms, session.costs = self.plain_ms, self.costs
         if session.phase is Phase.ANSWERING:
             session.phase = Phase.READY
         return session
@@ -107,6 +117,8 @@ class ChatSession:
 
     def ready(self, loaded: Loaded) -> Settings:
         """The pair is loaded; returns the settings, which stay as they were turned as far as it can serve them."""
+        if self.loaded is None:
+            self.plain_ms, self.costs = None, MeasuredCosts()
         self.loaded = loaded
         settings = self.settings or self.options.settings(loaded.recommended, loaded.drafters)
         if settings.drafter not in loaded.drafters:
@@ -161,6 +173,7 @@ class ChatSession:
         if ended is not None:
             self.deaths = 0
             self.plain_ms = _plain_ms(ended.stats) or self.plain_ms
+            self.costs = ended.costs if ended.costs.verify else self.costs
         conversation = self.conversation
         node = conversation.message(answer)
         if text or (ended is not None and ended.reason != "cancelled"):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
+from specchat.insight.break_even import break_even
+from specchat.insight.explain import Shown
+from specchat.insight.summary import Figures, Summary
 from specchat.palette import LOOKS
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.memory_use import MemoryUse
 from specchat_engine.rounds import Round
-from specchat_engine.stats import TurnStats
 
-RIBBON_ROUNDS = 64
+RIBBON_ROUNDS = 128
 HISTORY_BARS = 64
 RECENT_ROUNDS = 24
 """Rounds over which the live tokens/s are smoothed."""
+
+NO_COSTS = MeasuredCosts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,8 @@ class TurnView:
 
     `k` and `reason` are the last round's, `k_most` is the largest k of the turn.
     `by_position[i]` is the share accepted of the tokens drafted at position i. `ribbon` holds the latest rounds as
-    words of `●○·◆`, `history` tokens/s over the whole turn in at most 64 bars. `final`: the turn is over.
+    words of `●○·◆`, `history` tokens/s over the whole turn in at most 64 bars, `k_history` k in as many. `shown` is
+    what the figures are explained by. `final`: the turn is over.
     """
 
     num_tokens: int = 0
@@ -45,12 +53,24 @@ class TurnView:
     sources: tuple[tuple[str, float], ...] = ()
     ribbon: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
+    k_history: tuple[float, ...] = ()
+    shown: Shown = field(default_factory=lambda: Shown(Summary()))
     final: bool = False
+
+    @classmethod
+    def before(cls, memory: MemoryUse | None) -> TurnView:
+        """What there is before the first turn of a pair."""
+        return cls(shown=Shown(Summary(), memory=memory))
 
     @property
     def drafted(self) -> bool:
         """Whether anything was drafted in this turn."""
         return self.num_draft_tokens > 0
+
+    @property
+    def over_the_turn(self) -> float | None:
+        """Tokens/s since the turn began."""
+        return self.shown.figures.tokens_per_second
 
     def summary(self) -> str:
         """The turn in one line, as it stands under the answer; empty before the first round."""
@@ -77,91 +97,138 @@ class TurnModel:
     """Takes the rounds of one turn and gives snapshots; each call costs the same however long the turn is.
 
     `plain_ms` is the time of a plain pass that the turn before measured: with it the speed-up shows while it streams.
+    `costs` are those that the turn before told of, which the gauge needs; `memory` is what the pair takes.
     """
 
-    __slots__ = ("_bars", "_drafted_at", "_k", "_k_most", "_reason", "_recent", "_ribbon", "_sources", "stats")
+    __slots__ = (
+        "_bars",
+        "_by_source",
+        "_costs",
+        "_k",
+        "_k_bars",
+        "_k_most",
+        "_memory",
+        "_plain_ms",
+        "_reason",
+        "_recent",
+        "_ribbon",
+    )
 
-    def __init__(self, plain_ms: float | None = None) -> None:
-        self.stats = TurnStats(plain_ms=plain_ms)
-        self._drafted_at: list[int] = []
-        self._sources: Counter[str] = Counter()
+    def __init__(
+        self,
+        plain_ms: float | None = None,
+        costs: MeasuredCosts = NO_COSTS,
+        memory: MemoryUse | None = None,
+    ) -> None:
+        self._plain_ms = plain_ms
+        self._costs = costs
+        self._memory = memory
+        self._by_source: dict[str, Figures] = {}
         self._ribbon: deque[str] = deque(maxlen=RIBBON_ROUNDS)
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._bars = _Bars()
+        self._k_bars = _Bars()
         self._k = 0
         self._k_most = 0
         self._reason = ""
 
+    @property
+    def num_tokens(self) -> int:
+        """Tokens so far."""
+        return sum(figures.num_tokens for figures in self._by_source.values())
+
     def observe(self, rounds: Iterable[Round]) -> None:
         """Counts rounds, in order."""
-        for event in rounds:
-            self.stats.observe(event)
+        batch = list(rounds)
+        for event in batch:
             self._k, self._reason = event.k, event.reason
             self._k_most = max(self._k_most, event.k)
             milliseconds = event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other
             self._recent.append((event.num_emitted, milliseconds))
-            self._bars.add(event.num_emitted, milliseconds)
+            self._bars.add(event.num_emitted * 1000, milliseconds)
+            self._k_bars.add(event.k, 1)
             self._ribbon.append(word_of(event))
-            if event.drafted:
-                self._sources[event.source] += 1
-            for position in range(len(event.drafted)):
-                if position == len(self._drafted_at):
-                    self._drafted_at.append(0)
-                self._drafted_at[position] += 1
+        for source, group in groupby(sorted(batch, key=_source), key=_source):
+            self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(list(group))
 
     def view(self) -> TurnView:
         """The turn so far, its tokens/s smoothed over the latest rounds."""
         tokens = sum(count for count, _ in self._recent)
         milliseconds = sum(spent for _, spent in self._recent)
-        return self._snapshot(tokens / milliseconds * 1000 if milliseconds else None, self.stats.speedup, final=False)
+        return self._snapshot(tokens / milliseconds * 1000 if milliseconds else None, self._speedup(), final=False)
 
-    def final_view(self, totals: Mapping[str, Any] | None) -> TurnView:
+    def final_view(self, totals: Mapping[str, Any] | None, costs: MeasuredCosts | None = None) -> TurnView:
         """The whole turn, exact: tokens/s and speed-up from the engine's own totals where it sent them."""
+        self._costs = self._costs if costs is None else costs
         if totals is None:
-            return self._snapshot(self.stats.tokens_per_second, None, final=True)
+            return self._snapshot(self._total.tokens_per_second, None, final=True)
         return self._snapshot(totals["tokens_per_second"], totals["speedup"], final=True)
 
+    @property
+    def _total(self) -> Figures:
+        return sum(self._by_source.values(), Figures())
+
+    def _speedup(self) -> float | None:
+        total = self._total
+        return total.num_tokens * self._plain_ms / total.decode_ms if self._plain_ms and total.decode_ms else None
+
     def _snapshot(self, tokens_per_second: float | None, speedup: float | None, *, final: bool) -> TurnView:
-        stats = self.stats
-        spent = stats.decode_ms or 1.0
-        drafts = sum(self._sources.values()) or 1
-        accepted = [*stats.num_accepted_tokens_per_pos]
-        accepted += [0] * (len(self._drafted_at) - len(accepted))
+        total = self._total
+        shares = total.shares
+        drafts = total.num_drafts or 1
+        summary = Summary(
+            turns=1,
+            total=total,
+            by_source=dict(self._by_source),
+            plain_ms=speedup * total.decode_ms if speedup else 0.0,
+            against_ms=total.decode_ms if speedup else 0.0,
+        )
+        sources = {name: figures.num_drafts for name, figures in self._by_source.items() if figures.num_drafts}
         return TurnView(
-            num_tokens=stats.num_tokens,
-            num_rounds=stats.num_rounds,
-            num_draft_tokens=stats.num_draft_tokens,
+            num_tokens=total.num_tokens,
+            num_rounds=total.num_rounds,
+            num_draft_tokens=total.num_draft_tokens,
             tokens_per_second=tokens_per_second,
             speedup=speedup,
-            acceptance_rate=stats.acceptance_rate,
-            alpha=stats.alpha,
-            block_efficiency=stats.block_efficiency,
+            acceptance_rate=total.acceptance_rate,
+            alpha=total.alpha,
+            block_efficiency=total.block_efficiency,
             k=self._k,
             k_most=self._k_most,
             reason=self._reason,
-            by_position=tuple(hit / tried for hit, tried in zip(accepted, self._drafted_at, strict=True)),
-            draft_share=stats.draft_ms / spent,
-            verify_share=stats.verify_ms / spent,
-            rollback_share=stats.rollback_ms / spent,
-            other_share=stats.other_ms / spent,
-            sources=tuple((name, count / drafts) for name, count in self._sources.most_common()),
+            by_position=tuple(hit / tried for hit, tried in zip(total.accepted_at, total.drafted_at, strict=True)),
+            draft_share=shares.get("draft", 0.0),
+            verify_share=shares.get("verify", 0.0),
+            rollback_share=shares.get("rollback", 0.0),
+            other_share=shares.get("other", 0.0),
+            sources=tuple((name, count / drafts) for name, count in sorted(sources.items(), key=_most)),
             ribbon=tuple(self._ribbon),
             history=self._bars.values(),
+            k_history=self._k_bars.values(),
+            shown=Shown(summary, self._k, self._reason, break_even(total, self._costs), self._memory),
             final=final,
         )
 
 
+def _source(event: Round) -> str:
+    return event.source
+
+
+def _most(source: tuple[str, int]) -> int:
+    return -source[1]
+
+
 class _Bars:
-    """Tokens/s over a turn of unknown length: when there are too many bars, two become one."""
+    """A ratio over a turn of unknown length: when there are too many bars, two become one."""
 
     __slots__ = ("_bars", "_filled", "_rounds_a_bar")
 
     def __init__(self) -> None:
-        self._bars: list[tuple[int, float]] = []
+        self._bars: list[tuple[float, float]] = []
         self._rounds_a_bar = 1
         self._filled = 0
 
-    def add(self, tokens: int, milliseconds: float) -> None:
+    def add(self, amount: float, of: float) -> None:
         if self._filled == 0:
             if len(self._bars) == HISTORY_BARS:
                 pairs = zip(self._bars[::2], self._bars[1::2], strict=True)
@@ -169,8 +236,8 @@ class _Bars:
                 self._rounds_a_bar *= 2
             self._bars.append((0, 0.0))
         so_far = self._bars[-1]
-        self._bars[-1] = (so_far[0] + tokens, so_far[1] + milliseconds)
+        self._bars[-1] = (so_far[0] + amount, so_far[1] + of)
         self._filled = (self._filled + 1) % self._rounds_a_bar
 
     def values(self) -> tuple[float, ...]:
-        return tuple(tokens / spent * 1000 if spent else 0.0 for tokens, spent in self._bars)
+        return tuple(amount / of if of else 0.0 for amount, of in self._bars)

@@ -3,7 +3,7 @@ from rich.cells import cell_len
 
 from app.tui.scripted_client import script
 from specchat.blocks import bar, columns, levels, percent
-from specchat.tui.figures import dashboard, strip
+from specchat.tui.figures import strip
 from specchat.tui.turn import TurnModel, TurnView
 
 
@@ -30,17 +30,6 @@ def test_many_values_become_the_means_of_neighbours() -> None:
     assert columns([1, 3, 5, 7], 2) == (2, 6)
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
-def test_the_dashboard_has_the_same_rows_however_much_there_is(rounds: int) -> None:
-    assert len(dashboard(turn(rounds), 44).plain.splitlines()) == len(dashboard(TurnView(), 44).plain.splitlines())
-
-
-@pytest.mark.parametrize("width", [30, 44, 60, 80])
-@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
-def test_no_row_of_the_dashboard_is_wider_than_the_panel(rounds: int, width: int) -> None:
-    assert max(cell_len(row) for row in dashboard(turn(rounds), width).plain.splitlines()) <= width
-
-
 @pytest.mark.parametrize("rounds", [0, 1, 9, 60])
 def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
     for width in (20, 60, 78, 108):
@@ -54,11 +43,3 @@ def test_the_figures_stand_still_while_they_change() -> None:
     assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [
         later.index(word) for word in ("tok/s", "acc", "α", "τ")
     ]
-
-
-@pytest.mark.parametrize("k", [1, 7, 12, 32, 64])
-def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
-    model = TurnModel()
-    model.observe(script(" a" * k + "> b"))
-    shown = dashboard(model.view(), 44).plain.splitlines()
-    assert max(cell_len(row) for row in shown) <= 44

@@ -69,7 +69,8 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
     model.observe(script(" a> b") * 10_000)
     view = model.view()
     assert len(view.history) <= 64
-    assert len(view.ribbon) <= 64
+    assert len(view.k_history) <= 64
+    assert len(view.ribbon) <= 128
     assert view.num_rounds == 10_000
 
 

@@ -16,6 +16,7 @@ from specchat.tui.commands.invocations import Invocation
 from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
+from specchat.tui.screens.panels import PanelsScreen
 from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.sessions import SessionsScreen
 from specchat.tui.screens.windows import open_window
@@ -27,7 +28,7 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(SeeingScreen):
+class ChatScreen(PanelsScreen, SeeingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"
@@ -39,6 +40,7 @@ class ChatScreen(SeeingScreen):
         Binding("f3", "view", "View", id="chat.view"),
         Binding("f4", "inspect", "Inspect", id="chat.inspect"),
         Binding("f5", "step", "Step", id="chat.step"),
+        Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),

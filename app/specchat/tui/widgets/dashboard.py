@@ -1,32 +1,85 @@
-"""This turn in figures: a side panel on wide screens, one row on narrow ones."""
+"""This turn in figures: a panel that explains each of them, and one row of it for narrow screens."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.message import Message
 from textual.widgets import Static
 
-from specchat.tui.figures import dashboard, strip
+from specchat.insight.explain import Figure
+from specchat.tui.figures import strip
+from specchat.tui.panel import Panel, following, panel
 from specchat.tui.turn import TurnView
 
 
-class Dashboard(Static):
-    """The side panel. It draws the snapshot it was given last, at the width it has."""
+class Dashboard(Static, can_focus=True):
+    """The side panel. It draws the snapshot it was given last, in the room it has; while it has the focus, a mark
+    goes through the figures and the marked one is explained."""
 
     ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,left", "mark(-1)", "Figure above", show=False, id="figures.up"),
+        Binding("down,right", "mark(1)", "Figure below", show=False, id="figures.down"),
+        Binding("escape", "leave", "Back", id="figures.leave"),
+    ]
+
+    class Left(Message):
+        """The user has seen enough."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._view = TurnView()
+        self._marked = Figure.SPEED
+        self._explains = False
+        self._panel: Panel | None = None
         self.border_title = "This turn"
 
     def show(self, view: TurnView) -> None:
         """Draws another snapshot."""
         self._view = view
-        if self.size.width:
-            self.update(dashboard(view, self.size.width), layout=False)
+        self._draw()
 
     def on_resize(self) -> None:
-        """Draws the snapshot at the new width."""
-        self.update(dashboard(self._view, self.size.width), layout=False)
+        """Draws the snapshot in the new room."""
+        self._draw()
+
+    def on_focus(self) -> None:
+        """Explains."""
+        self._explains = True
+        self.border_subtitle = "↑↓ explains · Esc back"
+        self._draw()
+
+    def on_blur(self) -> None:
+        """Takes the mark away."""
+        self._explains = False
+        self.border_subtitle = ""
+        self._draw()
+
+    def action_mark(self, steps: int) -> None:
+        """Explains the next figure, or the one before."""
+        self._marked = following(self._marked, steps)
+        self._draw()
+
+    def action_leave(self) -> None:
+        """Goes back."""
+        self.post_message(self.Left())
+
+    def on_click(self, event: Click) -> None:
+        """Explains what was clicked on."""
+        place = event.get_content_offset(self)
+        figures = self._panel.figures if self._panel else ()
+        if place is not None and place.y < len(figures):
+            self._marked = figures[place.y] or self._marked
+            self._draw()
+
+    def _draw(self) -> None:
+        room = self.content_size
+        if room.width:
+            self._panel = panel(self._view, room.width, room.height, self._marked if self._explains else None)
+            self.update(self._panel.content, layout=False)
 
 
 class DashboardRow(Static):

@@ -1,0 +1,81 @@
+"""The side panel as a whole: as many rows as there is room for, and below them what the marked figure means."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from specchat.insight.explain import Figure, explain
+from specchat.tui.figures import Row, rows
+from specchat.tui.turn import TurnView
+
+MARKABLE = tuple(figure for figure in Figure if figure is not Figure.ALPHA_AND_RATE)
+"""The figures that the mark goes through, from top to bottom."""
+
+_TOGETHER = (Figure.ACCEPTED, Figure.ALPHA)
+"""Two figures that are taken for each other: each is explained with what tells them apart."""
+
+_USUAL_RIBBON, _LONGEST_RIBBON = 3, 8
+_EXPLANATION = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What is drawn, and the figure of each of its rows, to be clicked on."""
+
+    content: Content
+    figures: tuple[Figure | None, ...]
+
+
+def panel(view: TurnView, width: int, height: int, marked: Figure | None = None) -> Panel:
+    """The panel in `width` × `height` cells, the first column for the mark."""
+    below = _explanation(marked, view, width) if marked else []
+    room = max(height - len(below), 1)
+    all_rows = rows(view, width - 1)
+    if room > len(all_rows):
+        ribbon = min(_USUAL_RIBBON + room - len(all_rows), _LONGEST_RIBBON)
+        all_rows = rows(view, width - 1, ribbon)
+    shown = fitting(all_rows, room, marked)
+    lines = [_line(row, width, marked) for row in shown]
+    filling = [Content()] * (room - len(shown)) if below else []
+    return Panel(Content("\n").join([*lines, *filling, *below]), tuple(row.figure for row in shown))
+
+
+def fitting(all_rows: Sequence[Row], height: int, marked: Figure | None = None) -> list[Row]:
+    """As many rows as there is room for; those of the marked figure go last."""
+    left = list(all_rows)
+    while len(left) > max(height, 1):
+        _, _, last = max((row.figure != marked or marked is None, row.spare, at) for at, row in enumerate(left))
+        del left[last]
+    return left
+
+
+def following(marked: Figure | None, steps: int) -> Figure:
+    """The figure so many places further, round and round."""
+    if marked is None:
+        return MARKABLE[0 if steps >= 0 else -1]
+    return MARKABLE[(MARKABLE.index(marked) + steps) % len(MARKABLE)]
+
+
+def explanation(marked: Figure, view: TurnView) -> str:
+    """What a figure means, with this turn's own numbers."""
+    sentences = [explain(marked, view.shown)]
+    if marked in _TOGETHER:
+        sentences.append(explain(Figure.ALPHA_AND_RATE, view.shown))
+    return " ".join(sentences)
+
+
+def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
+    """A rule and always the same number of rows, so that nothing above moves with the mark."""
+    lines = textwrap.wrap(explanation(marked, view), max(width, 10))[: _EXPLANATION - 1]
+    lines += [""] * (_EXPLANATION - 1 - len(lines))
+    return [Content.styled("─" * width, "$border"), *(Content(line) for line in lines)]
+
+
+def _line(row: Row, width: int, marked: Figure | None) -> Content:
+    here = marked is not None and row.figure is marked
+    line = Content.assemble(("▸" if here else " ", "bold $primary"), *row.parts).truncate(width)
+    return line.stylize("bold") if here else line

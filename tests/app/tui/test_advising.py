@@ -1,0 +1,105 @@
+"""What is said after an answer; `tests/app/insight` has the causes themselves."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, ended, script
+from specchat.insight.advice import Advice, Answered, Cause
+from specchat.insight.advisor import Memory
+from specchat.traces.trace import Trace
+from specchat.tui.advising import LookedBack, look_back
+from specchat_engine.costs import MeasuredCosts
+from specchat_engine.rounds import Round
+from specchat_engine.settings import Settings
+
+REFUSED = script("|".join(["~ a~/ b//c/> d"] * 90))
+COSTLY = MeasuredCosts(((1, 0.5), (4, 2.0), (8, 4.0)), 0.1)
+START = {"type": "start", "messages": [{"role": "user", "content": "Hi"}], "machine": {"threads": 2}}
+
+
+def trace(rounds: list[Round]) -> Trace:
+    line = {"type": "end", "reason": "end", "text": "", "stats": ended(rounds).stats}
+    return Trace(START, tuple(rounds), line)
+
+
+def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> LookedBack:
+    drafters = ("hybrid", "model", "lookup", "none")
+    return look_back(trace(REFUSED), COSTLY, settings, drafters, 32, before, memory or Memory())
+
+
+def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:
+    found = looked([], Settings(k=4))
+    assert found.advice is not None
+    assert found.advice.remedy is not None
+    assert found.advice.remedy(Settings(k=4)).k == "auto"
+    assert found.memory.answers == 1
+
+
+def test_what_was_said_is_not_said_again_at_once() -> None:
+    first = looked([], Settings(k=4))
+    assert looked([], Settings(k=4), first.memory).advice is None
+
+
+def test_without_advice_a_pair_that_was_better_before_is_told() -> None:
+    memory = looked([], Settings(k=4)).memory
+    found = looked([(100, 80)] * 9, Settings(k=4), memory)
+    assert found.notice is not None
+    assert "this pair's usual is 0.80" in found.notice
+    assert looked([(100, 0)] * 9, Settings(k=4), memory).notice is None
+
+
+ADVICE = Advice(Cause.LENGTH, "k 8 would have been 6 % faster here", 0.06, ("Measured.",), lambda s: replace(s, k=8))
+
+
+def advises(monkeypatch: pytest.MonkeyPatch, advice: Advice | None) -> list[Answered]:
+    turns: list[Answered] = []
+
+    def advise(turn: Answered, memory: Memory) -> tuple[Advice | None, Memory]:
+        turns.append(turn)
+        return advice, memory
+
+    monkeypatch.setattr("specchat.tui.advising.advise", advise)
+    return turns
+
+
+async def ask_and_look_back(pilot: Chat) -> None:
+    await ask(pilot)
+    await pilot.app.workers.wait_for_complete()
+
+
+async def test_advice_stands_under_the_answer_and_a_key_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = advises(monkeypatch, ADVICE)
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await ask_and_look_back(pilot)
+        assert answer(pilot)._remarks == ["k 8 would have been 6 % faster here · Ctrl+T takes it · /why"]
+        assert [turn.earlier_turns for turn in turns] == [0]
+        await pilot.press("ctrl+t")
+        assert client.settings[-1].k == 8
+        await pilot.press("ctrl+t")
+        assert "it is set so already" in header(pilot)
+        await ask_and_look_back(pilot)
+        assert [turn.earlier_turns for turn in turns] == [0, 1]
+        assert "Hi" in turns[1].prompt
+
+
+async def test_a_command_that_helps_waits_in_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    advises(monkeypatch, replace(ADVICE, remedy=None, command="/set threads 1"))
+    async with chat(ScriptedClient()) as pilot:
+        await ask_and_look_back(pilot)
+        assert answer(pilot)._remarks == ["k 8 would have been 6 % faster here · Ctrl+T writes /set threads 1 · /why"]
+        await pilot.press("ctrl+t")
+        assert prompt(pilot).text == "/set threads 1"
+
+
+async def test_a_stopped_answer_gets_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = advises(monkeypatch, ADVICE)
+    async with chat(ScriptedClient(hold_after=1)) as pilot:
+        await ask(pilot)
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert turns == []
+        await pilot.press("ctrl+t")
+        assert "there is no advice to take" in header(pilot)

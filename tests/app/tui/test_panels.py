@@ -1,0 +1,67 @@
+"""The panel of figures in the chat: explained by keys, hidden and shown."""
+
+from app.tui.chatting import Chat, ask, chat, prompt, quiet
+from app.tui.scripted_client import ScriptedClient
+from specchat.tui.widgets.dashboard import Dashboard
+
+
+def panel(pilot: Chat) -> Dashboard:
+    return pilot.app.screen.query_one(Dashboard)
+
+
+def text(pilot: Chat) -> str:
+    return str(panel(pilot).render())
+
+
+async def press(pilot: Chat, *keys: str) -> None:
+    await pilot.press(*keys)
+    await quiet(pilot)
+
+
+async def test_a_key_explains_one_figure_after_the_other() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot)
+        assert "a second; reading the prompt does not count" not in text(pilot)
+        await press(pilot, "f9")
+        assert "tokens in" in text(pilot)
+        assert "reading the" in text(pilot)
+        await press(pilot, "down", "down", "down")
+        assert "were the same: α 1.00" in " ".join(text(pilot).split())
+        await press(pilot, "escape")
+        assert prompt(pilot).has_focus
+        assert panel(pilot).display
+        assert "were the same" not in text(pilot)
+
+
+async def test_the_key_hides_the_panel_and_brings_it_back() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        wide = pilot.app.screen.query_one("#transcript").size.width
+        await press(pilot, "f9")
+        await press(pilot, "f9")
+        assert prompt(pilot).has_focus
+        assert pilot.app.screen.query_one("#transcript").size.width > wide + 40
+        await press(pilot, "f9")
+        assert panel(pilot).has_focus
+        assert pilot.app.screen.query_one("#transcript").size.width == wide
+
+
+async def test_on_a_narrow_screen_the_panel_stands_over_the_conversation_while_it_is_looked_at() -> None:
+    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        await ask(pilot)
+        assert panel(pilot).size.width == 0
+        await press(pilot, "f9")
+        assert panel(pilot).region.width == 80
+        assert panel(pilot).has_focus
+        assert pilot.app.screen.query_one("#row").region.height == 1
+        await press(pilot, "escape")
+        assert panel(pilot).size.width == 0
+        assert prompt(pilot).has_focus
+
+
+async def test_a_click_explains_what_is_under_it() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot)
+        row = next(at for at, line in enumerate(text(pilot).split("\n")) if "by place" in line)
+        await pilot.click(Dashboard, offset=(5, row + 1))
+        await pilot.pause()
+        assert "The first token of a draft was accepted" in " ".join(text(pilot).split())
