@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
+from html import escape
 
 from rich.cells import cell_len
 
@@ -145,4 +145,4 @@ def _legend() -> Iterator[tuple[str, str]]:
 
 def _safe(text: str) -> str:
     """Text for XML; spaces behind a space would be dropped unless they are no-break spaces."""
-    return escape(text.translate(_NO_CHARACTERS).replace("  ", "\u00a0\u00a0"), {'"': "&quot;"})
+    return escape(text.translate(_NO_CHARACTERS).replace("  ", "\u00a0\u00a0"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from specchat.terminal import clean_line
 from specchat.tui.pieces import Clickable, Piece
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 _CODE = "$text-accent on $surface"

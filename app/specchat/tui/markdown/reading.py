@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from specchat.tui.markdown.blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
 from specchat.tui.markdown.inline import inline_pieces
 from specchat.tui.pieces import Piece
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _HEADINGS = {"h1": "bold underline $text-primary", "h2": "bold $text-primary"}
 _HEADING = "bold"
@@ -21,6 +23,8 @@ _BULLETS = "•◦▪"
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # needed when the first answer ends, and not to paint the first screen
+
     return MarkdownIt("gfm-like")
 
 

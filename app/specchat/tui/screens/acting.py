@@ -7,7 +7,6 @@ from pathlib import Path
 
 from specchat.clipboard import copy_natively
 from specchat.errors import SpecchatError
-from specchat.tui.exporting import export_conversation
 from specchat.tui.looking import looker
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.reloading import ReloadingScreen
@@ -101,6 +100,8 @@ class ActingScreen(ReloadingScreen):
 
     async def export(self, kind: str, path: Path | None = None) -> None:
         """Writes what is said to a file."""
+        from specchat.tui.exporting import export_conversation
+
         session = self._session
         try:
             written = await export_conversation(self._archive, session.conversation, session.loaded, kind, path)
