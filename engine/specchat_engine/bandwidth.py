@@ -15,7 +15,7 @@ _ROUNDS: Final = 5
 
 
 def measure_bandwidth(threads: int) -> float:
-    """Bytes a second that so many threads read from memory together, the best of a few rounds; takes less than a second."""
+    """Bytes a second that so many threads read from memory together, the best of a few rounds; under a second."""
     shares = np.array_split(np.ones(_BYTES // 8, np.float64), max(threads, 1))
     best = 0.0
     with ThreadPoolExecutor(len(shares)) as pool:
