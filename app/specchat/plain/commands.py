@@ -1,0 +1,166 @@
+"""The slash commands that make sense line by line, each answered in lines."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+
+from specchat.errors import SpecchatError
+from specchat.insight.explain import Shown, explanations
+from specchat.insight.summary import Summary
+from specchat.plain.answering import Answering
+from specchat.plain.paper import Paper
+from specchat.presets import apply, find_preset, preset_names
+from specchat.traces.trace import Trace
+from specchat.tui.archive import Archive
+from specchat.tui.commands import invocations as asked
+from specchat.tui.commands.registry import COMMANDS
+from specchat.tui.commands.sources import Sources
+from specchat.tui.exporting import export_conversation
+from specchat.tui.session import ChatSession, new_conversation
+from specchat_engine.errors import SettingError
+from specchat_engine.settings import USUAL_K, Settings
+
+_HERE = frozenset(
+    ("help", "new", "sessions", "k", "spec", "temp", "set", "preset", "system", "stats", "export", "regen", "quit")
+)
+_SHOWN_SESSIONS = 10
+
+
+class Commands:
+    """Does what a line asks for, to the conversation that it was given or to one that it begins."""
+
+    def __init__(self, session: ChatSession, archive: Archive, paper: Paper, answering: Answering) -> None:
+        self._session = session
+        self._archive = archive
+        self._paper = paper
+        self._answering = answering
+        self._last: Trace | None = None
+
+    def sources(self) -> Sources:
+        """What commands can name."""
+        loaded = self._session.loaded
+        drafters = loaded.drafters if loaded else Sources().drafters
+        return Sources(drafters, self._session.k_max, presets=preset_names)
+
+    def ask(self, text: str) -> None:
+        """Answers a message."""
+        self._archive.said(self._session.conversation, self._session.ask(text))
+        self._answer()
+
+    def perform(self, invocation: asked.Invocation) -> bool:
+        """Does what a command asks for; False where it is the end."""
+        session, say = self._session, self._paper.say
+        match invocation:
+            case asked.Quit():
+                return False
+            case asked.ShowHelp():
+                self._help()
+            case asked.NewSession(title):
+                conversation = new_conversation(session.options)
+                if title:
+                    conversation.change(title=title)
+                self._session, self._last = session.renewed(conversation), None
+                say("A new session.")
+            case asked.ShowSessions(words):
+                self._show_sessions(words)
+            case asked.Turn() | asked.Speculate():
+                self._turn(invocation)
+            case asked.ApplyPreset(name):
+                self._apply_preset(name)
+            case asked.SetSystem(text):
+                self._archive.changed(session.conversation.change(system=text))
+                say("The system prompt holds from the next message on." if text else "No system prompt any more.")
+            case asked.ShowSystem():
+                say(session.conversation.session.system or "There is no system prompt.")
+            case asked.SetSeed(seed):
+                chosen = new_conversation(session.options).session.seed if seed is None else seed
+                self._archive.changed(session.conversation.change(seed=chosen))
+                say(f"Seed {chosen} from the next answer on.")
+            case asked.ShowStatistics():
+                self._show_statistics()
+            case asked.Export(kind, path):
+                try:
+                    written = export_conversation(self._archive, session.conversation, session.loaded, kind, path)
+                    say(f"Exported to {asyncio.run(written)}.")
+                except (SpecchatError, OSError) as error:
+                    say(f"nothing was exported: {error}")
+            case asked.Regenerate():
+                self._regenerate()
+            case _:
+                say("this command needs the screen: start specchat without --plain")
+        return True
+
+    def _answer(self) -> None:
+        if self._session.settings is not None:
+            self._last = self._answering.answer(self._session, self._session.settings)
+
+    def _help(self) -> None:
+        for command in COMMANDS:
+            if command.name in _HERE:
+                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {command.help}")
+        self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
+
+    def _show_sessions(self, words: str) -> None:
+        try:
+            if words:
+                hits = asyncio.run(self._archive.do(lambda store: store.search(words, limit=_SHOWN_SESSIONS)))
+                found = [hit.session for hit in hits]
+            else:
+                found = asyncio.run(self._archive.do(lambda store: store.sessions(_SHOWN_SESSIONS)))
+        except SpecchatError as error:
+            self._paper.say(str(error))
+            return
+        for session in found:
+            self._paper.say(f"{session.id}: {session.title or session.preview or 'untitled'}")
+        self._paper.say("`specchat chat --plain --resume NUMBER` goes on with one." if found else "No session yet.")
+
+    def _turn(self, invocation: asked.Turn | asked.Speculate) -> None:
+        settings = self._session.settings
+        if settings is None:
+            return
+        try:
+            if isinstance(invocation, asked.Speculate):
+                self._take(invocation.applied(settings, USUAL_K))
+            else:
+                self._take(invocation.applied(settings))
+        except SettingError as error:
+            self._paper.say(str(error))
+
+    def _apply_preset(self, name: str | None) -> None:
+        settings, loaded = self._session.settings, self._session.loaded
+        if name is None or settings is None or loaded is None:
+            self._paper.say("/preset " + ", ".join(known for known, _ in preset_names()))
+            return
+        try:
+            self._take(apply(settings, find_preset(name), loaded.recommended))
+        except SpecchatError as error:
+            self._paper.say(str(error))
+
+    def _take(self, settings: Settings) -> None:
+        session = self._session
+        session.settings = settings
+        session.conversation.change(settings=asdict(settings))
+        self._archive.turned(session.conversation.session, settings)
+        sampling = settings.sampling
+        self._paper.say(f"k {settings.k}, drafter {settings.drafter}, temperature {sampling.temperature:g}.")
+
+    def _show_statistics(self) -> None:
+        """A sentence for each figure of the last answer."""
+        trace = self._last
+        if trace is None or not trace.rounds:
+            self._paper.say("No answer was given yet.")
+            return
+        last, memory = trace.rounds[-1], self._session.loaded.memory if self._session.loaded else None
+        shown = Shown(Summary.of_turn(trace.rounds, trace.stats), last.k, last.reason, None, memory)
+        for figure, sentence in explanations(shown).items():
+            self._paper.say(f"{figure.value}: {sentence}")
+
+    def _regenerate(self) -> None:
+        conversation = self._session.conversation
+        answers = [message for message in conversation.path() if message.role == "assistant"]
+        if not answers:
+            self._paper.say("there is no answer yet")
+            return
+        conversation.rewind_to(answers[-1].parent)
+        self._answer()
