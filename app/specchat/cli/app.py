@@ -31,6 +31,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a lin
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 Prompt = Annotated[str | None, typer.Argument(help="What to ask. Standard input is read too when it is a pipe.")]
 
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Line by line, without drawing: for screen readers, and through pipes.")
+]
+Resume = Annotated[
+    str | None,
+    typer.Option("--resume", metavar="[ID|last]", help="Go on with a stored session; without an id, with the last."),
+]
+
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Prompts of each kind of text.")]
 
 Arms = Annotated[
@@ -96,23 +104,13 @@ def specchat(
 
 @app.command()
 @takes_model_flags
-def chat(flags: ModelFlags, debug: Debug = False) -> None:
+def chat(plain: Plain = False, resume: Resume = None, debug: Debug = False, *, flags: ModelFlags) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
+        from specchat.cli.chat import open_chat
         from specchat.config import read_config
-        from specchat.models.library import remember_pair
-        from specchat.pair import chat_options
 
-        config = read_config(flags.given())
-        options = chat_options(config)
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes")
-            raise typer.Exit(2)
-        from specchat.tui.app import run_chat
-
-        if config.model and config.draft:
-            remember_pair(config.model, config.draft)
-        run_chat(options)
+        raise typer.Exit(open_chat(read_config(flags.given()), resume, plain=plain))
 
 
 @app.command()
@@ -224,6 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "chat")
+    words = _with_resumed(words)
     command = typer.main.get_command(app)
     try:
         return int(command.main(words, prog_name="specchat", standalone_mode=False) or 0)
@@ -235,6 +234,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         _flush_quietly()
+
+
+def _with_resumed(words: Sequence[str]) -> list[str]:
+    """The words, with `last` behind a `--resume` that names no session: typer knows no value that may be left away."""
+    if words[0] != "chat" or "--resume" not in words:
+        return list(words)
+    at = words.index("--resume") + 1
+    alone = at == len(words) or words[at].startswith("-")
+    return [*words[:at], *(["last"] if alone else []), *words[at:]]
 
 
 def _flush_quietly() -> None:

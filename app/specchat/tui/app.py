@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -14,10 +15,12 @@ from textual.screen import Screen
 from specchat.options import ChatOptions
 from specchat.paths import sessions_db, worker_log
 from specchat.terminal import clean_line
+from specchat.tui.appearance import Appearance
 from specchat.tui.archive import Archive
 from specchat.tui.client import EngineClient
+from specchat.tui.downloading import Downloading
 from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.theme import DARK, DARK_NAME, LIGHT, outcome_variables
+from specchat.tui.theme import DARK, LIGHT, outcome_variables
 from specchat.worker.client import WorkerClient
 
 
@@ -25,21 +28,38 @@ class SpecchatApp(App[None]):
     """Chats with one pair of models."""
 
     TITLE = "specchat"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", "Quit", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", priority=True, id="app.quit"),
+        Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
+    ]
 
-    def __init__(self, options: ChatOptions, client: EngineClient) -> None:
+    def __init__(
+        self,
+        options: ChatOptions,
+        client: EngineClient,
+        appearance: Appearance | None = None,
+        resume: int | None = None,
+    ) -> None:
+        """`resume` is a stored session to open with."""
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
         self._options = options
         self._client = client
         self._archive = Archive(sessions_db(), self._tell_trouble)
+        self.downloading = Downloading()
+        self.unfinished: list[tuple[str, float]] = []
+        """Downloads that were under way when the app ended, each with the per cent that are kept."""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = DARK_NAME
+        self.theme = (appearance or Appearance()).theme
+        self.set_keymap((appearance or Appearance()).keymap)
+        self._resume = resume
 
     async def on_mount(self) -> None:
         """Opens the chat."""
-        await self.push_screen(ChatScreen(self._options, self._client, self._archive))
+        chat = ChatScreen(self._options, self._client, self._archive)
+        chat.resume = self._resume
+        await self.push_screen(chat)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The outcomes' colours for Textual's own themes."""
@@ -64,6 +84,7 @@ class SpecchatApp(App[None]):
         """Ends the engine, also in mid-answer, whose thread ends with it, and writes what is left to be kept."""
         self._client.close()
         self._archive.close()
+        self.unfinished = [(view.name, view.percent) for view in self.downloading.close()]
 
     def _tell_trouble(self, trouble: str | None) -> None:
         """Says, from the thread that writes, that conversations are not being saved, or are again."""
@@ -78,9 +99,12 @@ class SpecchatApp(App[None]):
             )
 
 
-def run_chat(options: ChatOptions) -> None:
-    """Opens the terminal app and returns when the user quits."""
+def run_chat(options: ChatOptions, appearance: Appearance, resume: int | None = None) -> None:
+    """Opens the terminal app, with a stored session where one is named, and returns when the user quits."""
     # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
     if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
-    SpecchatApp(options, WorkerClient(worker_log())).run()
+    app = SpecchatApp(options, WorkerClient(worker_log()), appearance, resume)
+    app.run()
+    for name, percent in app.unfinished:
+        sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")

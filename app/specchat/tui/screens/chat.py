@@ -17,6 +17,7 @@ from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.panels import PanelsScreen
+from specchat.tui.screens.resuming import ResumingScreen
 from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.sessions import SessionsScreen
 from specchat.tui.screens.windows import open_window
@@ -28,7 +29,7 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(PanelsScreen, SeeingScreen):
+class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"
@@ -44,6 +45,7 @@ class ChatScreen(PanelsScreen, SeeingScreen):
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
+        Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
         Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
         Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False, id="chat.lower_k"),
     ]

@@ -1,0 +1,37 @@
+"""A chat that opens with a stored session: shown at once, gone on with when the models are loaded."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.events import Mount
+
+from specchat.errors import SpecchatError
+from specchat.tui.screens.branching import BranchingScreen
+from specchat.worker.protocol import Loaded
+
+
+class ResumingScreen(BranchingScreen):
+    """Takes up the session `resume`, where there is one."""
+
+    resume: int | None = None
+
+    @on(Mount)
+    async def show_resumed(self) -> None:
+        """Shows what was said."""
+        if self.resume is None:
+            return
+        try:
+            conversation = await self._archive.open(self.resume)
+        except SpecchatError as error:
+            conversation = None
+            self._note(str(error))
+        if conversation is not None:
+            await self._enter(conversation)
+
+    async def _loaded(self, event: Loaded) -> None:
+        session, self.resume = self.resume, None
+        await super()._loaded(event)
+        conversation = self._session.conversation
+        if session == conversation.id and self._play is None:
+            self._resume_settings(conversation)
+            self.run_worker(self._memories.recall(session), group="recall")

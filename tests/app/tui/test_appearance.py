@@ -1,0 +1,64 @@
+import pytest
+
+from app.tui.chatting import chat, prompt
+from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.errors import ConfigError
+from specchat.tui.app import SpecchatApp
+from specchat.tui.appearance import Appearance, all_bindings, read_appearance
+from specchat.tui.theme import DARK_NAME, LIGHT_NAME
+from specchat.tui.widgets.knobs import Knobs
+
+
+def test_without_a_configuration_the_theme_is_our_dark_one() -> None:
+    assert read_appearance(None, {}) == Appearance(DARK_NAME, {})
+
+
+@pytest.mark.parametrize(("ground", "name"), [("0;15", LIGHT_NAME), ("15;0", DARK_NAME), ("0;default;15", LIGHT_NAME)])
+def test_a_terminal_that_says_how_light_it_is_is_believed(
+    ground: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLORFGBG", ground)
+    assert read_appearance(None, {}).theme == name
+    assert read_appearance("nord", {}).theme == "nord"
+
+
+@pytest.mark.parametrize("name", ["nord", "textual-light", LIGHT_NAME])
+def test_textuals_themes_and_ours_can_be_configured(name: str) -> None:
+    assert read_appearance(name, {}).theme == name
+
+
+def test_a_theme_that_there_is_not_is_refused_in_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"^theme is 'nrod': did you mean nord\?$"):
+        read_appearance("nrod", {})
+
+
+def test_a_key_for_something_that_there_is_not_is_refused_in_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"^keys has 'chat.knob': did you mean chat.knobs\?$"):
+        read_appearance(None, {"chat.knob": "f4"})
+
+
+def test_all_screens_and_widgets_are_known_by_their_keys() -> None:
+    known = all_bindings()
+    assert known["app.quit"] == "ctrl+q"
+    assert known["chat.take_advice"] == "ctrl+t"
+    assert known["figures.up"] == "up,left"
+
+
+async def test_a_configured_theme_and_key_are_in_force() -> None:
+    appearance = read_appearance("nord", {"chat.knobs": "f12", "app.quit": "ctrl+x"})
+    app = SpecchatApp(chat_options(), ScriptedClient(), appearance)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await pilot.pause(0.1)
+        assert app.theme == "nord"
+        await pilot.press("f2")
+        assert not app.screen.query_one(Knobs).display
+        await pilot.press("f12")
+        assert app.screen.query_one(Knobs).display
+
+
+async def test_a_theme_is_chosen_by_command() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press(*"/theme nord", "enter")
+        await pilot.pause(0.1)
+        assert pilot.app.theme == "nord"
+        assert prompt(pilot).text == ""
