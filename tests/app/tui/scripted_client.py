@@ -105,9 +105,9 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
 
 @dataclass
 class ScriptedClient:
-    """Plays `rounds` for every message; behind `hold_after` of them it waits until `go` is set or it is stopped.
+    """Plays `rounds` for every message, or the next of `variants` while there are some.
 
-    The next loads give what `loads` holds, then `load_events`. After a failure that it died of it loads again before
+    Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what `loads` holds, then `load_events`. After a failure that it died of it loads again before
     the next answer, and takes longer than the screen's clock.
     """
 
@@ -123,6 +123,8 @@ class ScriptedClient:
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    noises: list[tuple[int, int, int]] = field(default_factory=list)
+    variants: list[list[Round]] = field(default_factory=list)
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
@@ -155,6 +157,7 @@ class ScriptedClient:
         self.asked.append(tuple(messages))
         self.settings.append(settings)
         self.prefixes.append(tuple(prefix))
+        self.noises.append((seed, turn, attempt))
         self.gate.begin(frozen)
         self.stopped = False
         self.idle = False
@@ -164,7 +167,7 @@ class ScriptedClient:
             time.sleep(0.3)
         yield Started(start_line(messages, turn, seed, settings))
         played = []
-        for event in self.rounds:
+        for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
                 self._wait()
             self.idle = self.gate.holds

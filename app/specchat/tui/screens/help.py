@@ -23,6 +23,8 @@ _KEYS = (
     ("F2", "knobs: k, drafter, verifier … in force at the next round"),
     ("Ctrl+↑ ↓, Alt+↑ ↓", "raise or lower k, also while an answer streams"),
     ("F3", "the answer as trace, coloured, or Markdown"),
+    ("F5", "freeze the answer, then one round a key; + slow motion, Enter goes on"),
+    ("F6", "race: the last prompt plain and speculative, side by side"),
     ("Ctrl+N", "new chat"),
     ("Ctrl+P", "commands, themes"),
     ("Ctrl+C", "copy the selection; twice quits"),

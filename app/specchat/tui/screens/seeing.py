@@ -8,11 +8,15 @@ from pathlib import Path
 from specchat.errors import SpecchatError
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
+from specchat.tui.recording import Recording, plain, question_of, speculative
 from specchat.tui.screens.acting import key_of
+from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.stepping import SteppingScreen
+from specchat.tui.session import Question
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
+from specchat_engine.settings import Settings
 
 
 class SeeingScreen(SteppingScreen):
@@ -33,6 +37,24 @@ class SeeingScreen(SteppingScreen):
     async def on_message_actions_play(self, message: MessageActions.Play) -> None:
         """Plays an answer back."""
         await self._replay_answer(key_of(message.entry))
+
+    async def race(self) -> None:
+        """Lets plain and speculative decoding run against each other on the last prompt, with the settings in force."""
+        found = await self._to_compare()
+        if found is None:
+            return
+        question, settings, trace = found
+        loaded = self._session.loaded
+        drafters = loaded.drafters if loaded else ()
+        runners = (
+            Recording(self._client, question, plain(settings)),
+            Recording(self._client, question, speculative(settings, drafters)),
+        )
+        self.app.push_screen(RaceScreen(*runners, trace.question))
+
+    async def action_race(self) -> None:
+        """Lets them run."""
+        await self.race()
 
     async def _replay_answer(self, answer: int | None) -> None:
         trace = await self._recorded(answer)
@@ -56,3 +78,18 @@ class SeeingScreen(SteppingScreen):
             self._note("how this answer was made was not kept")
             return None
         return trace
+
+    async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:
+        """The last answer's question, the settings in force, and its trace; says why nothing can be compared."""
+        loaded, settings = self._session.loaded, self._session.settings
+        if self._busy():
+            return None
+        if loaded is None or settings is None:
+            self._note("the model is still loading")
+            return None
+        if loaded.plain_because:
+            self._note(f"speculation is refused: {loaded.plain_because}")
+            return None
+        answers = [message for message in self._session.conversation.path() if message.role == "assistant"]
+        trace = await self._recorded(answers[-1].id if answers else None)
+        return None if trace is None else (question_of(trace, answers[-1].attempt), settings, trace)

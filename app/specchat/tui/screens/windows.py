@@ -15,5 +15,7 @@ async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
     match invocation:
         case asked.Replay(path):
             await chat.replay(path)
+        case asked.Race():
+            await chat.race()
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

@@ -13,10 +13,11 @@ from specchat.tui.widgets.transcript import Transcript
 class Played(Transcript, can_focus=False):
     """Shows the first rounds of a trace, more or fewer of them at any time."""
 
-    def __init__(self, trace: Trace, *, question: bool = True, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, trace: Trace, *, alone: bool = True, id: str | None = None) -> None:  # noqa: A002
+        """`alone`: with the question above it and its figures below."""
         super().__init__(id=id)
         self.trace = trace
-        self._question = question
+        self._alone = alone
         self._view = View.TRACE
         self._count = 0
         self._answer = Answer("")
@@ -39,7 +40,7 @@ class Played(Transcript, can_focus=False):
         self._model = TurnModel()
         self._answer = Answer(target_of(trace.start) or "answer", self._view)
         self._answer.figures = ""
-        asked = [UserMessage(trace.question)] if self._question and trace.question else []
+        asked = [UserMessage(trace.question)] if self._alone and trace.question else []
         await self.load([*asked, self._answer])
         if trace.opening is not None:
             await self._answer.append([trace.opening])
@@ -69,4 +70,5 @@ class Played(Transcript, can_focus=False):
             return f"the turn failed: {self.trace.error}"
         if self.trace.end is None:
             return "the recording stops here: the trace has no end"
-        return " · ".join(part for part in (ending_of(self.trace), self.figures().summary()) if part)
+        summary = self.figures().summary() if self._alone else ""
+        return " · ".join(part for part in (ending_of(self.trace), summary) if part)

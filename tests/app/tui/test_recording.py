@@ -1,0 +1,56 @@
+"""Answers made beside the conversation."""
+
+import pytest
+
+from app.tui.scripted_client import ScriptedClient, ended, script
+from specchat.errors import SpecchatError
+from specchat.tui.recording import Recording, from_reading, plain, question_of, speculative
+from specchat.worker.protocol import WorkerFailed
+from specchat_engine.settings import AUTO, Settings
+from support.sample_traces import sample_trace
+
+
+def recording(client: ScriptedClient) -> Recording:
+    return Recording(client, question_of(sample_trace(prefix=[4, 5], prefix_text="ab"), 3), Settings())
+
+
+def test_a_recording_is_the_trace_of_an_answer_with_the_noise_and_the_beginning_of_another() -> None:
+    client = ScriptedClient(script("> one| two> three"))
+    made = recording(client)
+    trace = made.run()
+    assert trace is not None
+    assert trace.text == " one two three"
+    assert trace.end is not None
+    assert trace.end["stats"] == ended(client.rounds).stats
+    assert "verify" in trace.end["costs"]
+    assert (client.noises, client.prefixes) == ([(7, 0, 3)], [(4, 5)])
+    assert made.num_tokens == 3
+
+
+def test_one_that_is_stopped_before_it_begins_asks_nothing() -> None:
+    client = ScriptedClient()
+    made = recording(client)
+    made.stop()
+    assert made.run() is None
+    assert client.asked == []
+
+
+def test_what_the_engine_says_when_it_fails_is_raised() -> None:
+    with pytest.raises(SpecchatError, match="out of memory"):
+        recording(ScriptedClient(failure=WorkerFailed("out of memory"))).run()
+
+
+def test_both_sides_differ_in_nothing_but_the_speculation() -> None:
+    settings = Settings(k=0, drafter="none", max_tokens=9, verifier="typical")
+    assert plain(settings) == Settings(k=0, drafter="none", max_tokens=9)
+    assert speculative(settings, ("model", "none")) == Settings(AUTO, "model", "typical", max_tokens=9)
+    assert speculative(Settings(k=3, drafter="lookup"), ("hybrid",)) == Settings(k=3, drafter="lookup")
+
+
+def test_the_clock_begins_when_the_prompt_has_been_read() -> None:
+    trace = sample_trace(step_ms=100.0)
+    assert trace.end is not None
+    trace.end["stats"]["prompt_ms"] = 60.0  # type: ignore[index]
+    assert [event.t_ms for event in from_reading(trace).rounds] == [40.0, 140.0, 240.0, 340.0]
+    trace.end["stats"]["prompt_ms"] = 500.0  # type: ignore[index]
+    assert from_reading(trace).rounds[0].t_ms == 0.0
