@@ -107,8 +107,9 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
 class ScriptedClient:
     """Plays `rounds` for every message, or the next of `variants` while there are some.
 
-    Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what `loads` holds, then `load_events`. After a failure that it died of it loads again before
-    the next answer, and takes longer than the screen's clock.
+    Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what
+    `loads` holds, then `load_events`. After a failure that it died of it loads again before the next answer, and takes
+    longer than the screen's clock.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))

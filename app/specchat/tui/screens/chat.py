@@ -41,11 +41,8 @@ class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
         Binding("f3", "view", "View", id="chat.view"),
         Binding("f4", "inspect", "Inspect", id="chat.inspect"),
         Binding("f5", "step", "Step", id="chat.step"),
-<<<<<<< Updated upstream
-        Binding("f9", "figures", "Figures", id="chat.figures"),
-=======
         Binding("f6", "race", "Race", priority=True, id="chat.race"),
->>>>>>> Stashed changes
+        Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),
         Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
