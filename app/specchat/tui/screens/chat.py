@@ -41,6 +41,7 @@ class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
         Binding("f3", "view", "View", id="chat.view"),
         Binding("f4", "inspect", "Inspect", id="chat.inspect"),
         Binding("f5", "step", "Step", id="chat.step"),
+        Binding("f8", "models", "Models", id="chat.models"),
         Binding("f6", "race", "Race", priority=True, id="chat.race"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),

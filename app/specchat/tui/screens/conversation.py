@@ -28,6 +28,7 @@ from specchat.tui.siblings import Siblings
 from specchat.tui.turn import TurnView
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
+from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.knobs import Knobs
@@ -72,6 +73,7 @@ class ConversationScreen(Screen[None]):
                 yield Dashboard(id="dashboard")
                 yield Knobs(id="knobs")
         yield DashboardRow(id="row")
+        yield DownloadBar()
         with Horizontal(id="entry"):
             yield Static("›", id="sign")
             yield Prompt(self._sources, self._history)

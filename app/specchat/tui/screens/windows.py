@@ -17,5 +17,7 @@ async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.replay(path)
         case asked.Race():
             await chat.race()
+        case asked.ShowModels(role):
+            await chat.browse_models(role)
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

@@ -1,0 +1,106 @@
+"""This machine as a place for models, asked in a process of its own: GPUs' drivers may die.
+
+`python -m specchat.models.machine` prints what `ask_machine` reads: one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+
+from specchat.models.cache import replace_text
+from specchat.paths import cache_folder
+from specchat_engine.footprint import DeviceMemory, Machine
+
+_log = logging.getLogger(__name__)
+_LONGEST = 60.0
+_MEASURE = "--bandwidth"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What models find here. `bandwidth` is in bytes a second, None where it was not asked for or not measured."""
+
+    machine: Machine
+    cores: int
+    bandwidth: float | None = None
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether models go to a GPU."""
+        return bool(self.machine.gpus())
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a pair can have: those free on the GPUs, else the computer's."""
+        return sum(device.free for device in self.machine.gpus()) or self.machine.host.free
+
+    @property
+    def words(self) -> str:
+        """`24 GB, 2 cores, no GPU`, by the memory that is there."""
+        host = f"{self.machine.host.total / 1e9:.0f} GB, {self.cores} core{'' if self.cores == 1 else 's'}"
+        gpus = [f"{device.name} {device.total / 1e9:.0f} GB" for device in self.machine.gpus()]
+        return f"{host}, {' + '.join(gpus) or 'no GPU'}"
+
+
+def ask_machine(*, bandwidth: bool = False) -> Place:
+    """The machine as it is now; blocks for a second. A machine that cannot be looked at has no devices.
+
+    The bandwidth is measured once and kept: it takes another second of all cores.
+    """
+    known = _kept_bandwidth() if bandwidth else None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "specchat.models.machine", *([_MEASURE] if bandwidth and known is None else [])],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST,
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+        machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
+        place = Place(machine, int(found["cores"]), found["bandwidth"] or known)
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
+        _log.warning("this machine could not be looked at: %s", error)
+        return Place(Machine(()), 1)
+    if place.bandwidth and known is None:
+        _keep_bandwidth(place.bandwidth)
+    return place
+
+
+def _kept_bandwidth() -> float | None:
+    try:
+        kept = json.loads((cache_folder() / "bandwidth.json").read_text("utf-8"))["bytes_per_second"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return float(kept) if isinstance(kept, int | float) and kept > 0 else None
+
+
+def _keep_bandwidth(bandwidth: float) -> None:
+    try:
+        replace_text(cache_folder() / "bandwidth.json", json.dumps({"bytes_per_second": bandwidth}))
+    except OSError as error:
+        _log.warning("the memory's bandwidth could not be kept: %s", error)
+
+
+def _main() -> None:
+    from specchat_engine.bandwidth import measure_bandwidth
+    from specchat_engine.llama.devices import physical_cores
+    from specchat_engine.llama.machine import this_machine
+
+    machine, cores = this_machine(), physical_cores()
+    found = {
+        "devices": [asdict(device) for device in machine.devices],
+        "repacked": sorted(machine.repacked),
+        "cores": cores,
+        "bandwidth": measure_bandwidth(cores) if _MEASURE in sys.argv else None,
+    }
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,112 @@
+"""Known pairs that fit this machine, in words: what to fetch, how large it is, how fast it may be and who says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from specchat.models.machine import Place
+from specchat.models.sizes import in_words
+from specchat_assets.catalog import Report, catalog
+from specchat_assets.catalog.fits import Recommendation, fits
+from specchat_engine.pairing.sizes import best_speedup
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A known pair as it is offered; `target` and `draft` are names that the hub takes."""
+
+    recommendation: Recommendation
+    target: str
+    draft: str
+
+    @property
+    def title(self) -> str:
+        """`Qwen 3 4B Q4_K_M + 0.6B`."""
+        one, pair = self.recommendation, self.recommendation.pair
+        return f"{pair.target.name} {one.quantisation} + {_shorter(pair.draft.name, pair.target.name)}"
+
+    @property
+    def size(self) -> str:
+        """What is to be fetched."""
+        return in_words(self.recommendation.size)
+
+    @property
+    def speed(self) -> str:
+        """`about 1.2 × plain, 7 tok/s`, as far as it is known."""
+        one = self.recommendation
+        if not math.isfinite(one.plain_tokens_per_second):
+            return f"about {one.speedup:.1f} × plain" if one.speedup else "speed not known"
+        if one.tokens_per_second is None or one.speedup is None:
+            return f"about {_pace(one.plain_tokens_per_second)} plain"
+        if one.speedup < 1:
+            return f"about {_pace(one.plain_tokens_per_second)} plain, the draft gains nothing"
+        return f"about {one.speedup:.1f} × plain, {_pace(one.tokens_per_second)}"
+
+    def sources(self) -> list[str]:
+        """Where the figures come from, a line each."""
+        return [_line(report) for report in self.recommendation.pair.reports] or ["no figures of this pair are known"]
+
+
+def suggestions(place: Place, limit: int = 40) -> list[Suggestion]:
+    """What fits this machine, the most capable target first; of each target the draft that promises most."""
+    bandwidth = math.inf if place.on_gpu or place.bandwidth is None else place.bandwidth
+    found: dict[str, Recommendation] = {}
+    for one in fits(catalog(), place.memory, bandwidth, lambda alpha, cost: best_speedup(alpha, cost)[0]):
+        best = found.setdefault(one.pair.target.id, one)
+        if (one.speedup or 0) > (best.speedup or 0):
+            found[one.pair.target.id] = one
+    return [_suggestion(one) for one in [*found.values()][:limit]]
+
+
+def basis(place: Place) -> str:
+    """What the speeds stand on."""
+    if place.on_gpu:
+        return "What fits the GPU's memory. Its speed is not known before a model has run."
+    if place.bandwidth is None:
+        return "What fits. How fast this machine reads memory could not be measured."
+    return (
+        f"Speeds are estimates: {in_words(place.bandwidth)}/s of memory measured here, α as others report it; "
+        "the target's and the draft's passes cost what moving their weights does."
+    )
+
+
+def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:
+    """So many of different families, those with a known gain before the others."""
+    chosen: dict[str, Suggestion] = {}
+    for one in sorted(known, key=lambda one: (one.recommendation.speedup or 0) <= 1):
+        chosen.setdefault(one.recommendation.pair.target.family, one)
+    return [*chosen.values()][:count]
+
+
+def _suggestion(one: Recommendation) -> Suggestion:
+    return Suggestion(
+        one,
+        f"{one.pair.target.repository}:{one.quantisation}",
+        f"{one.pair.draft.repository}:{one.quantisation_draft}",
+    )
+
+
+def _shorter(draft: str, target: str) -> str:
+    """A draft's name without the words that it begins and ends with as the target does: `0.6B`."""
+    words, others = draft.split(), target.split()
+    while len(words) > 1 and others and words[0] == others[0]:
+        words, others = words[1:], others[1:]
+    while len(words) > 1 and others and words[-1] == others[-1]:
+        words, others = words[:-1], others[:-1]
+    return " ".join(words)
+
+
+def _pace(tokens_per_second: float) -> str:
+    return f"{tokens_per_second:.0f} tok/s" if tokens_per_second >= 3 else f"{tokens_per_second:.1f} tok/s"
+
+
+def _line(report: Report) -> str:
+    figures = [
+        f"α {report.alpha:.2f}" if report.alpha is not None else "",
+        f"accepted {100 * report.acceptance_rate:.0f} %" if report.acceptance_rate is not None else "",
+        f"τ {report.block_efficiency:.1f}" if report.block_efficiency is not None else "",
+        f"{report.speedup:.2f} ×" if report.speedup is not None else "",
+        f"k {report.k}" if report.k is not None else "",
+    ]
+    return f"{', '.join(one for one in figures if one)} ({report.setting}): {report.source}"

@@ -1,0 +1,50 @@
+"""All downloads in one line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from specchat.blocks import bar
+from specchat.models.downloads import DownloadView
+from specchat.models.pull import PullState
+from specchat.terminal import clean_line
+from specchat.tui.model_rows import pace
+
+LOAD_KEY = "Ctrl+G"
+_BAR = 12
+
+
+def download_line(views: Sequence[DownloadView], width: int) -> Content:
+    """What is under way, else what ended last; empty for none. What matters least is cut."""
+    active = [view for view in views if view.active]
+    if active:
+        return _active(active, width)
+    if not views:
+        return Content("")
+    last, state = views[-1], views[-1].progress.state
+    name = clean_line(last.name)
+    if state is PullState.DONE:
+        return _fitted(Content.assemble(("✓ ", "$outcome-accepted"), name), f" is here · {LOAD_KEY} loads it", width)
+    if state is PullState.FAILED:
+        why = Content.assemble(("✗ ", "$text-error"), f"{name}: {clean_line(last.progress.error)}")
+        return _fitted(why, " · F8 goes on", width)
+    return _fitted(Content.assemble(("○ ", "$quiet"), f"{name} was stopped"), " · F8 goes on", width)
+
+
+def _active(active: Sequence[DownloadView], width: int) -> Content:
+    """The one that goes on, the first of several, and how many more there are."""
+    first = next((view for view in active if view.progress.state is PullState.RUNNING), active[0])
+    more = f" · {len(active) - 1} more" if len(active) > 1 else ""
+    sign = "‖ " if first.progress.state is PullState.PAUSED else "↓ "
+    drawn = f"{bar(first.percent / 100, _BAR)} " if width >= 60 else ""
+    end = f"  {drawn}{first.percent:3.0f} % · {pace(first)}{more}"
+    return _fitted(Content.assemble((sign, "$outcome-accepted"), clean_line(first.name)), end, width)
+
+
+def _fitted(beginning: Content, end: str, width: int) -> Content:
+    room = max(width - len(end), 8)
+    if beginning.cell_length > room:
+        beginning = beginning.truncate(room, ellipsis=True)
+    return Content.assemble(beginning, (end, "$quiet")).truncate(width, ellipsis=True)

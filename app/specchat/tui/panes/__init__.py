@@ -1,0 +1,1 @@
+"""The parts of the model browser: on this machine, recommended, the hub, downloads. They tell what was chosen."""

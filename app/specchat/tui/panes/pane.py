@@ -1,0 +1,155 @@
+"""What the parts of the model browser have in common: a field, a list, what is known of its chosen row, a last word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+
+from specchat.errors import SpecchatError
+from specchat.models.downloads import Wanted
+from specchat.models.patience import Stopped
+from specchat.terminal import clean_line
+from specchat.tui.widgets.listing import Listing
+from specchat_engine.errors import EngineError
+
+T = TypeVar("T")
+Found = TypeVar("Found")
+
+
+class Pane(Vertical, Generic[T]):
+    """One part. Whatever is slow is asked in a thread; the answer to an older question is dropped."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", priority=True),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+    ]
+    PLACEHOLDER: ClassVar[str] = ""
+    """What the field asks for; a pane without it has no field."""
+
+    @dataclass
+    class Load(Message):
+        """A model of this machine is to be loaded, or a pair."""
+
+        target: Path | None
+        draft: Path | None = None
+
+    @dataclass
+    class PickDraft(Message):
+        """A draft is to be chosen for a target, which is loaded with it."""
+
+        target: Path
+
+    @dataclass
+    class Fetch(Message):
+        """Files of the hub are to be downloaded."""
+
+        wanted: Wanted
+
+    def compose(self) -> ComposeResult:
+        """The field, the list, the details, the last word."""
+        if self.PLACEHOLDER:
+            yield Input(placeholder=self.PLACEHOLDER)
+        yield Listing[T](self.row)
+        with VerticalScroll(classes="details", can_focus=False):
+            yield Static(classes="facts")
+        yield Static(classes="says")
+
+    @property
+    def listing(self) -> Listing[T]:
+        """The list."""
+        return self.query_one(Listing)
+
+    @property
+    def typed(self) -> str:
+        """What stands in the field."""
+        return self.query_one(Input).value.strip() if self.PLACEHOLDER else ""
+
+    def row(self, item: T, width: int) -> Content:
+        """One item of the list."""
+        raise NotImplementedError
+
+    def about(self, item: T) -> Content:
+        """What is known of an item."""
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        """The keyboard goes here."""
+        self.query_one(Input if self.PLACEHOLDER else Listing).focus()
+
+    def back(self) -> bool:
+        """One step back inside the pane; False where there is none."""
+        return False
+
+    def on_mount(self) -> None:
+        """The field keeps the keyboard where there is one."""
+        self.listing.can_focus = not self.PLACEHOLDER
+
+    def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
+        """Tells about the row."""
+        message.stop()
+        self.tell()
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        """A click chooses."""
+        message.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """What Enter does with the chosen row."""
+        raise NotImplementedError
+
+    def action_move(self, how: str) -> None:
+        """Moves in the list while the field keeps the keyboard."""
+        self.listing.move(how)
+
+    def tell(self) -> None:
+        """Shows what is known of the chosen row."""
+        chosen = self.listing.chosen
+        self.query_one(".facts", Static).update(Content("") if chosen is None else self.about(chosen))
+
+    def show(self, items: Sequence[T], place: int | None = None) -> None:
+        """Other rows."""
+        self.listing.show(items, place)
+        self.tell()
+
+    def say(self, text: str, *, calm: bool = False) -> None:
+        """The last word; a `calm` one stands back."""
+        line = self.query_one(".says", Static)
+        line.set_class(calm, "-calm")
+        line.update(Content(clean_line(text)))
+
+    def ask(self, meanwhile: str, question: Callable[[], Found], answer: Callable[[Found], object]) -> None:
+        """Asks in a thread and says something meanwhile; what goes wrong is said in one line."""
+        self.say(meanwhile)
+
+        def work() -> None:
+            try:
+                found = question()
+            except (SpecchatError, EngineError) as error:
+                trouble = str(error)
+                self._hand_over(lambda: self.say(trouble), task)
+                return
+            except Stopped:
+                return
+            self._hand_over(lambda: answer(found), task)
+
+        task = self.run_worker(work, thread=True, exclusive=True, group="asked", exit_on_error=True)
+
+    def _hand_over(self, tell: Callable[[], object], task: object) -> None:
+        def now() -> None:
+            if self.is_attached and not getattr(task, "is_cancelled", False):
+                tell()
+
+        self.app.call_from_thread(now)

@@ -1,0 +1,100 @@
+"""Known pairs that fit this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from specchat.models.downloads import Wanted
+from specchat.models.machine import Place
+from specchat.models.recommended import Suggestion, basis, suggestions
+from specchat.terminal import clean_line
+from specchat.tui.model_rows import suggestion_row, verdict_lines
+from specchat.tui.panes.pane import Pane
+from specchat_engine.options import LoadOptions
+from specchat_engine.pairing import Verdict
+
+
+class SuggestedPane(Pane[Suggestion]):
+    """Pairs with their sizes and what speed to expect. F4 tells the verdict by their headers, Enter downloads both."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Download both", priority=True),
+        Binding("f4", "judge", "Details and verdict", priority=True),
+    ]
+
+    def __init__(self, place: Callable[[], Place], options: LoadOptions, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._place = place
+        self._options = options
+        self._basis = ""
+        self._verdicts: dict[str, Verdict] = {}
+
+    def on_mount(self) -> None:
+        """Looks at the machine."""
+        super().on_mount()
+
+        def look() -> tuple[list[Suggestion], str]:
+            place = self._place()
+            return suggestions(place), f"For {place.words}. {basis(place)}"
+
+        self.ask("looking at this machine …", look, self._know)
+
+    def row(self, item: Suggestion, width: int) -> Content:
+        """One pair."""
+        return suggestion_row(item, width)
+
+    def about(self, item: Suggestion) -> Content:
+        """Its files, who says what of it, and the verdict where it was asked for."""
+        lines = [Content(f"{item.target}  ⇠  {item.draft}")]
+        lines += [Content.styled(clean_line(line), "$quiet") for line in item.sources()]
+        if (verdict := self._verdicts.get(item.title)) is not None:
+            lines.append(verdict_lines(verdict))
+        return Content("\n").join(lines)
+
+    def action_choose(self) -> None:
+        """Fetches both models."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+
+        def find() -> Wanted:
+            from specchat.models.hub import Hub
+            from specchat.models.references import on_the_hub
+
+            hub = Hub()
+            return Wanted(chosen.title, on_the_hub(hub, chosen.target), on_the_hub(hub, chosen.draft))
+
+        self.ask(f"asking the hub for {chosen.title} …", find, self._fetch)
+
+    def action_judge(self) -> None:
+        """Reads both headers where they are, and judges."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+
+        def find() -> Verdict:
+            from specchat.models.headers import describe
+            from specchat_engine.pairing import judge
+
+            one, two = describe(chosen.target), describe(chosen.draft)
+            alpha = chosen.recommendation.pair.alpha
+            return judge(one.header, two.header, self._options, self._place().machine, alpha=alpha)
+
+        def know(verdict: Verdict) -> None:
+            self._verdicts[chosen.title] = verdict
+            self.tell()
+            self.say("")
+
+        self.ask(f"reading the headers of {chosen.title} …", find, know)
+
+    def _fetch(self, wanted: Wanted) -> None:
+        self.say("")
+        self.post_message(self.Fetch(wanted))
+
+    def _know(self, found: tuple[list[Suggestion], str]) -> None:
+        self.show(found[0], 0)
+        self.say(found[1] if found[0] else f"no known pair fits. {found[1]}", calm=True)

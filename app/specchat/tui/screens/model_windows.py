@@ -1,0 +1,89 @@
+"""The windows about models: what they are given by the chat, and what is done with their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.models.at_hand import models_at_hand
+from specchat.models.candidates import Candidate, judge_drafts
+from specchat.models.downloads import Wanted
+from specchat.models.hub import Hub
+from specchat.models.hub_files import HubFile
+from specchat.models.library import Entry
+from specchat.models.machine import ask_machine
+from specchat.models.names import Group
+from specchat.models.references import on_the_hub
+from specchat.models.remote import remote_header
+from specchat.models.timings import timed_drafts
+from specchat.tui.downloading import downloading
+from specchat.tui.panes.roles import Role
+from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
+from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
+from specchat.tui.widgets.download_bar import DownloadBar
+from specchat_engine.gguf.files import read_model
+from specchat_engine.pairing import Verdict, judge
+
+if TYPE_CHECKING:
+    from specchat.tui.screens.reloading import ReloadingScreen
+
+
+def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "here") -> None:
+    """The model browser; what is chosen there is loaded."""
+    options = chat.options
+    loaded = [path for path in (options.target, options.draft) if path is not None]
+
+    def fetch(wanted: Wanted) -> None:
+        downloading(chat.app).all.start(wanted)
+        chat.query_one(DownloadBar).follow()
+
+    async def chosen(result: LoadPair | ChooseDraft | None) -> None:
+        if isinstance(result, ChooseDraft):
+            show_drafts(chat, result.target)
+        elif result is not None:
+            await chat.load_pair(result.target, result.draft)
+        elif downloading(chat.app).views():
+            chat.query_one(DownloadBar).follow()
+
+    around = Around(
+        models=lambda: models_at_hand(loaded),
+        place=lambda: ask_machine(bandwidth=True),
+        judge=lambda model, as_what: _judged(chat, model, as_what),
+        downloads=downloading(chat.app).all,
+        fetch=fetch,
+        wanted=_wanted,
+        loaded=loaded,
+        options=options.options,
+    )
+    chat.app.push_screen(ModelsScreen(around, role, part), chosen)
+
+
+def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:
+    """The drafts for this target, or for the one that is loaded; what is picked is loaded."""
+    options = chat.options
+    big = target or options.target
+
+    def judged() -> Iterator[Candidate]:
+        return judge_drafts(big, models_at_hand((big,)), options.options, ask_machine().machine)
+
+    async def picked(result: PickedDraft | None) -> None:
+        if result is not None:
+            await chat.reload(replace(chat.options, target=big, draft=result.draft))
+
+    chat.app.push_screen(DraftsScreen(big.stem, judged, timed=timed_drafts(big)), picked)
+
+
+def _wanted(entry: Entry) -> Wanted:
+    """The files of a model that has been downloaded in part."""
+    return Wanted(entry.name, on_the_hub(Hub(), entry.name))
+
+
+def _judged(chat: ReloadingScreen, model: Group[HubFile], role: Role) -> Verdict:
+    """The verdict on a model that is still on the hub, by its header."""
+    options = chat.options
+    header, machine = remote_header(model.files), ask_machine().machine
+    if role == "draft":
+        return judge(read_model(options.target), header, options.options, machine)
+    return judge(header, None, options.options, machine)

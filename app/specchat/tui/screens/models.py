@@ -1,0 +1,145 @@
+"""The model browser: what is here, what fits this machine, what the hub has, what is on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
+
+from specchat.errors import SpecchatError
+from specchat.models.downloads import Downloads, Wanted
+from specchat.models.library import Entry
+from specchat.models.machine import Place
+from specchat.tui.panes.fetching import FetchingPane
+from specchat.tui.panes.here import HerePane
+from specchat.tui.panes.hub import HubPane, Judge
+from specchat.tui.panes.pane import Pane
+from specchat.tui.panes.roles import Role
+from specchat.tui.panes.suggested import SuggestedPane
+from specchat_engine.options import LoadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPair:
+    """What is to be loaded: a target with or without a draft, or another draft for the present target."""
+
+    target: Path | None
+    draft: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseDraft:
+    """A draft is to be chosen for this target, and both are to be loaded."""
+
+    target: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the browser is given: what blocks is called in threads. `fetch` begins a download, or raises FetchError."""
+
+    models: Callable[[], list[Entry]]
+    place: Callable[[], Place]
+    judge: Judge
+    downloads: Downloads
+    fetch: Callable[[Wanted], None]
+    wanted: Callable[[Entry], Wanted]
+    loaded: Sequence[Path]
+    options: LoadOptions
+
+
+class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
+    """Four parts, Tab leads from one to the next. Its result is what to load, None where nothing was chosen."""
+
+    CSS_PATH = "models.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "turn(1)", "Next part", priority=True),
+        Binding("shift+tab", "turn(-1)", "Part before", show=False, priority=True),
+        Binding("escape", "back", "Back", priority=True),
+        Binding("f8", "dismiss", "Back", show=False, priority=True),
+    ]
+    TITLES: ClassVar[dict[str, str]] = {
+        "here": "On this machine",
+        "suggested": "Recommended",
+        "hub": "Hub",
+        "fetching": "Downloads",
+    }
+
+    def __init__(self, around: Around, role: Role | None = None, part: str = "here", search: str = "") -> None:
+        """`role` is what a model is chosen for, `part` is shown first."""
+        super().__init__()
+        self._around = around
+        self._role: Role | None = role
+        self._part = part
+        self._begin_with = search
+
+    def compose(self) -> ComposeResult:
+        """The tabs above their parts."""
+        around = self._around
+        with Vertical(id="panel") as panel:
+            panel.border_title = "Models" if self._role is None else f"Models: choose a {self._role}"
+            yield Tabs(*(Tab(title, id=name) for name, title in self.TITLES.items()), active=self._part)
+            with ContentSwitcher(initial=self._part):
+                yield HerePane(around.models, around.loaded, self._role, around.wanted, id="here")
+                yield SuggestedPane(around.place, around.options, id="suggested")
+                yield HubPane(around.judge, self._role, id="hub")
+                yield FetchingPane(around.downloads, id="fetching")
+            yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """The keyboard goes to the first part."""
+        self.query_one(Tabs).can_focus = False
+        self._pane().enter()
+
+    def on_tabs_tab_activated(self, message: Tabs.TabActivated) -> None:
+        """Shows another part."""
+        if message.tab.id is not None:
+            self.query_one(ContentSwitcher).current = message.tab.id
+            self._pane().enter()
+            self.refresh_bindings()
+
+    def on_pane_load(self, message: Pane.Load) -> None:
+        """Something is to be loaded."""
+        self.dismiss(LoadPair(message.target, message.draft))
+
+    def on_pane_pick_draft(self, message: Pane.PickDraft) -> None:
+        """A draft is to be chosen."""
+        self.dismiss(ChooseDraft(message.target))
+
+    def on_pane_fetch(self, message: Pane.Fetch) -> None:
+        """Begins a download and shows it."""
+        try:
+            self._around.fetch(message.wanted)
+        except SpecchatError as error:
+            self._pane().say(str(error))
+            return
+        self.turn_to("fetching")
+
+    def action_turn(self, steps: int) -> None:
+        """The next part, round and round."""
+        names = [*self.TITLES]
+        self.turn_to(names[(names.index(self._current()) + steps) % len(names)])
+
+    def turn_to(self, part: str) -> None:
+        """Shows this part."""
+        self.query_one(Tabs).active = part
+
+    def action_back(self) -> None:
+        """One step back."""
+        if not self._pane().back():
+            self.dismiss(None)
+
+    def _current(self) -> str:
+        return self.query_one(ContentSwitcher).current or "here"
+
+    def _pane(self) -> Pane[Any]:
+        pane = self.query_one(f"#{self._current()}")
+        assert isinstance(pane, Pane)
+        return pane

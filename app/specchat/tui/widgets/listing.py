@@ -1,0 +1,55 @@
+"""A list of things that are drawn as rows, at whatever width there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+T = TypeVar("T")
+Draw = Callable[[T, int], Content]
+
+_NARROWEST = 20
+
+
+class Listing(OptionList, Generic[T]):
+    """Shows `items` with one of them chosen. It is redrawn when its width changes, and keeps what was chosen."""
+
+    def __init__(self, draw: Draw[T], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, compact=True, markup=False)
+        self._draw = draw
+        self._items: list[T] = []
+
+    @property
+    def items(self) -> Sequence[T]:
+        """What is shown."""
+        return self._items
+
+    @property
+    def chosen(self) -> T | None:
+        """The item that the keys are at; None in an empty list."""
+        place = self.highlighted
+        return None if place is None or place >= len(self._items) else self._items[place]
+
+    def show(self, items: Sequence[T], place: int | None = None) -> None:
+        """Other items; the one at `place` is chosen then, else the place that was."""
+        wanted = self.highlighted if place is None else place
+        self._items = [*items]
+        self._redraw(wanted)
+
+    def move(self, how: str) -> None:
+        """`cursor_up`, `cursor_down`, `page_up` or `page_down`, from keys that another widget has."""
+        getattr(self, f"action_{how}")()
+
+    def on_resize(self) -> None:
+        """Draws the rows at the new width."""
+        self.call_after_refresh(lambda: self._redraw(self.highlighted))
+
+    def _redraw(self, wanted: int | None) -> None:
+        width = max(self.scrollable_content_region.width, _NARROWEST)
+        self.set_options([Option(self._draw(item, width)) for item in self._items])
+        if self._items:
+            self.highlighted = min(wanted or 0, len(self._items) - 1)
