@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -67,6 +67,10 @@ class SessionVocabulary(Tokenizer, GrammarVocabulary, Protocol):
     @property
     def ends(self) -> frozenset[int]:
         """The ids that end an answer."""
+
+    @property
+    def special(self) -> Mapping[str, int]:
+        """The ids of tokens with a name: `bos`, `eos`, `eot`; -1 for none."""
 
     def piece(self, token: int) -> bytes:
         """The bytes of a token."""

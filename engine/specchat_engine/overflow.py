@@ -11,10 +11,16 @@ from specchat_engine.template import Message
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The ids of a prompt that fits, and how many of the oldest turns were left out of it."""
+    """The ids of a prompt that fits, its messages, and how many of the oldest turns were left out of it."""
 
     tokens: list[int]
+    messages: Sequence[Message]
     dropped: int
+
+    @property
+    def request(self) -> str:
+        """The last message of the user, empty where there is none."""
+        return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
 
     def notice(self, capacity: int) -> str:
         """What the user is told where turns were left out."""
@@ -34,13 +40,13 @@ def fit(messages: Sequence[Message], encode: Callable[[Sequence[Message]], list[
         tokens = encode(kept)
         starts = [place for place, message in enumerate(kept) if message.role == "user"]
         if len(tokens) <= capacity - reserve:
-            return Fitted(tokens, dropped)
+            return Fitted(tokens, kept, dropped)
         if len(starts) < 2:
             break
         kept = [message for place, message in enumerate(kept) if message.role == "system" or place >= starts[1]]
         dropped += 1
     if len(tokens) < capacity:
-        return Fitted(tokens, dropped)
+        return Fitted(tokens, kept, dropped)
     raise ContextOverflowError(
         f"the message makes a prompt of {len(tokens)} tokens, the context holds {capacity}: "
         "shorten it or load with a larger -c"

@@ -10,11 +10,12 @@ from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import following
 from specchat_engine.control.kinds import kind_of
 from specchat_engine.control.situation import Decision, Outcome, Situation
-from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
+from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter, TranslatedDrafter
 from specchat_engine.drafters.matches import Match
 from specchat_engine.drafts import Context, Drafter
 from specchat_engine.generate import Plan, Step
 from specchat_engine.models import SessionModel
+from specchat_engine.overflow import Fitted
 from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
@@ -52,13 +53,17 @@ class Planner:
     """
 
     def __init__(
-        self, target: SessionModel, draft: SessionModel | None, controller: Controller, plain_because: str
+        self,
+        target: SessionModel,
+        model: ModelDrafter | TranslatedDrafter | None,
+        controller: Controller,
+        plain_because: str,
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can."""
         self.plain_because = plain_because
         self.draft_prompt_ms = 0.0
         self._target = target
-        self._model = ModelDrafter(draft) if draft else None
+        self._model = model
         self._lookup = PromptLookupDrafter()
         self._indexed = False
         self._controller = controller
@@ -71,25 +76,26 @@ class Planner:
         self._left = self._matched = self._skipped = 0
         self._thought_ms = self._thinking_ms = self._round_ms = 0.0
 
-    def begin(self, tokens: Sequence[int], request: str, settings: Settings, cancelled: Callable[[], bool]) -> None:
-        """A turn begins with this prompt. Raises Cancelled while drafters read it."""
+    def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
+        """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
         self.draft_prompt_ms = self._thought_ms = 0.0
         self._cancelled = cancelled
         self.settle()
-        self._controller.begin(kind_of(request))
+        self._controller.begin(kind_of(prompt.request))
         self._indexed = False
         ways = self._ways_of(settings)
         if ways.lookup:
             self._lookup_drafter(tokens, settings)
         if self._model:
-            self._model.model.keep(tokens[:-1])
+            self._model.open(tokens, prompt)
             if ways.model and not self._waits(tokens, ways):
                 self._read(tokens)
 
-    def prepare(self, tokens: Sequence[int], settings: Settings, cancelled: Callable[[], bool]) -> None:
+    def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """Lets the draft model read a prompt that is likely to come. Raises Cancelled between two of its chunks."""
         if self._model and self._model.model.goes_back_freely and self._ways_of(settings).model:
-            self._model.begin(tokens, cancelled)
+            self._model.open(prompt.tokens, prompt)
+            self._model.begin(prompt.tokens, cancelled)
 
     def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
         """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
@@ -101,10 +107,10 @@ class Planner:
         model, lookup = ways.model, ways.lookup
         if not (model or lookup):
             return Plan(None, 0, sampler, ways.because)
-        if model and self._model and len(context.tokens) > self._model.model.capacity:
+        if model and self._model and (full := self._model.full(context.tokens)):
             model = False
             if not lookup:
-                return Plan(None, 0, sampler, f"the draft's context of {self._model.model.capacity} tokens is full")
+                return Plan(None, 0, sampler, full)
         longest, limited = self._target.max_rows - 1, "all that were reserved at load"
         if wanted - 1 < longest:
             longest, limited = wanted - 1, "all that are still wanted"
@@ -246,7 +252,7 @@ class Planner:
         return free and self._unread(tokens) > _AT_ONCE
 
     def _unread(self, tokens: Sequence[int]) -> int:
-        return len(tokens) - self._model.model.length if self._model else 0
+        return self._model.unread(tokens) if self._model else 0
 
     def _read(self, tokens: Sequence[int]) -> None:
         """Reads the prompt into the draft model, which belongs to no round, nor does what came before it since one."""

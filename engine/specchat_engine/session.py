@@ -12,6 +12,7 @@ from typing import Any
 from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.control.controller import Controller
 from specchat_engine.costs import MeasuredCosts, PlainCost
+from specchat_engine.drafters import Translation, drafting_with
 from specchat_engine.drafts import Context
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.generate import Plan, generate
@@ -59,10 +60,12 @@ class Session:
         plain_because: str = "",
         controller: Controller | None = None,
         about: Mapping[str, Any] | None = None,
+        translation: Translation | None = None,
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can; `about` goes into the start line.
 
         `controller` knows what this pair's passes cost and what is accepted; without one this session learns alone.
+        `translation` is for a draft model with another vocabulary, which drafts through text.
         """
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
@@ -76,12 +79,13 @@ class Session:
         self.hold: Callable[[], None] | None = None
         self._target = target
         self._draft = draft
+        self._peer = None if translation else draft
         self._vocabulary = vocabulary
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
         self._about = dict(about or {})
         self._controller = controller or Controller()
-        self._planner = Planner(target, draft, self._controller, plain_because)
+        self._planner = Planner(target, drafting_with(draft, translation), self._controller, plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
         self._asked: tuple[Message, ...] = ()
         self._prefix: tuple[int, ...] = ()
@@ -156,9 +160,9 @@ class Session:
         """
         if self._target.goes_back_freely:
             with suppress(Cancelled, ContextOverflowError, TemplateError):
-                tokens = self._fit(messages).tokens
-                self._target.read(tokens[:-1], cancelled)
-                self._planner.prepare(tokens, self.settings, cancelled)
+                fitted = self._fit(messages)
+                self._target.read(fitted.tokens[:-1], cancelled)
+                self._planner.prepare(fitted, self.settings, cancelled)
 
     def inspect(
         self,
@@ -183,7 +187,7 @@ class Session:
         else:
             place = Place(self._fit(messages).tokens, tokens, position, self.settings.sampling)
         try:
-            return inspect(self._target, self._draft, self._vocabulary, place, asked, cancelled)
+            return inspect(self._target, self._peer, self._vocabulary, place, asked, cancelled)
         except DecodeError:
             self._clear()
             raise
@@ -230,8 +234,7 @@ class Session:
         start = perf_counter_ns()
         self._target.read(tokens[:-1], self._cancel.is_set)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
-        request = next((message.content for message in reversed(messages) if message.role == "user"), "")
-        self._planner.begin(tokens, request, settings, self._cancel.is_set)
+        self._planner.begin(tokens, fitted, settings, self._cancel.is_set)
         stats.draft_prompt_ms = self._planner.draft_prompt_ms
         if constraint:
             constraint.begin(len(tokens))

@@ -1,6 +1,17 @@
-"""What proposes tokens: a small model, or the text so far."""
+"""What proposes tokens: a small model, one with another vocabulary, or the text so far."""
 
 from specchat_engine.drafters.lookup import PromptLookupDrafter
 from specchat_engine.drafters.model import ModelDrafter
+from specchat_engine.drafters.translated import TranslatedDrafter, Translation
+from specchat_engine.models import SessionModel
 
-__all__ = ["ModelDrafter", "PromptLookupDrafter"]
+__all__ = ["ModelDrafter", "PromptLookupDrafter", "TranslatedDrafter", "Translation", "drafting_with"]
+
+
+def drafting_with(
+    model: SessionModel | None, translation: Translation | None
+) -> ModelDrafter | TranslatedDrafter | None:
+    """The drafter for a draft model, through text where there is a translation; None where there is no model."""
+    if model is None:
+        return None
+    return TranslatedDrafter(model, translation) if translation else ModelDrafter(model)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from specchat_engine.candidates import Candidates
 from specchat_engine.drafts import Context, Draft
 from specchat_engine.models import SessionModel
+from specchat_engine.overflow import Fitted
 from specchat_engine.verify import ProposalLaw, Verdict
 
 
@@ -19,18 +20,32 @@ class ModelDrafter:
     def __init__(self, model: SessionModel) -> None:
         self.model = model
 
+    def open(self, tokens: Sequence[int], _: Fitted) -> None:
+        """A turn opens with these tokens; forgets what its memory holds of others."""
+        self.model.keep(tokens[:-1])
+
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Reads all of the prompt but its last token, as far as the draft's context reaches."""
         self.model.read(tokens[: min(len(tokens) - 1, self.model.capacity)], cancelled)
+
+    def unread(self, tokens: Sequence[int]) -> int:
+        """How many of these tokens it has not read."""
+        return len(tokens) - self.model.length
+
+    def full(self, tokens: Sequence[int]) -> str:
+        """Why it cannot draft behind these tokens, empty where it can."""
+        full = len(tokens) > self.model.capacity
+        return f"the draft's context of {self.model.capacity} tokens is full" if full else ""
 
     def propose(self, context: Context, k: int) -> Draft:
         """Up to k tokens, each with its row of q; it stops behind a token that ends the answer, or where no more pay.
 
         What the model has not read yet goes in the first pass, together with the last token.
         """
+        note = self.full(context.tokens)
+        if note:
+            return Draft((), source=self.name, note=note)
         room = self.model.capacity - len(context.tokens) + 1
-        if room < 1:
-            return Draft((), source=self.name, note=f"the draft's context of {self.model.capacity} tokens is full")
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []

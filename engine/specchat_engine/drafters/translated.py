@@ -1,0 +1,234 @@
+"""Drafting across heterogeneous vocabularies: the draft model reads and writes text, not the target's tokens.
+
+What the target said is detokenised and tokenised again by the draft's vocabulary, continued there, and the drafted text
+comes back as the target's tokens, as far as these are certain. Source: "universal assisted generation", Mamou et al.,
+2024; Timor et al., arXiv 2502.05202, whose algorithm SLEM this is, save that it is verified by our rules.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.drafters.translated_draft import DraftedText
+from specchat_engine.drafters.translated_text import GrowingText, parted
+from specchat_engine.drafters.translated_tokens import Entries
+from specchat_engine.drafts import Context, Draft
+from specchat_engine.errors import TemplateError
+from specchat_engine.models import SessionModel, SessionVocabulary
+from specchat_engine.overflow import Fitted
+from specchat_engine.prefix import common_prefix
+from specchat_engine.prompt import encode
+from specchat_engine.template import ChatTemplate, Message
+from specchat_engine.verify import ProposalLaw, Verdict
+
+_STEPS, _MORE = 4, 8
+"""At most so many draft steps for each token wanted, and so many more."""
+
+_LITTLE = 8
+"""So few tokens are always read again, in the pass of the first draft step, and cost next to nothing there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The vocabularies of a target and a draft model that differ, and how the draft's prompts are made.
+
+    `template` is the draft's own, None where it has none; `because` says how they differ.
+    """
+
+    target: SessionVocabulary
+    draft: SessionVocabulary
+    template: ChatTemplate | None
+    because: str = ""
+
+    def prompt(self, messages: Sequence[Message]) -> list[int]:
+        """The conversation in the draft's ids: by its own template, since a model that was tuned for chats knows its
+        own marks as tokens and the target's only as text; as plain paragraphs where it has none, or refuses."""
+        if self.template:
+            try:
+                return encode(messages, self.template, self.draft)
+            except TemplateError:
+                pass
+        text = "".join(f"{message.content}\n\n" for message in messages)
+        return self.draft.tokenize(text, special=False, add_bos=self.draft.adds_bos)
+
+    @property
+    def end(self) -> int | None:
+        """The target's token for the end of an answer, None where it has none."""
+        return next((one for name in ("eot", "eos") if (one := self.target.special[name]) in self.target.ends), None)
+
+
+class TranslatedDrafter:
+    """Proposes what a draft model with another vocabulary would go on to write.
+
+    It drafts greedily: noise that belongs to token ids means nothing in another vocabulary, and without shared noise
+    the likeliest token is accepted more often than a drawn one. So a proposal is a function of the text: a point mass.
+    """
+
+    name = "model"
+    source = "translated"
+    law: ProposalLaw = "point"
+
+    def __init__(self, model: SessionModel, translation: Translation) -> None:
+        self.model = model
+        self._translation = translation
+        self._pieces, self._entries = translation.target.piece, Entries(translation.target)
+        self._own_pieces, self._own_entries = translation.draft.piece, Entries(translation.draft)
+        self._end = translation.end
+        self._held: list[int] = []
+        self._begin([], 0)
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """A turn opens with these tokens, of which the prompt's come first; forgets what is not the same in it."""
+        self._begin(self._translation.prompt(prompt.messages), len(prompt.tokens))
+        self._follow(tokens)
+        wanted = self._wanted
+        self.model.keep(wanted[:-1])
+        self._held = wanted[: self.model.length]
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Reads all but the last of its own tokens, as far as its context reaches."""
+        self._follow(tokens)
+        wanted = self._wanted
+        try:
+            self.model.read(wanted[: min(len(wanted) - 1, self.model.capacity)], cancelled)
+        finally:
+            self._held = wanted[: self.model.length]
+
+    def unread(self, tokens: Sequence[int]) -> int:
+        """How many of its own tokens it has not read; few count as one."""
+        self._follow(tokens)
+        unread = len(self._synchronised()) - self.model.length
+        return unread if unread > _LITTLE else 1
+
+    def full(self, tokens: Sequence[int]) -> str:
+        """Why it cannot draft behind these tokens, empty where it can."""
+        self._follow(tokens)
+        length = len(self._prompt) + len(self._said.tokens)
+        if not length:
+            return "the draft model has nothing to go on from"
+        full = length > self.model.capacity
+        return f"the draft's context of {self.model.capacity} tokens is full" if full else ""
+
+    def propose(self, context: Context, k: int) -> Draft:
+        """Up to k of the target's tokens, those of the drafted text that no further text would change."""
+        note = self.full(context.tokens)
+        if note:
+            return Draft((), source=self.source, note=note)
+        wanted = self._synchronised()
+        unread: Sequence[int] = wanted[self.model.length :]
+        text = DraftedText(self._rest)
+        tokens: list[int] = []
+        confidence: list[float] = []
+        worth_more = context.worth_more
+        for step in range(min(self.model.capacity - len(wanted) + 1, _STEPS * k + _MORE)):
+            row = self.model.advance(unread, 1)[0]
+            self._held += unread
+            if not step:
+                self.model.checkpoint()
+            token = self._best(row, text.owed)
+            if token is None:
+                break
+            sure = context.proposer.confidence(row, Candidates.certain(token), token) if worth_more else 1.0
+            ended = token in self._translation.draft.ends
+            if not text.add(b"" if ended else self._own_pieces(token), sure, ended=ended):
+                break
+            found = self._translated(text, len(tokens))
+            if [one for one, _ in found[: len(tokens)]] != tokens:
+                break
+            for one, length in found[len(tokens) : k]:
+                tokens.append(one)
+                if worth_more:
+                    confidence.append(text.confidence(length))
+                    if not worth_more(confidence[-1]):
+                        return self._draft(tokens, confidence)
+            if len(tokens) >= k or ended:
+                break
+            unread = (token,)
+        return self._draft(tokens, confidence)
+
+    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
+        """Forgets what was not accepted."""
+        self._follow(context.tokens)
+        self._synchronised()
+
+    @property
+    def _wanted(self) -> list[int]:
+        """The context in the draft's own tokens."""
+        return self._prompt + self._said.tokens
+
+    def _begin(self, prompt: list[int], length: int) -> None:
+        """Nothing is said yet behind a prompt of its own tokens, which are `length` of the target's."""
+        self._prompt = prompt
+        self._seen = length
+        self._settled = 0
+        self._said = GrowingText(self._translation.draft)
+        self._meant = GrowingText(self._translation.target)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    @property
+    def _rest(self) -> bytes:
+        """The bytes of a character that the target has not finished."""
+        return self._decoder.getstate()[0]
+
+    def _follow(self, tokens: Sequence[int]) -> None:
+        """Hears what the target said since the last time."""
+        if len(tokens) > self._seen:
+            more = self._decoder.decode(b"".join(map(self._pieces, tokens[self._seen :])))
+            self._said.extend(more)
+            self._meant.extend(more)
+            self._seen = len(tokens)
+
+    def _synchronised(self) -> list[int]:
+        """The context in the draft's own tokens, of which its memory then holds the beginning, never all of it."""
+        wanted, held = self._wanted, self._held
+        settled = len(self._prompt) + self._said.settled
+        start = min(self._settled, settled, len(held))
+        common = min(start + common_prefix(held[start:], wanted[start:]), len(wanted) - 1)
+        self._settled = settled
+        if common < len(held):
+            self.model.rewind(common)
+            del held[common:]
+        return wanted
+
+    def _best(self, row: NDArray[np.float32], owed: bytes) -> int | None:
+        """The likeliest token of a row [V] that begins as it must; None where there is none."""
+        if not owed:
+            return int(row.argmax())
+        ids = self._own_entries.along(owed)
+        return int(ids[row[ids].argmax()]) if len(ids) else None
+
+    def _translated(self, drafted: DraftedText, known: int) -> list[tuple[int, int]]:
+        """The certain tokens of the drafted text, each with the length of the text up to its end, in bytes.
+
+        They are those of the whole text where a token begins with the draft; where the target parted a word that it
+        would not part in writing, those of the draft alone.
+        """
+        more, rest = drafted.text, len(self._rest)
+        size = len(more.encode())
+        if size <= rest:
+            return [(self._end, size + 1)] if drafted.ended and not rest and self._end is not None else []
+        tokens = self._meant.continued(more)
+        text = self._meant.tail + more
+        begin = parted(tokens, size - rest, self._pieces)
+        if begin is None and not rest:
+            tokens, text = self._translation.target.tokenize(more, special=False), more
+            begin = parted(tokens, size, self._pieces)
+        if begin is None or not b"".join(map(self._pieces, tokens)).endswith(text.encode()):
+            return []
+        whole = drafted.ended and drafted.complete
+        count = len(tokens) if whole else self._entries.certain(text, tokens, begin + known)
+        found, length = [], rest
+        for token in tokens[begin:count]:
+            length += len(self._pieces(token))
+            found.append((token, length))
+        return [*found, (self._end, length + 1)] if whole and self._end is not None else found
+
+    def _draft(self, tokens: list[int], confidence: list[float]) -> Draft:
+        note = "" if tokens else "no token of the drafted text is certain"
+        return Draft(tuple(tokens), (), self.source, note, tuple(confidence))
