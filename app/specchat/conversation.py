@@ -75,10 +75,11 @@ class Conversation:
         return self._add(StoredMessage(new_id(), self.id, self._messages[message].parent, "user", text))
 
     def begin_answer(self) -> StoredMessage:
-        """An answer to what is said begins. Its noise is that of the turn, and of how often this was answered."""
+        """An answer to what is said begins. Its noise is that of the turn, and of an attempt that is new here."""
         said = self.path()
         turn = max(sum(message.role == "user" for message in said) - 1, 0)
-        attempt = sum(node.parent == self.head and node.role == "assistant" for node in self._messages.values())
+        beside = (node for node in self._messages.values() if node.parent == self.head and node.role == "assistant")
+        attempt = max((node.attempt + 1 for node in beside), default=0)
         return self._add(
             StoredMessage(
                 new_id(), self.id, self.head, "assistant", "", state=State.STREAMING, turn=turn, attempt=attempt

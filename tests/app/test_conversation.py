@@ -35,6 +35,18 @@ def test_another_answer_stands_beside_the_first_with_noise_of_its_own() -> None:
     assert talk.place(first) == (1, 2)
 
 
+def test_another_answer_in_a_copy_has_noise_that_the_copied_one_had_not() -> None:
+    talk = conversation()
+    asked, _ = exchange(talk, "Who?", "Me.")
+    talk.rewind_to(asked)
+    second = talk.begin_answer()
+    copy = talk.copy()
+    copied = copy.path()[-1]
+    copy.rewind_to(copied.parent)
+    assert copied.attempt == second.attempt
+    assert copy.begin_answer().attempt not in {copied.attempt, 0}
+
+
 def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
     talk = conversation()
     exchange(talk, "Who?", "Me.")
