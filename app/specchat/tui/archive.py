@@ -91,13 +91,14 @@ class Archive:
             self._keeper.do(lambda store, message=message: store.remove_message(message))  # type: ignore[misc]
 
     def changed(self, session: StoredSession) -> None:
-        """A session has another title, system prompt, branch or pair."""
+        """A session has another title, system prompt, seed, branch or pair."""
         if session.id not in self._known:
             return
 
         def keep(store: Store) -> None:
             store.rename(session.id, session.title)
             store.set_system(session.id, session.system)
+            store.set_seed(session.id, session.seed)
             store.set_head(session.id, session.head)
             store.set_pair(session.id, session.target, session.draft)
 

@@ -105,17 +105,18 @@ async def test_what_got_no_answer_is_taken_out_again(tmp_path: Path) -> None:
         assert await kept.do(lambda store: store.messages(talk.id)) == []
 
 
-async def test_the_title_the_branch_and_the_settings_are_kept_as_they_change(tmp_path: Path) -> None:
+async def test_the_title_the_seed_the_branch_and_the_settings_are_kept_as_they_change(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         talk = asked(kept)
         first = talk.path()[-1]
         kept.said(talk, talk.ask("Why?"))
         talk.rewind_to(first.id)
-        kept.changed(talk.change(title="Another", target="a.gguf"))
+        kept.changed(talk.change(title="Another", target="a.gguf", seed=2**64 - 1))
         kept.turned(talk.session, Settings(k=3))
         found = await kept.open(talk.id)
         assert found is not None
         assert (found.session.title, found.head, found.session.target) == ("Another", first.id, "a.gguf")
+        assert found.session.seed == 2**64 - 1
         assert found.session.settings is not None
         assert found.session.settings["k"] == 3
 
