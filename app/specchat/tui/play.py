@@ -60,8 +60,8 @@ class Play:
 
     @property
     def text(self) -> str:
-        """The answer so far."""
-        return "".join(self._text)
+        """The answer so far, what it was given to begin with included."""
+        return str(self._start.get("prefix_text", "")) + "".join(self._text)
 
     def view(self) -> TurnView:
         """The figures so far."""
