@@ -44,6 +44,7 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
         whole(line, "prompt_tokens")
     if "prefix_text" in line:
         text(line, "prefix_text")
+    if "prefix_text" in line or "prefix" in line:
         counts(line, "prefix")
     for name in ("target", "draft"):
         if line.get(name) is not None:

@@ -159,6 +159,7 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("start", {"lossless": 1}, "line 1: lossless is 1, not true or false"),
         ("start", {"prefix_text": 5, "prefix": []}, "line 1: prefix_text is 5, not a text"),
         ("start", {"prefix_text": "x", "prefix": ["x"]}, "not a list of whole numbers that are not negative"),
+        ("start", {"prefix": 5}, "line 1: prefix is 5, not a list of whole numbers that are not negative"),
         ("start", {"prompt_tokens": -1}, "line 1: prompt_tokens is -1, not a whole number that is not negative"),
         ("round", {"t_ms": -5.0}, "line 2: t_ms is -5.0, not a number that is not negative"),
         ("round", {"t_ms": 1e300}, "line 2: t_ms is 1e+300"),
