@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from specchat_engine.costs import MeasuredCosts
+    from specchat_engine.described import ModelInfo
     from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
     from specchat_engine.drafts import Context, Draft, Drafter
-    from specchat_engine.engine import Engine, ModelInfo
+    from specchat_engine.engine import Engine
     from specchat_engine.errors import (
         Cancelled,
         ContextOverflowError,
@@ -62,7 +63,7 @@ _HOMES = {
     "Message": "template",
     "ModelDrafter": "drafters",
     "ModelFileError": "errors",
-    "ModelInfo": "engine",
+    "ModelInfo": "described",
     "Outcome": "rounds",
     "PairError": "errors",
     "PromptLookupDrafter": "drafters",

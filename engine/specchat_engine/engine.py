@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from specchat_engine.constraint import constraint_of
 from specchat_engine.control.controller import Controller
 from specchat_engine.costs import PlainCost
-from specchat_engine.errors import PairError, SettingError
+from specchat_engine.described import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.drafters import Translation
+from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version, physical_cores
@@ -25,64 +25,34 @@ from specchat_engine.memory_use import MemoryUse
 from specchat_engine.models import SessionModel
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import check_pair
-from specchat_engine.params import SamplingParams
 from specchat_engine.saving import restore, save
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.template import FALLBACK, ChatTemplate
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 
-_RECOMMENDED = {
-    "temp": ("temperature", float),
-    "top_k": ("top_k", int),
-    "top_p": ("top_p", float),
-    "min_p": ("min_p", float),
-    "penalty_last_n": ("penalty_last_n", int),
-    "penalty_repeat": ("repeat_penalty", float),
-}
-"""The keys below `general.sampling.` and the parameters that they set."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """What is known of a loaded model; sizes in bytes and tokens."""
-
-    name: str
-    path: str
-    description: str
-    n_params: int
-    size_bytes: int
-    n_vocab: int
-    n_ctx: int
-    n_ctx_train: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The description as it stands in a trace."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 class Engine:
-    """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory."""
+    """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
+
+    `translated_because` says why the draft model drafts through text, empty where its token ids are the target's.
+    """
 
     def __init__(self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions) -> None:
         """Takes over two loaded models; `Engine.load` is the usual way. Raises PairError, ModelFileError."""
-        if draft:
-            check_pair(target.header, draft.header)
+        self.translated_because = check_pair(target.header, draft.header) if draft else ""
         self.options = options
         self._models = [model for model in (target, draft) if model]
-        self._template = ChatTemplate(
-            target.chat_template or FALLBACK,
-            bos=_text(target, "bos"),
-            eos=_text(target, "eos"),
-        )
+        self._template = template_of(target)
         threads = options.threads or physical_cores()
         n_ctx = options.n_ctx or target.n_ctx_train
         self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads, options=options)
         reach = min(n_ctx, draft.n_ctx_train) if draft else 0
         try:
             self._draft = None
+            self._translation: Translation | None = None
             if draft:
+                self._translation = _translation(target, draft) if self.translated_because else None
                 fewer = options.threads_draft or threads
                 self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=fewer, options=options)
             if self._draft and not self._draft.can_go_back:
@@ -94,9 +64,9 @@ class Engine:
             self._target.close()
             raise
         self._plain_cost = PlainCost()
-        self.target = _info(self._target)
-        self.draft = _info(self._draft) if self._draft else None
-        self.recommended = _recommended(target)
+        self.target = info_of(self._target)
+        self.draft = info_of(self._draft) if self._draft else None
+        self.recommended = recommended_by(target)
         self.controller = Controller()
         self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
@@ -187,11 +157,12 @@ class Engine:
             plain_cost=self._plain_cost,
             plain_because=self.plain_because,
             controller=self.controller,
+            translation=self._translation,
             about={
                 "target": self.target.to_json(),
                 "draft": self.draft.to_json() if self.draft else None,
-                "versions": _versions(),
-                "machine": _machine(self.options.threads or physical_cores()),
+                "versions": versions(),
+                "machine": machine(self.options.threads or physical_cores()),
             },
         )
 
@@ -255,45 +226,10 @@ class Engine:
         self.close()
 
 
-def _info(context: LlamaContext) -> ModelInfo:
-    model = context.model
-    return ModelInfo(
-        name=model.metadata("general.name") or model.path.stem,
-        path=str(model.path),
-        description=model.description,
-        n_params=model.n_params,
-        size_bytes=model.size_bytes,
-        n_vocab=model.vocabulary.size,
-        n_ctx=context.capacity,
-        n_ctx_train=model.n_ctx_train,
-    )
-
-
-def _text(model: LlamaModel, name: str) -> str:
-    token = model.vocabulary.special[name]
-    return model.vocabulary.text(token) if token >= 0 else ""
-
-
-def _recommended(model: LlamaModel) -> SamplingParams:
-    """llama.cpp's defaults with what the file recommends; a value out of range is left out."""
-    params = SamplingParams()
-    for key, (name, convert) in _RECOMMENDED.items():
-        text = model.metadata(f"general.sampling.{key}")
-        try:
-            params = replace(params, **{name: convert(text)}) if text else params
-        except ValueError:
-            continue
-    return params
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "specchat": version("specchat"),
-        "llama-cpp-python": version("llama-cpp-python"),
-        "llama.cpp": llama_version(),
-        "python": platform.python_version(),
-    }
-
-
-def _machine(threads: int) -> dict[str, Any]:
-    return {"system": platform.platform(), "processor": platform.machine(), "cpus": os.cpu_count(), "threads": threads}
+def _translation(target: LlamaModel, draft: LlamaModel) -> Translation:
+    """Between the two vocabularies; a draft whose template does not parse is a draft without one."""
+    own = None
+    if draft.chat_template:
+        with suppress(TemplateError):
+            own = template_of(draft)
+    return Translation(target.vocabulary, draft.vocabulary, own)

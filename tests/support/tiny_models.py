@@ -34,6 +34,7 @@ def write_tiny_model(
     sharpness: float = 1.0,
     like: int | None = None,
     template: str = TEMPLATE,
+    merges: Sequence[str] = ("h e", "l l"),
 ) -> Path:
     """A llama model with random weights over byte tokens.
 
@@ -43,7 +44,8 @@ def write_tiny_model(
     tokens = list(vocabulary or byte_vocabulary())
     random = np.random.default_rng(seed)
     heads, feed_forward = 4, width * 2
-    writer = begin_model(path, "llama", tokens=tokens, layers=layers, width=width, n_ctx=n_ctx, template=template)
+    sizes = {"layers": layers, "width": width, "n_ctx": n_ctx}
+    writer = begin_model(path, "llama", tokens=tokens, template=template, merges=merges, **sizes)
     writer.add_feed_forward_length(feed_forward)
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads // 2)
@@ -79,8 +81,9 @@ def begin_model(
     width: int,
     n_ctx: int,
     template: str = TEMPLATE,
+    merges: Sequence[str] = ("h e", "l l"),
 ) -> gguf.GGUFWriter:
-    """A file with what all architectures have: sizes, the tokenizer, the template."""
+    """A file with what all architectures have: sizes, the tokenizer, the template; without merges no tokens at all."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_name(path.stem)
     writer.add_context_length(n_ctx)
@@ -88,12 +91,15 @@ def begin_model(
     writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(len(tokens))
+    if not merges:
+        writer.add_tokenizer_model("none")
+        return writer
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
     control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
     writer.add_token_types([control if token in SPECIALS else normal for token in tokens])
-    writer.add_token_merges(["h e", "l l"])
+    writer.add_token_merges([*merges])
     writer.add_eos_token_id(2)
     writer.add_pad_token_id(0)
     writer.add_add_bos_token(False)

@@ -165,6 +165,7 @@ def _loaded(line: Mapping[str, Any]) -> Loaded:
         refusal=line.get("refusal"),
         n_ctx=int(line["n_ctx"]),
         plain_because=str(line.get("plain_because", "")),
+        translated_because=str(line.get("translated_because", "")),
         memory=build(MemoryUse, line.get("memory", {})),
     )
 

@@ -143,7 +143,8 @@ class Loading:
 class Loaded:
     """The models are ready. `refusal` says why the draft model was left out, where it was.
 
-    `plain_because` says why this target cannot speculate at all, empty where it can.
+    `plain_because` says why this target cannot speculate at all, empty where it can; `translated_because` why the draft
+    model drafts through text, empty where it does not.
     """
 
     target: ModelSummary
@@ -153,6 +154,7 @@ class Loaded:
     refusal: str | None
     n_ctx: int
     plain_because: str = ""
+    translated_because: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
 
 

@@ -162,6 +162,7 @@ class Work:
             refusal=refusal,
             n_ctx=engine.target.n_ctx,
             plain_because=engine.plain_because,
+            translated_because=engine.translated_because,
             memory=engine.memory_use,
         )
 

@@ -38,13 +38,12 @@ _LITTLE = 8
 class Translation:
     """The vocabularies of a target and a draft model that differ, and how the draft's prompts are made.
 
-    `template` is the draft's own, None where it has none; `because` says how they differ.
+    `template` is the draft's own, None where it has none.
     """
 
     target: SessionVocabulary
     draft: SessionVocabulary
     template: ChatTemplate | None
-    because: str = ""
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """The conversation in the draft's ids: by its own template, since a model that was tuned for chats knows its

@@ -12,7 +12,7 @@ from specchat_engine.footprint.layers import SNAPSHOTS, has_state
 from specchat_engine.gguf import Header
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing.sizes import compare_sizes, expect_speedup
-from specchat_engine.pairing.tokens import compare_tokens
+from specchat_engine.pairing.tokens import compare_tokens, difference
 from specchat_engine.pairing.verdict import Finding, Grade, Verdict
 
 _ENCODERS: Final = frozenset(
@@ -39,8 +39,8 @@ def judge(
     same_tokens, cost, speedup = True, None, None
     if draft is not None:
         found = list(compare_tokens(target, draft))
-        same_tokens = all(line.grade is not Grade.BLOCKER for line in found)
-        lines += [*found, _templates(target, draft)]
+        same_tokens = difference(found) is None
+        lines += [*found, _templates(target, draft, same_tokens=same_tokens)]
         size, cost = compare_sizes(target, draft)
         speed, speedup = expect_speedup(cost, alpha, costs)
         lines += [size, speed]
@@ -51,11 +51,16 @@ def judge(
     return Verdict(tuple(lines), same_tokens, placement, cost, speedup)
 
 
-def check_pair(target: Header, draft: Header) -> None:
-    """Raises PairError with the first thing that makes token ids mean something else in the draft."""
-    for line in compare_tokens(target, draft):
-        if line.grade is Grade.BLOCKER:
-            raise PairError(line.sentence)
+def check_pair(target: Header, draft: Header) -> str:
+    """Why the draft has to go through text, empty where token ids mean the same in both.
+
+    Raises PairError where there is no way from the tokens of one to those of the other.
+    """
+    found = difference(compare_tokens(target, draft))
+    blocker = next((line for line in compare_tokens(target, draft) if line.grade is Grade.BLOCKER), None)
+    if blocker:
+        raise PairError(blocker.sentence)
+    return found.sentence if found else ""
 
 
 def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
@@ -80,7 +85,7 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
         yield Finding(Grade.OK, "trained head", "the target has layers that predict several tokens, unused as yet")
 
 
-def _templates(target: Header, draft: Header) -> Finding:
+def _templates(target: Header, draft: Header, *, same_tokens: bool) -> Finding:
     if target.chat_template is None:
         return Finding(
             Grade.WARNING, "chat template", "the target has none: a plain one is used", "use an instruct model to chat"
@@ -94,7 +99,8 @@ def _templates(target: Header, draft: Header) -> Finding:
         )
     if target.chat_template == draft.chat_template:
         return Finding(Grade.OK, "chat template", "both have the same")
-    return Finding(Grade.OK, "chat template", "they differ; the target's is used for both")
+    used = "the target's is used for both" if same_tokens else "each reads the conversation by its own"
+    return Finding(Grade.OK, "chat template", f"they differ; {used}")
 
 
 def _going_back(target: Header, draft: Header | None) -> Iterator[Finding]:

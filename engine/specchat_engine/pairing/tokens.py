@@ -1,12 +1,13 @@
 """Do token ids mean the same in both models? The one rule, for files that are loaded and for those that are not yet.
 
-Only what would make an id another text is a blocker. Which tokens begin and end a text is the target's business: a
-draft model that would do otherwise reads the target's tokens all the same, and is wrong there now and then.
+Where they do not, drafts go through text, which costs time and right guesses: a warning. Where they do, which tokens
+begin and end a text is the target's business: a draft model that would do otherwise reads the target's tokens all the
+same, and is wrong there now and then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from specchat_engine.gguf import Header
@@ -16,7 +17,7 @@ from specchat_engine.pairing.verdict import Finding, Grade
 PADDING: Final = 512
 """Vocabularies that differ only in so many entries at the end are equal up to padding."""
 
-FAMILY: Final = "use a draft model of the target's family"
+FAMILY: Final = "drafting through text; a draft model of the target's family guesses better"
 
 _SHOWN = 40
 """Characters of a token that are shown."""
@@ -49,12 +50,21 @@ _WITH_BOS: Final = frozenset(
 
 
 def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:
-    """Tokenizers, vocabularies, special tokens."""
-    yield _tokenizers(target, draft)
-    if kind(target) == kind(draft):
+    """Tokenizers and vocabularies and, where these are the same, what else is told of tokens."""
+    tokenizers, vocabularies = _tokenizers(target, draft), _vocabularies(target, draft)
+    yield tokenizers
+    if tokenizers.grade is Grade.OK or vocabularies.grade is Grade.BLOCKER:
+        yield vocabularies
+    if tokenizers.grade is vocabularies.grade is Grade.OK:
         yield _pre_tokenizers(target, draft)
-        yield _vocabularies(target, draft)
         yield from _special(target, draft)
+
+
+def difference(findings: Iterable[Finding]) -> Finding | None:
+    """What makes ids mean something else in the draft, of the findings of `compare_tokens`; None where nothing does."""
+    return next(
+        (line for line in findings if line.topic in ("tokenizer", "vocabulary") and line.grade is not Grade.OK), None
+    )
 
 
 def kind(header: Header) -> str:
@@ -85,7 +95,7 @@ def _tokenizers(target: Header, draft: Header) -> Finding:
     one, two = kind(target), kind(draft)
     if one != two:
         return Finding(
-            Grade.BLOCKER,
+            Grade.WARNING,
             "tokenizer",
             f"the tokenizers differ: the target's is {_name(one)}, the draft's {_name(two)}",
             FAMILY,
@@ -112,7 +122,7 @@ def _vocabularies(target: Header, draft: Header) -> Finding:
     index = one.first_difference(two)
     if index is not None:
         return Finding(
-            Grade.BLOCKER,
+            Grade.WARNING,
             "vocabulary",
             f"the vocabularies differ from token {index} on: {_shown(one[index])} in the target, "
             f"{_shown(two[index])} in the draft",
@@ -121,7 +131,7 @@ def _vocabularies(target: Header, draft: Header) -> Finding:
     apart = abs(len(one) - len(two))
     if apart > PADDING:
         return Finding(
-            Grade.BLOCKER,
+            Grade.WARNING,
             "vocabulary",
             f"the vocabularies differ in size: {len(one)} entries in the target, {len(two)} in the draft",
             FAMILY,

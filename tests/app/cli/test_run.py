@@ -180,11 +180,16 @@ def test_a_folder_and_a_truncated_model_are_one_line(
         assert err.count("\n") == 1
 
 
-def test_a_pair_with_different_vocabularies_names_the_first_difference(
+def test_a_pair_with_different_vocabularies_says_so_and_answers_the_same(
     capsys: pytest.CaptureFixture[str], tiny_models: TinyModels
 ) -> None:
-    assert main(["run", "x", "-m", str(tiny_models.target), "-d", str(tiny_models.stranger), *FLAGS]) == 1
-    assert "vocabularies differ" in capsys.readouterr().err
+    target = ["run", "x", "-m", str(tiny_models.target), *FLAGS]
+    assert main([*target, "-d", str(tiny_models.stranger)]) == 0
+    through_text = capsys.readouterr()
+    assert "the vocabularies differ from token 260 on" in through_text.err
+    assert "drafting through text" in through_text.err
+    assert main([*target, "-k", "0"]) == 0
+    assert capsys.readouterr().out == through_text.out
 
 
 def test_a_prompt_longer_than_the_context_is_one_line_and_in_json_an_error_before_the_end(

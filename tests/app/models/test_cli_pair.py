@@ -10,6 +10,7 @@ import pytest
 from specchat.cli import main
 from specchat.models.environment import hub_environment
 from support.hub_server import Hub, Repository
+from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels
 
 
@@ -22,19 +23,28 @@ def test_a_pair_that_fits_says_how_to_chat_with_it(tiny_models: TinyModels, caps
 
 
 def test_a_blocker_has_a_reason_a_remedy_and_exit_code_1(
-    tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]
+    tiny_models: TinyModels, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["models", "pair", str(tiny_models.target), str(tiny_models.stranger), "--json"]) == 1
+    silent = str(write_tiny_model(tmp_path / "silent.gguf", merges=()))
+    assert main(["models", "pair", str(tiny_models.target), silent, "--json"]) == 1
     [verdict] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     blockers = [line for line in verdict["lines"] if line["grade"] == "blocker"]
     assert (verdict["fits"], verdict["grade"]) == (False, "blocker")
     assert blockers[0]["finding"]
     assert blockers[0]["remedy"]
-    assert main(["models", "pair", str(tiny_models.target), str(tiny_models.stranger)]) == 1
+    assert main(["models", "pair", str(tiny_models.target), silent]) == 1
     captured = capsys.readouterr()
     assert "✗ " in captured.out
     assert "  → " in captured.out
     assert "does not fit" in captured.err
+
+
+def test_another_vocabulary_is_no_blocker(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "pair", str(tiny_models.target), str(tiny_models.stranger)]) == 0
+    captured = capsys.readouterr()
+    assert "! vocabulary       the vocabularies differ from token 260 on: 'll' in the target, 'zz'" in captured.out
+    assert "  → drafting through text" in captured.out
+    assert "they fit" in captured.err
 
 
 def test_a_pair_is_judged_before_it_is_downloaded(

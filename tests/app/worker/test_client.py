@@ -21,6 +21,7 @@ from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading,
 from specchat_engine import Settings
 from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
+from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels
 
 HELLO = (ChatMessage("user", "hello"),)
@@ -85,14 +86,28 @@ def test_the_same_seed_gives_the_same_text_and_another_one_another(loaded: Worke
 
 
 def test_a_draft_that_does_not_fit_is_left_out_and_the_reason_told(
+    client: WorkerClient, tiny_models: TinyModels, tmp_path: Path
+) -> None:
+    draft = write_tiny_model(tmp_path / "silent.gguf", merges=())
+    last = list(client.load(tiny_models.target, draft, OPTIONS))[-1]
+    assert isinstance(last, Loaded)
+    assert (last.draft, last.drafters) == (None, ("lookup", "none"))
+    assert last.refusal is not None
+    assert "lists no tokens" in last.refusal
+    assert isinstance(list(answer(client, replace(SHORT, drafter="lookup")))[-1], Ended)
+
+
+def test_a_draft_with_another_vocabulary_drafts_through_text_and_the_reason_is_told(
     client: WorkerClient, tiny_models: TinyModels
 ) -> None:
     last = list(client.load(tiny_models.target, tiny_models.stranger, OPTIONS))[-1]
     assert isinstance(last, Loaded)
-    assert (last.draft, last.drafters) == (None, ("lookup", "none"))
-    assert last.refusal is not None
-    assert "vocabularies differ" in last.refusal
-    assert isinstance(list(answer(client, replace(SHORT, drafter="lookup")))[-1], Ended)
+    assert last.refusal is None
+    assert last.draft is not None
+    assert "vocabularies differ from token 260 on" in last.translated_because
+    told = list(answer(client, replace(SHORT, drafter="model", k=4)))
+    assert isinstance(told[-1], Ended)
+    assert "translated" in {event.source for event in told if isinstance(event, Round)}
 
 
 def test_a_file_that_is_no_model_fails_and_the_process_lives_on(

@@ -13,7 +13,7 @@ from specchat_engine.costs import MeasuredCosts
 from specchat_engine.footprint import DeviceMemory, Machine
 from specchat_engine.gguf import Header, TensorInfo, Value
 from specchat_engine.gguf.files import read_model
-from specchat_engine.pairing import Finding, Grade, Verdict, judge
+from specchat_engine.pairing import Finding, Grade, Verdict, check_pair, judge
 from specchat_engine.pairing.sizes import read_bytes
 from support.engine_files import EngineFiles
 from support.memory_models import write_memory_model
@@ -53,15 +53,31 @@ def test_the_built_in_pair_has_nothing_against_it(pair: tuple[Header, Header]) -
     assert verdict.speedup > 1.5
 
 
-def test_a_verdict_before_loading_is_the_refusal_at_loading(files: EngineFiles) -> None:
+def test_another_vocabulary_is_a_warning_with_the_reason_that_loading_gives(files: EngineFiles) -> None:
     for draft in (files.stranger, files.bigger):
         verdict = judge(read_model(files.target), read_model(draft), OPTIONS)
-        assert not verdict.fits
+        assert verdict.fits
         assert not verdict.same_tokens
-        blocker = next(line for line in verdict.lines if line.grade is Grade.BLOCKER)
-        with pytest.raises(PairError) as caught:
-            Engine.load(files.target, draft)
-        assert str(caught.value) == blocker.sentence
+        line = about(verdict, "vocabulary")
+        assert line.grade is Grade.WARNING
+        with Engine.load(files.target, draft, LoadOptions(threads=1)) as engine:
+            assert engine.translated_because == line.sentence
+
+
+def test_what_draws_no_tokens_from_text_is_the_refusal_at_loading(pair: tuple[Header, Header]) -> None:
+    silent = replace(pair[1], metadata={k: v for k, v in pair[1].metadata.items() if not k.endswith(".tokens")})
+    verdict = judge(pair[0], silent, OPTIONS)
+    assert not verdict.fits
+    with pytest.raises(PairError) as caught:
+        check_pair(pair[0], silent)
+    assert str(caught.value) == about(verdict, "vocabulary").sentence
+
+
+def test_through_text_each_model_reads_by_its_own_template(pair: tuple[Header, Header]) -> None:
+    other = changed(pair[1], tokenizer__chat_template="{{ messages }}", tokenizer__ggml__model="llama")
+    assert "each reads the conversation by its own" in about(judge(pair[0], other, OPTIONS), "chat template").finding
+    same = changed(pair[1], tokenizer__chat_template="{{ messages }}")
+    assert "the target's is used for both" in about(judge(pair[0], same, OPTIONS), "chat template").finding
 
 
 def test_everything_but_a_fine_line_says_what_to_do(pair: tuple[Header, Header]) -> None:
