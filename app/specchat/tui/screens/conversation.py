@@ -153,6 +153,8 @@ class ConversationScreen(Screen[None]):
             await self._notice(f"The draft model was refused: {event.refusal}", failure=True)
         if event.plain_because and first_time:
             await self._notice(f"Speculation is refused: {event.plain_because}", failure=True)
+        elif event.translated_because and first_time:
+            await self._notice(event.translated_because)
         if self._waiting is not None and self._play is None:
             text, self._waiting = self._waiting, None
             await self._begin(text, settings)
