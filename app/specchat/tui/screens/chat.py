@@ -42,7 +42,7 @@ class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
         Binding("f4", "inspect", "Inspect", id="chat.inspect"),
         Binding("f5", "step", "Step", id="chat.step"),
         Binding("f8", "models", "Models", id="chat.models"),
-        Binding("f6", "race", "Race", priority=True, id="chat.race"),
+        Binding("f6", "race", "Race", id="chat.race"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),

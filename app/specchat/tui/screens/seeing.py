@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from specchat.errors import SpecchatError
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
+from specchat.tui.looking import looker, sampling_of
 from specchat.tui.recording import Recording, plain, question_of, speculative
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.stepping import SteppingScreen
+from specchat.tui.screens.verify import VerifyScreen
 from specchat.tui.session import Question
+from specchat.tui.spots import output_tokens
+from specchat.tui.verifying import Compared, gap_told, not_comparable
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
@@ -51,6 +56,28 @@ class SeeingScreen(SteppingScreen):
             Recording(self._client, question, speculative(settings, drafters)),
         )
         self.app.push_screen(RaceScreen(*runners, trace.question))
+
+    async def verify(self) -> None:
+        """Compares the last answer with plain decoding."""
+        found = await self._to_compare()
+        if found is None:
+            return
+        question, settings, trace = found
+        if why := not_comparable(trace):
+            self._note(why)
+            return
+        sampling = sampling_of(trace.start.get("params", {}), settings.sampling)
+        same = replace(plain(settings), sampling=sampling, max_tokens=len(output_tokens(trace)))
+        look = looker(self._client, question.messages, trace, settings)
+
+        async def closer(difference: Compared) -> str:
+            ours, theirs = difference.tokens
+            if difference.place is None or ours is None or theirs is None:
+                return ""
+            seen = await look(difference.place, (ours, theirs))
+            return gap_told(seen, difference, question.seed, question.turn, question.attempt)
+
+        self.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), closer))
 
     async def action_race(self) -> None:
         """Lets them run."""

@@ -19,5 +19,7 @@ async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.race()
         case asked.ShowModels(role):
             await chat.browse_models(role)
+        case asked.Verify():
+            await chat.verify()
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

@@ -14,11 +14,19 @@ from specchat.history import Entry
 from specchat.terminal import clean
 from specchat.tui.pasting import Folds, pasted_text
 
+_SCREENS_KEYS = ("f6", "f7")
+"""Keys that a text area has and that are the screen's here: they select, as Shift with the arrows does."""
 
-class Composer(TextArea):
+
+class Composer(TextArea, inherit_bindings=False):
     """What the user writes. A label is one thing: the cursor passes over it, and deleting a part takes all of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            binding
+            for binding in TextArea.BINDINGS
+            if isinstance(binding, Binding) and binding.key not in _SCREENS_KEYS
+        ),
         Binding("ctrl+j,alt+enter,shift+enter", "new_line", "New line", show=False, id="prompt.new_line"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--pasted"}

@@ -1,0 +1,92 @@
+"""The last answer, made once more without speculation and compared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from specchat.errors import SpecchatError
+from specchat.terminal import clean_line
+from specchat.traces.trace import Trace
+from specchat.tui.recording import Recording
+from specchat.tui.spots import output_tokens
+from specchat.tui.verifying import Compared, compared
+
+Closer = Callable[[Compared], Awaitable[str]]
+"""Looks closer at a difference and tells how close the two tokens are."""
+
+_PROGRESS = 0.2
+_TURNED = "Sampling parameters that were turned while the answer streamed part the texts too."
+_MEASURE = "`specchat verify` measures the noise and tells numerics from a fault."
+
+
+class VerifyScreen(ModalScreen[None]):
+    """A small window: how far it is, then what came of it."""
+
+    CSS_PATH = "verify.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "leave", "Back")]
+
+    def __init__(self, answer: Trace, plain: Recording, closer: Closer) -> None:
+        super().__init__()
+        self._answer = answer
+        self._plain = plain
+        self._closer = closer
+        self._over = False
+
+    def compose(self) -> ComposeResult:
+        """What is told, in a frame."""
+        with Vertical(id="panel") as panel:
+            panel.border_title = "Verify"
+            panel.border_subtitle = "Esc stops"
+            yield Static(id="told")
+
+    def on_mount(self) -> None:
+        """Begins to answer."""
+        self.set_interval(_PROGRESS, self._show_progress)
+        self.run_worker(self._verify())
+        self._show_progress()
+
+    def action_leave(self) -> None:
+        """Goes back; the answer is stopped where it is."""
+        if not self._over:
+            self._plain.stop()
+        self.dismiss()
+
+    async def _verify(self) -> None:
+        try:
+            plain = await asyncio.to_thread(self._plain.run)
+        except SpecchatError as error:
+            self._tell(f"✕ {clean_line(str(error))}", "$text-warning")
+            return
+        if plain is None:
+            return
+        result = compared(self._answer, plain)
+        if result.place is None:
+            self._tell(f"✓ {result.sentence()}", "$outcome-accepted")
+            return
+        self._tell(f"✕ {result.sentence()}", "$text-warning", "looking closer …")
+        self._tell(f"✕ {result.sentence()}", "$text-warning", clean_line(await self._closer(result)))
+
+    def _tell(self, text: str, style: str, more: str = "") -> None:
+        self._over = True
+        self.query_one("#panel").border_subtitle = "Esc closes"
+        hint = f"{_TURNED}\n{_MEASURE}" if more else ""
+        rows = ((text, f"bold {style}"), (f"\n\n{more}" if more else "", ""), (f"\n\n{hint}" if hint else "", "$quiet"))
+        self.query_one("#told", Static).update(Content.assemble(*rows))
+
+    def _show_progress(self) -> None:
+        if not self._over:
+            told = f"The answer once more, without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
+            self.query_one("#told", Static).update(told)
+
+    @property
+    def _tokens(self) -> int:
+        return len(output_tokens(self._answer))
