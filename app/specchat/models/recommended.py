@@ -24,7 +24,8 @@ class Suggestion:
     def title(self) -> str:
         """`Qwen 3 4B Q4_K_M + 0.6B`."""
         one, pair = self.recommendation, self.recommendation.pair
-        return f"{pair.target.name} {one.quantisation} + {_shorter(pair.draft.name, pair.target.name)}"
+        target, draft = (model.name.replace(" Instruct", "") for model in (pair.target, pair.draft))
+        return f"{target} {one.quantisation} + {_shorter(draft, target)}"
 
     @property
     def size(self) -> str:
@@ -66,8 +67,8 @@ def basis(place: Place) -> str:
     if place.bandwidth is None:
         return "What fits. How fast this machine reads memory could not be measured."
     return (
-        f"Speeds are estimates: {in_words(place.bandwidth)}/s of memory measured here, α as others report it; "
-        "the target's and the draft's passes cost what moving their weights does."
+        f"Estimates: α as others report it, passes that cost what moving weights does, "
+        f"{in_words(place.bandwidth)}/s measured here."
     )
 
 

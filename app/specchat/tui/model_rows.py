@@ -23,6 +23,7 @@ SIGNS = {Grade.OK: "✓", Grade.WARNING: "!", Grade.BLOCKER: "✗"}
 STYLES = {Grade.OK: "$outcome-accepted", Grade.WARNING: "$outcome-correction", Grade.BLOCKER: "$text-error"}
 _TOPIC = 17
 _BAR = 10
+_WIDE = 100
 
 
 def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: str = "") -> Content:
@@ -45,7 +46,7 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
     """A model of this machine; one that cannot be used with its reason."""
     if entry.problem:
         sign = Content.styled("✗ ", STYLES[Grade.BLOCKER])
-        return row(width, sign, f"{entry.name}  {entry.problem}", (in_words(entry.size), 9), style="$quiet")
+        return row(width, sign, f"{entry.name} · {entry.problem}", (in_words(entry.size), 9), style="$quiet")
     sign = Content.styled("● " if loaded else "  ", STYLES[Grade.OK])
     names = f"{entry.name} ({', '.join(entry.aliases)})" if entry.aliases else entry.name
     source = entry.found.source.value
@@ -68,7 +69,7 @@ def candidate_row(one: Candidate, width: int, timed: str = "") -> Content:
     share = "" if cost is None else f"{100 * cost:.1f} %"
     memory = f"+{in_words(one.memory)}" if one.memory else ""
     sign = Content.styled(f"{SIGNS[one.grade]} ", STYLES[one.grade])
-    name = f"{one.entry.name}  {one.reason}" if one.grade is not Grade.OK else one.entry.name
+    name = f"{one.entry.name} · {one.reason}" if one.grade is not Grade.OK else one.entry.name
     style = "$quiet" if not one.fits else ""
     columns = ((timed or share, 8), (memory, 9), (one.entry.quantisation, 7))
     return row(width, sign, name, *columns[: 3 if one.fits else 0], style=style)
@@ -108,8 +109,9 @@ def download_row(view: DownloadView, width: int) -> Content:
     """A download: a bar, how much, how fast, how long."""
     progress = view.progress
     sign = Content.styled(f"{_SIGN[progress.state]} ", _STATE[progress.state])
-    how = f"{bar(view.percent / 100, _BAR)} {view.percent:3.0f} % of {in_words(progress.size)}"
-    return row(width, sign, view.name, (how, _BAR + 18), (pace(view), 22), style="bold")
+    how = f"{view.percent:3.0f} % of {in_words(progress.size)}"
+    drawn = ((bar(view.percent / 100, _BAR), _BAR),) if width >= _WIDE else ()
+    return row(width, sign, view.name, *drawn, (how, 17), (pace(view), 22), style="bold")
 
 
 def pace(view: DownloadView) -> str:

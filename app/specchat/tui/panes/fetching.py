@@ -30,6 +30,7 @@ class FetchingPane(Pane[DownloadView]):
     def __init__(self, downloads: Downloads, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self._downloads = downloads
+        self._any: bool | None = None
 
     def on_mount(self) -> None:
         """Looks from time to time."""
@@ -60,8 +61,9 @@ class FetchingPane(Pane[DownloadView]):
         views = self._downloads.views()
         if [*self.listing.items] != views:
             self.show(views)
-        if not views:
-            self.say("nothing is being downloaded: Tab leads to what is recommended, and to the hub")
+        if self._any is not bool(views):
+            self._any = bool(views)
+            self.say("" if views else "nothing is being downloaded: Tab leads to what is recommended", calm=True)
 
     def action_choose(self) -> None:
         """Loads what is here."""

@@ -1,0 +1,80 @@
+"""Which models of this machine could draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specchat.models.at_hand import models_at_hand
+from specchat.models.candidates import Candidate, judge_drafts, ranked
+from specchat.models.shelf import Shelf, keep_shelf
+from specchat_engine.errors import ModelFileError
+from specchat_engine.footprint import DeviceMemory, Machine
+from specchat_engine.options import LoadOptions
+from specchat_engine.pairing import Grade
+from support.tiny_models import write_tiny_model
+
+ROOMY = Machine((DeviceMemory("CPU", "cpu", 8 * 10**9, 8 * 10**9),))
+CRAMPED = Machine((DeviceMemory("CPU", "cpu", 10**6, 10**6),))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A target, drafts of two sizes, a model that is larger than the target, and a broken file."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    write_tiny_model(folder / "target.gguf", layers=4, width=256)
+    write_tiny_model(folder / "tenth.gguf", layers=2, width=96)
+    write_tiny_model(folder / "half.gguf", layers=2, width=256)
+    write_tiny_model(folder / "larger.gguf", layers=6, width=320)
+    (folder / "broken.gguf").write_bytes(b"GGUF and nothing else")
+    keep_shelf(Shelf(folders=(str(folder),)))
+    return folder
+
+
+def judged(folder: Path, machine: Machine = ROOMY) -> list[Candidate]:
+    found = judge_drafts(folder / "target.gguf", models_at_hand(), LoadOptions(), machine)
+    return [one for one in found if one.entry.path.parent == folder]
+
+
+def test_the_small_draft_comes_first_and_what_cannot_be_used_last_with_its_reason(folder: Path) -> None:
+    found = ranked(judged(folder))
+    assert [one.entry.name for one in found] == ["tenth", "half", "larger", "broken"]
+    assert [one.grade for one in found] == [Grade.OK, Grade.WARNING, Grade.WARNING, Grade.BLOCKER]
+    assert "seldom pays" in found[1].reason
+    assert "costs more than it saves" in found[2].reason
+    assert not found[3].fits
+    assert "broken.gguf" in found[3].reason
+    assert found[0].reason == ""
+    assert found[0].memory > found[0].entry.size
+
+
+def test_a_draft_that_was_timed_here_comes_before_all_others_that_can_be_loaded(folder: Path) -> None:
+    found = ranked(judged(folder), [folder / "half.gguf", folder / "broken.gguf"])
+    assert [one.entry.name for one in found] == ["half", "tenth", "larger", "broken"]
+
+
+def test_the_target_is_no_draft_for_itself_also_by_another_path(folder: Path) -> None:
+    link = folder / "again.gguf"
+    link.symlink_to(folder / "target.gguf")
+    assert {"target", "again"}.isdisjoint(one.entry.name for one in judged(folder))
+
+
+def test_a_pair_that_the_memory_cannot_hold_is_blocked(folder: Path) -> None:
+    assert all(not one.fits for one in judged(folder, CRAMPED))
+    assert "1 MB" in judged(folder, CRAMPED)[0].reason
+
+
+def test_a_target_that_cannot_be_read_is_said(folder: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"broken\.gguf"):
+        [*judge_drafts(folder / "broken.gguf", models_at_hand(), LoadOptions(), ROOMY)]
+
+
+def test_the_built_in_pair_and_named_files_are_at_hand_once(folder: Path, tmp_path: Path) -> None:
+    outside = write_tiny_model(tmp_path / "outside.gguf")
+    names = [entry.name for entry in models_at_hand([outside, folder / "half.gguf", tmp_path / "gone.gguf"])]
+    assert names[0] == "outside"
+    assert len(names) == len({*names})
+    assert {"specchat-guide-18m", "specchat-draft-2m", "half"} <= {*names}
+    assert names[-1] == "broken"

@@ -1,0 +1,121 @@
+"""Downloads in the background, from the tests' hub."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from specchat.models.downloads import Downloads, Wanted
+from specchat.models.pull import PullState
+from support.hub_faults import Fault, Wrong
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
+from support.hub_server import Hub, Repository
+
+NAME = f"{REPOSITORY}:F16"
+
+
+def wanted(repository: str = REPOSITORY) -> Wanted:
+    return Wanted(f"{repository}:F16", client().files(repository).choose())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def state(downloads: Downloads, key: int) -> PullState:
+    return downloads.view(key).progress.state
+
+
+def begun(downloads: Downloads, key: int) -> bool:
+    return 0 < downloads.view(key).percent < 100
+
+
+@pytest.fixture
+def downloads() -> Downloads:
+    return Downloads(IMPATIENT)
+
+
+def test_a_pair_that_has_arrived_tells_what_to_load(hub: Hub, downloads: Downloads) -> None:
+    hub.repositories = {"a/big-GGUF": tiny_repository(1), "a/small-GGUF": tiny_repository(2)}
+    both = [client().files(name).choose() for name in hub.repositories]
+    key = downloads.start(Wanted("the pair", *both))
+    until(lambda: state(downloads, key) is PullState.DONE)
+    arrived = downloads.arrived(key)
+    assert arrived is not None
+    assert arrived.target is not None
+    assert arrived.draft is not None
+    assert (arrived.target.read_bytes(), arrived.draft.read_bytes()) == (tiny_model(1), tiny_model(2))
+
+
+def test_several_go_on_at_once_and_one_of_them_pauses(hub: Hub, downloads: Downloads) -> None:
+    hub.repositories = {"a/one-GGUF": tiny_repository(1), "a/two-GGUF": tiny_repository(2)}
+    hub.slow = 0.02
+    one, two = (downloads.start(wanted(name)) for name in hub.repositories)
+    until(lambda: begun(downloads, one) and begun(downloads, two))
+    downloads.pause(one)
+    until(lambda: state(downloads, two) is PullState.DONE)
+    assert state(downloads, one) is PullState.PAUSED
+    assert downloads.arrived(one) is None
+    downloads.resume(one)
+    until(lambda: state(downloads, one) is PullState.DONE)
+
+
+def test_what_was_stopped_goes_on_where_it_was(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
+    hub.slow = 0.02
+    key = downloads.start(wanted())
+    until(lambda: begun(downloads, key))
+    downloads.cancel(key)
+    until(lambda: state(downloads, key) is PullState.CANCELLED)
+    hub.slow = 0.0
+    assert downloads.start(wanted()) == key
+    until(lambda: state(downloads, key) is PullState.DONE)
+    assert "Range" in hub.transfers()[-1].headers
+    assert len(downloads.views()) == 1
+
+
+def test_a_failure_is_told_and_can_be_tried_again(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
+    hub.misbehave(*[Fault(Wrong.CUT, 100)] * 10)
+    key = downloads.start(wanted())
+    until(lambda: state(downloads, key) is PullState.FAILED)
+    assert "run this again" in downloads.view(key).progress.error
+    hub.misbehave()
+    downloads.resume(key)
+    until(lambda: state(downloads, key) is PullState.DONE)
+
+
+def test_closing_keeps_what_has_arrived_and_tells_what_is_left(
+    hub: Hub, tiny: Repository, downloads: Downloads, hugging_face_home: Path
+) -> None:
+    hub.slow = 0.02
+    key = downloads.start(wanted())
+    until(lambda: begun(downloads, key))
+    left = downloads.close()
+    assert [view.name for view in left] == [NAME]
+    assert 0 < left[0].percent < 100
+    (part,) = hugging_face_home.rglob("*.part")
+    assert part.stat().st_size == left[0].progress.done
+    assert not [*hugging_face_home.rglob(MODEL)]
+    again = Downloads(IMPATIENT)
+    hub.slow = 0.0
+    key = again.start(wanted())
+    until(lambda: state(again, key) is PullState.DONE)
+    assert again.close() == []
+
+
+def test_one_that_has_ended_can_be_forgotten_and_one_that_goes_on_cannot(
+    hub: Hub, tiny: Repository, downloads: Downloads
+) -> None:
+    hub.slow = 0.02
+    key = downloads.start(wanted())
+    downloads.forget(key)
+    assert len(downloads.views()) == 1
+    downloads.cancel(key)
+    until(lambda: not downloads.view(key).active)
+    downloads.forget(key)
+    assert downloads.views() == []

@@ -1,0 +1,32 @@
+"""This machine, looked at in a process of its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from specchat.models import machine
+from specchat.models.machine import Place, ask_machine
+from specchat.paths import cache_folder
+
+
+def test_a_child_tells_the_devices_and_the_bandwidth_is_measured_once() -> None:
+    first = ask_machine(bandwidth=True)
+    assert first.machine.host.total > first.machine.host.free > 0
+    assert first.cores >= 1
+    assert first.bandwidth is not None
+    assert first.bandwidth > 10**8
+    kept = cache_folder() / "bandwidth.json"
+    kept.write_text(json.dumps({"bytes_per_second": 7e9}))
+    assert ask_machine(bandwidth=True).bandwidth == 7e9
+    kept.write_text("damaged")
+    assert ask_machine().bandwidth is None
+
+
+def test_a_child_that_dies_leaves_a_machine_without_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.sys, "executable", "/bin/false")
+    found = ask_machine()
+    assert found == Place(found.machine, 1)
+    assert found.machine.devices == ()
+    assert found.memory == 0

@@ -1,0 +1,202 @@
+"""The windows about models, with real files and a hub on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.tui.chatting import Chat, header, quiet
+from app.tui.scripted_client import ScriptedClient, chat_options
+from app.tui.test_branching import command, screen
+from specchat.models.shelf import Shelf, keep_shelf
+from specchat.options import ChatOptions
+from specchat.tui.app import SpecchatApp
+from specchat.tui.downloading import downloading
+from specchat.tui.widgets.download_bar import DownloadBar
+from specchat.tui.widgets.listing import Listing
+from support.hub_server import Hub, Repository, running_hub
+from support.tiny_models import write_tiny_model
+from support.tiny_pair import TinyModels
+
+
+@pytest.fixture
+def hub(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub on this machine, and an empty cache for what comes from it."""
+    for name in list(os.environ):
+        if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HF_HOME", str(isolated_machine / "hugging face"))
+    with running_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+
+
+@pytest.fixture
+def options(tiny_models: TinyModels) -> ChatOptions:
+    """The chat has loaded a tiny target without a draft; all tiny models are in the library."""
+    keep_shelf(Shelf(folders=(str(tiny_models.target.parent),)))
+    return chat_options(target=tiny_models.target, draft=None)
+
+
+@asynccontextmanager
+async def chatting(
+    options: ChatOptions, size: tuple[int, int] = (100, 30)
+) -> AsyncIterator[tuple[Chat, ScriptedClient]]:
+    client = ScriptedClient()
+    app = SpecchatApp(options, client)
+    async with app.run_test(size=size) as pilot:
+        await quiet(pilot)
+        yield pilot, client
+
+
+async def until(pilot: Chat, condition: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if condition():
+            await pilot.pause()
+            return
+        await pilot.pause(0.05)
+    raise AssertionError(shown(pilot))
+
+
+def shown(pilot: Chat) -> str:
+    """The rows of the list in view, and the words around it."""
+    rows = [str(list_.get_option_at_index(at).prompt) for list_ in lists(pilot) for at in range(list_.option_count)]
+    words = [str(widget.render()) for widget in pilot.app.screen.query("Static") if in_view(widget)]
+    return "\n".join([*rows, *words])
+
+
+def lists(pilot: Chat) -> list[Listing[object]]:
+    return [one for one in pilot.app.screen.query(Listing) if in_view(one)]
+
+
+def in_view(widget: object) -> bool:
+    return all(node.display for node in widget.ancestors_with_self if hasattr(node, "display"))  # type: ignore[attr-defined]
+
+
+async def choose(pilot: Chat, name: str) -> None:
+    """Moves down to the row that has this name."""
+    list_ = lists(pilot)[0]
+    for _ in range(list_.option_count):
+        at = list_.highlighted
+        if at is not None and name in str(list_.get_option_at_index(at).prompt):
+            return
+        await pilot.press("down")
+    raise AssertionError(f"no {name} in\n{shown(pilot)}")
+
+
+async def test_a_model_of_this_machine_is_filtered_and_loaded(options: ChatOptions, tiny_models: TinyModels) -> None:
+    async with chatting(options) as (pilot, client):
+        await pilot.press("f8")
+        await until(pilot, lambda: "stranger" in shown(pilot))
+        await pilot.press(*"strang")
+        await until(pilot, lambda: "target " not in shown(pilot))
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert client.loaded[-1] == (tiny_models.stranger, None)
+
+
+async def test_the_picker_puts_what_fits_first_and_says_why_the_rest_does_not(
+    options: ChatOptions, tiny_models: TinyModels
+) -> None:
+    broken = tiny_models.target.with_name("broken.gguf")
+    broken.write_bytes(b"GGUF")
+    async with chatting(options) as (pilot, client):
+        await command(pilot, "/draft")
+        await until(pilot, lambda: "draft" in shown(pilot) and "broken" in shown(pilot))
+        rows = shown(pilot).splitlines()
+        assert rows[0].startswith(("✓ draft", "! draft"))
+        assert next(one for one in rows if "broken" in one).startswith("✗")
+        await choose(pilot, "broken")
+        await pilot.press("enter")
+        assert "cannot draft here" in shown(pilot)
+        await pilot.press("home", "enter")
+        await quiet(pilot)
+        assert client.loaded[-1] == (tiny_models.target, tiny_models.draft)
+    broken.unlink()
+
+
+async def test_a_target_and_its_draft_are_chosen_one_after_the_other(
+    options: ChatOptions, tiny_models: TinyModels
+) -> None:
+    async with chatting(options) as (pilot, client):
+        await command(pilot, "/model")
+        await until(pilot, lambda: "stranger" in shown(pilot))
+        await choose(pilot, "stranger")
+        await pilot.press("f4")
+        await until(pilot, lambda: "no draft model" in shown(pilot) and "draft " in shown(pilot))
+        await choose(pilot, "no draft model")
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert client.loaded[-1] == (tiny_models.stranger, None)
+
+
+async def test_the_hub_is_searched_judged_and_downloaded_behind_the_chat(
+    options: ChatOptions, hub: Hub, tmp_path: Path
+) -> None:
+    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
+    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model}, downloads=5)
+    hub.repositories["a/other-GGUF"] = Repository({"other-F16.gguf": model})
+    hub.slow = 0.02
+    async with chatting(options) as (pilot, client):
+        await pilot.press("f8", "tab", "tab", *"tiny", "enter")
+        await until(pilot, lambda: "a/tiny-GGUF" in shown(pilot))
+        assert "other" not in shown(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "tiny-F16.gguf" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "As the target" in shown(pilot))
+        assert not [asked for asked in hub.transfers() if "Range" not in asked.headers]
+        await pilot.press("enter")
+        await until(pilot, lambda: "% of" in shown(pilot))
+        await pilot.press("f6")
+        await until(pilot, lambda: "paused" in shown(pilot))
+        hub.slow = 0.0
+        await pilot.press("escape")
+        bar = pilot.app.screen.query_one(DownloadBar)
+        await until(pilot, lambda: bar.display and "paused" in str(bar.render()))
+        await pilot.press("f8", "shift+tab")
+        await pilot.press("f6")
+        await until(pilot, lambda: "here" in shown(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Ctrl+G loads it" in str(bar.render()))
+        await pilot.press("ctrl+g")
+        await quiet(pilot)
+        target, draft = client.loaded[-1]
+        assert target.read_bytes() == model
+        assert draft is None
+        await until(pilot, lambda: not bar.display)
+
+
+async def test_a_hub_that_cannot_be_had_is_said_in_one_line(
+    options: ChatOptions, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    async with chatting(options) as (pilot, _):
+        await pilot.press("f8", "tab", "tab", *"tiny", "enter")
+        await until(pilot, lambda: "HF_HUB_OFFLINE is set" in shown(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen(pilot))
+        assert "builtin-guide" in header(pilot)
+
+
+async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
+    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
+    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
+    hub.slow = 0.05
+    async with chatting(options) as (pilot, _):
+        await pilot.press("f8", "tab", "tab", *"a/tiny-GGUF", "enter")
+        await until(pilot, lambda: "tiny-F16.gguf" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "As the target" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: any(0 < view.percent < 100 for view in downloading(pilot.app).views()))
+        app = pilot.app
+    assert isinstance(app, SpecchatApp)
+    ((name, percent),) = app.unfinished
+    assert name == "a/tiny-GGUF:F16"
+    assert 0 < percent < 100
+    assert [*(tmp_path / "home").rglob("*.part")]
