@@ -13,6 +13,10 @@ from enum import StrEnum
 from typing import Any
 
 
+BY_MODEL = frozenset(("model", "translated"))
+"""The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
+
+
 class Outcome(StrEnum):
     """What became of a drafted token."""
 

@@ -16,7 +16,7 @@ from specchat_engine.stats import TurnStats
 _START = ("schema", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
-_SOURCES = ("model", "lookup", "none")
+_SOURCES = ("model", "translated", "lookup", "none")
 _REASON = 60
 """Reasons for a k are the engine's own words, and short."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from specchat.insight.summary import Figures
-from specchat_engine.rounds import Round
+from specchat_engine.rounds import BY_MODEL, Round
 
 _PRIOR = 2.0
 """How many comparisons the mean over all positions counts for at each of them."""
@@ -68,12 +68,12 @@ def chain_of(rounds: Sequence[Round], source: str) -> Chain:
     """The record of one source in these rounds."""
     own = [event for event in rounds if event.source == source]
     figures = Figures.of(own)
-    return Chain(source, figures.tested_at, figures.accepted_at, _reach(rounds) if source != "model" else ())
+    return Chain(source, figures.tested_at, figures.accepted_at, _reach(rounds) if source not in BY_MODEL else ())
 
 
 def _reach(rounds: Sequence[Round]) -> tuple[float, ...]:
     """Of the rounds that allowed a token at a position, how many drafted one: a draft model's rounds do not count."""
-    drafts = [(event.k, len(event.drafted)) for event in rounds if event.source != "model"]
+    drafts = [(event.k, len(event.drafted)) for event in rounds if event.source not in BY_MODEL]
     found: list[float] = []
     for position in range(max((k for k, _ in drafts), default=0)):
         lengths = [length for k, length in drafts if k > position]

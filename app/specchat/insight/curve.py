@@ -9,7 +9,7 @@ from enum import IntEnum
 from statistics import median
 
 from specchat_engine.costs import MeasuredCosts
-from specchat_engine.rounds import Round
+from specchat_engine.rounds import BY_MODEL, Round
 
 _OFTEN, _SOME = 8, 3
 
@@ -93,6 +93,6 @@ def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float
         if event.index == 0:
             continue
         by_width.setdefault(len(event.drafted) + 1, []).append(event.ms.verify)
-        if event.source == "model" and event.drafted:
+        if event.source in BY_MODEL and event.drafted:
             steps.append(event.ms.draft / len(event.drafted))
     return by_width, steps

@@ -10,7 +10,7 @@ from specchat.insight.advice import Advice, Answered, Cause
 from specchat.insight.break_even import BreakEven, gauge
 from specchat.insight.curve import Basis
 from specchat.insight.whatif import Point, WhatIf, predicted
-from specchat_engine.rounds import Outcome
+from specchat_engine.rounds import BY_MODEL, Outcome
 from specchat_engine.settings import AUTO, DraftLength, Settings
 from specchat_engine.theory import expected_tokens
 
@@ -33,7 +33,7 @@ def drafting_advice(turn: Answered) -> Iterator[Advice]:
     if prediction is None or prediction.chain.num_tested < _TESTED or turn.figures.num_drafts < _ROUNDS:
         return
     yield from _length(turn, prediction)
-    if prediction.chain.source == "model":
+    if prediction.chain.source in BY_MODEL:
         yield from _temperature(turn, prediction)
         yield from _large_draft(turn, prediction)
 
@@ -82,7 +82,7 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     refused = [
         event.top[0].id == token.id
         for event in turn.rounds
-        if event.source == "model" and event.top
+        if event.source in BY_MODEL and event.top
         for token in event.drafted
         if token.outcome is Outcome.REJECTED
     ]

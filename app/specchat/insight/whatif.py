@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from specchat.insight.chain import Chain, chain_of, main_source
 from specchat.insight.curve import Basis, CostCurve, curve_of
 from specchat_engine.costs import MeasuredCosts
-from specchat_engine.rounds import Round
+from specchat_engine.rounds import BY_MODEL, Round
 from specchat_engine.settings import AUTO, DraftLength
 from specchat_engine.theory import expected_tokens_by_position
 
@@ -122,7 +122,7 @@ def _point(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k:
 
 def _step_ms(rounds: Sequence[Round], source: str, costs: MeasuredCosts) -> float | None:
     """The milliseconds of one step of a source's drafts: the draft model's own, else what the rounds took."""
-    if source == "model" and costs.draft_step is not None:
+    if source in BY_MODEL and costs.draft_step is not None:
         return costs.draft_step
     own = [event for event in rounds if event.source == source and event.drafted]
     drafted = sum(len(event.drafted) for event in own)

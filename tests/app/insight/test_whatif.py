@@ -135,3 +135,16 @@ def test_nothing_is_predicted_where_nothing_was_drafted_or_measured() -> None:
     assert what_if([made_round(0, 0)] * 20, COSTS, 0, 8) is None
     assert what_if(drafted, MeasuredCosts(((1, 2.0),), 0.1), 8, 8) is None
     assert what_if([], COSTS, 8, 8) is None
+
+
+def test_what_was_drafted_through_text_is_predicted_like_other_drafts_of_a_model() -> None:
+    def drafted_by(source: str) -> list[Round]:
+        rounds = simulated(LAW, 6, verify_ms, 0.2, seed=3)
+        for event in rounds:
+            event.source = source if event.drafted else "none"
+        return rounds
+
+    own, through_text, other = (prediction(drafted_by(source), 6) for source in ("model", "translated", "lookup"))
+    assert through_text.points == own.points
+    assert through_text.step_ms == own.step_ms == COSTS.draft_step
+    assert other.step_ms != own.step_ms
