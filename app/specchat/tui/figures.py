@@ -10,7 +10,7 @@ from textual.content import Content
 from specchat.blocks import bar, columns, levels, number, per_cent, percent, speed
 from specchat.insight.explain import Figure
 from specchat.terminal import clean_line
-from specchat.tui.ribbon import QUIET, Styled, words
+from specchat.tui.ribbon import QUIET, Styled, latest, words
 from specchat.tui.turn import TurnView
 from specchat_engine.memory_use import MemoryUse
 
@@ -93,7 +93,7 @@ def strip(view: TurnView, width: int) -> Content:
     ]
     used = sum(len(part if isinstance(part, str) else part[0]) for part in parts)
     if width - used >= 6:
-        parts += words(view.ribbon, width - used, 1)[0]
+        parts += latest(view.ribbon, width - used)
     return Content.assemble(*parts).truncate(width)
 
 

@@ -8,12 +8,12 @@ from specchat.palette import LOOKS
 from specchat.tui.pieces import Ink, Piece
 
 _MEANINGS = {
-    Ink.ACCEPTED: "drafted, and just what the target says: nearly free",
-    Ink.REJECTED: "drafted, and refused by the target",
-    Ink.DISCARDED: "behind a refused one, never looked at; ⋯ for many",
-    Ink.CORRECTION: "the target's own token, where it refused one",
-    Ink.BONUS: "the target's own token after a wholly right draft",
-    Ink.PLAIN: "the target's own token where nothing was drafted",
+    Ink.ACCEPTED: "a right guess of the draft: nearly free",
+    Ink.REJECTED: "a guess that the target refused",
+    Ink.DISCARDED: "behind a refused one, never looked at (⋯)",
+    Ink.CORRECTION: "the target's own, where it refused one",
+    Ink.BONUS: "the target's own, behind a right draft",
+    Ink.PLAIN: "the target's own, where none was drafted",
 }
 
 

@@ -1,4 +1,4 @@
-"""Rounds as words of `●○·◆`, the latest of them in rows."""
+"""Rounds as words of `●○·◆`, in rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,38 @@ _STYLES = {"●": "$outcome-accepted", "○": "$outcome-correction", "·": "$out
 
 
 def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
-    """The latest rounds as rows of words, the newest last."""
+    """The last rows of all rounds, filled in the order in which they came: what is drawn stays where it is."""
     lines: list[list[str]] = [[]]
     room = width
-    for word in reversed(ribbon):
-        shown = word if len(word) <= width else word[: width - 1] + "…"
+    for word in ribbon:
+        shown = _cut(word, width)
         if len(shown) > room:
-            if len(lines) == rows:
-                break
             lines.append([])
             room = width
-        lines[-1].insert(0, shown)
+        lines[-1].append(shown)
         room -= len(shown) + 1
-    lines.reverse()
-    return [[part for word in line for part in (*_coloured(word), " ")] for line in lines]
+    return [_line(line) for line in lines[-rows:]]
+
+
+def latest(ribbon: Sequence[str], width: int) -> list[Styled]:
+    """As many of the latest rounds as one row holds."""
+    chosen: list[str] = []
+    room = width
+    for word in reversed(ribbon):
+        shown = _cut(word, width)
+        if len(shown) > room:
+            break
+        chosen.insert(0, shown)
+        room -= len(shown) + 1
+    return _line(chosen)
+
+
+def _cut(word: str, width: int) -> str:
+    return word if len(word) <= width else word[: width - 1] + "…"
+
+
+def _line(shown: Sequence[str]) -> list[Styled]:
+    return [part for word in shown for part in (*_coloured(word), " ")]
 
 
 def _coloured(word: str) -> list[Styled]:

@@ -16,7 +16,9 @@ from specchat_engine.costs import MeasuredCosts
 from specchat_engine.memory_use import MemoryUse
 from specchat_engine.rounds import Round
 
-RIBBON_ROUNDS = 128
+RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
+"""So many words the ribbon has at most; then the oldest go all at once, so that the others seldom move."""
+
 HISTORY_BARS = 64
 RECENT_ROUNDS = 24
 """Rounds over which the live tokens/s are smoothed."""
@@ -124,7 +126,7 @@ class TurnModel:
         self._costs = costs
         self._memory = memory
         self._by_source: dict[str, Figures] = {}
-        self._ribbon: deque[str] = deque(maxlen=RIBBON_ROUNDS)
+        self._ribbon: list[str] = []
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._bars = _Bars()
         self._k_bars = _Bars()
@@ -148,6 +150,8 @@ class TurnModel:
             self._bars.add(event.num_emitted * 1000, milliseconds)
             self._k_bars.add(event.k, 1)
             self._ribbon.append(word_of(event))
+        while len(self._ribbon) > RIBBON_ROUNDS:
+            del self._ribbon[:_RIBBON_STEP]
         for source, group in groupby(sorted(batch, key=_source), key=_source):
             self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(list(group))
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet
+from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.insight.advice import Advice, Answered, Cause
 from specchat.insight.advisor import Memory
@@ -103,3 +103,10 @@ async def test_a_stopped_answer_gets_no_advice(monkeypatch: pytest.MonkeyPatch) 
         assert turns == []
         await pilot.press("ctrl+t")
         assert "there is no advice to take" in header(pilot)
+
+
+async def test_long_advice_is_wrapped_and_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    advises(monkeypatch, replace(ADVICE, sentence="a word " * 20 + "and the end"))
+    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        await ask_and_look_back(pilot)
+        assert any(row.endswith("/why") for row in seen(pilot))

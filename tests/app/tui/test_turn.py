@@ -70,7 +70,7 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
     view = model.view()
     assert len(view.history) <= 64
     assert len(view.k_history) <= 64
-    assert len(view.ribbon) <= 128
+    assert len(view.ribbon) <= 192
     assert view.num_rounds == 10_000
 
 

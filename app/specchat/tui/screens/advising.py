@@ -13,9 +13,11 @@ from specchat.naming import pair_name
 from specchat.tui.advising import earlier_turns, look_back
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
+from specchat.tui.session import ChatSession
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Ended, WorkerFailed
+from specchat_engine.settings import Settings
 
 
 class AdvisingScreen(BranchingScreen):
@@ -40,13 +42,13 @@ class AdvisingScreen(BranchingScreen):
             self._note("taken: in force from the next round on")
 
     async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
+        session, settings = self._session, self._session.settings
         await super()._finish(play, last)
         if isinstance(last, Ended) and last.reason != "cancelled":
-            self.run_worker(self._look_back(play, last), group="looking back")
+            self.run_worker(self._look_back(session, settings, play, last), group="looking back")
 
-    async def _look_back(self, play: Play, last: Ended) -> None:
-        session = self._session
-        trace, loaded, settings = play.trace(last), session.loaded, session.settings
+    async def _look_back(self, session: ChatSession, settings: Settings | None, play: Play, last: Ended) -> None:
+        trace, loaded = play.trace(last), session.loaded
         if trace is None or loaded is None or settings is None:
             return
         pair = pair_name(loaded.target, loaded.draft)

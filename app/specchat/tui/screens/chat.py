@@ -16,10 +16,10 @@ from specchat.tui.commands.invocations import Invocation
 from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
-from specchat.tui.screens.panels import PanelsScreen
 from specchat.tui.screens.resuming import ResumingScreen
 from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.sessions import SessionsScreen
+from specchat.tui.screens.touring import TouringScreen
 from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -29,13 +29,15 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
+class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
     """A conversation with keys for everything that can be done to it."""
 
     CSS_PATH = "chat.tcss"
+    AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
         Binding("f1", "help", "Help", id="chat.help"),
         Binding("f2", "knobs", "Knobs", id="chat.knobs"),
         Binding("f3", "view", "View", id="chat.view"),
@@ -69,7 +71,9 @@ class ChatScreen(ResumingScreen, PanelsScreen, SeeingScreen):
         """Esc is offered while there is something to stop, else while there is a panel to leave."""
         if action == "stop":
             return self._play is not None
-        return action != "leave_knobs" or (self._play is None and self.is_mounted and self.has_class("-knobs"))
+        if action == "leave_knobs":
+            return self._play is None and self.is_mounted and self.has_class("-knobs")
+        return super().check_action(action, parameters)
 
     async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
         """Does what was written behind a slash."""

@@ -78,7 +78,7 @@ class ConversationScreen(Screen[None]):
             yield Static("›", id="sign")
             yield Prompt(self._sources, self._history)
         with Horizontal(id="keys"):
-            yield Footer(compact=True)
+            yield Footer(compact=True, show_command_palette=False)
             yield Static(legend_line(), id="legend")
 
     def _sources(self) -> Sources:
@@ -172,7 +172,7 @@ class ConversationScreen(Screen[None]):
             self._note("Esc stops the answer first" if self._play else "the model is still loading")
             return
         self.query_one(Prompt).taken()
-        await self.query_one(Transcript).add(UserMessage(message.text), follow=True)
+        await self.query_one(Transcript).add(UserMessage(message.shown or message.text), follow=True)
         if self._session.phase is Phase.READY and self._session.settings is not None:
             await self._begin(message.text, self._session.settings)
             return

@@ -21,5 +21,7 @@ async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.browse_models(role)
         case asked.Verify():
             await chat.verify()
+        case asked.Tour():
+            await chat.start_tour()
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

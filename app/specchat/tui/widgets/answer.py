@@ -14,7 +14,7 @@ from specchat.tui.pieces import Piece, shown
 from specchat.tui.siblings import NO_SIBLINGS, Siblings
 from specchat.tui.token_cursor import TokenCursor
 from specchat.tui.widgets.entry import Entry
-from specchat.tui.wrapping import Line
+from specchat.tui.wrapping import Line, Wrapper
 from specchat_engine.rounds import Round
 
 __all__ = ["Answer", "View"]
@@ -264,5 +264,13 @@ class Answer(Entry):
 
     def _foot(self) -> list[Line]:
         texts = [(self.figures, "$quiet"), *((remark, "$text-accent") for remark in self._remarks)]
-        lines = [Line([Piece(text, style)], ending="\n") for text, style in texts if text]
-        return [Line(ending="\n"), *lines] if lines and self._parts.parts[0].pieces else lines
+        told = [Piece(text, style) for text, style in texts if text]
+        if not told:
+            return []
+        wrapper = Wrapper(self._width)
+        if self._parts.parts[0].pieces:
+            wrapper.write([Piece("\n", "")])
+        for number, piece in enumerate(told):
+            wrapper.write([*([Piece("\n", "")] if number else []), piece])
+        wrapper.lines[-1].ending = "\n"
+        return wrapper.lines

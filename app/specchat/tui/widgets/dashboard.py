@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from specchat.insight.explain import Figure
 from specchat.tui.figures import strip
+from specchat.tui.legend import legend_line
 from specchat.tui.panel import Panel, following, panel
 from specchat.tui.turn import TurnView
 
@@ -36,6 +37,7 @@ class Dashboard(Static, can_focus=True):
         self._explains = False
         self._panel: Panel | None = None
         self.border_title = "This turn"
+        self.border_subtitle = legend_line()
 
     def show(self, view: TurnView) -> None:
         """Draws another snapshot."""
@@ -55,7 +57,7 @@ class Dashboard(Static, can_focus=True):
     def on_blur(self) -> None:
         """Takes the mark away."""
         self._explains = False
-        self.border_subtitle = ""
+        self.border_subtitle = legend_line()
         self._draw()
 
     def action_mark(self, steps: int) -> None:

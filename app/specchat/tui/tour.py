@@ -1,0 +1,113 @@
+"""The tour of two minutes: its steps, and where a visitor is in them. Each step asks a real question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from specchat_engine.settings import AUTO, DraftLength, Settings
+
+_FACT = "What is speculative decoding?"
+_STORY = "Tell me a short story about a fox who finds a lamp."
+_LIST = """Repeat this list without changes:
+- apple_juice_17
+- window_size_204
+- parse_header_x
+- green_lamp_88
+- user_name_field"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A question with what to look at, asked with these settings."""
+
+    title: str
+    text: str
+    prompt: str
+    k: DraftLength
+    drafter: str = "model"
+    temperature: float = 0.0
+
+    def applied(self, settings: Settings, drafters: tuple[str, ...]) -> Settings:
+        """The settings of this step, with a drafter that the pair has."""
+        drafter = self.drafter if self.drafter in drafters else drafters[0]
+        sampling = replace(settings.sampling, temperature=self.temperature)
+        return replace(settings, k=self.k, drafter=drafter, sampling=sampling)
+
+
+STEPS = (
+    Step(
+        "what you see",
+        "A small draft model guesses up to 5 tokens ahead, the target checks them in one pass. Blue was guessed right "
+        "and came nearly free; what is struck through was refused, and the target's own word stands beside it.",
+        _FACT,
+        5,
+    ),
+    Step(
+        "low α",
+        "α is the share of the checked guesses that are right. Facts are easy to guess. A story at temperature 1.2 is "
+        "drawn by chance, and nobody guesses chance: watch the strokes and α.",
+        _STORY,
+        5,
+        temperature=1.2,
+    ),
+    Step(
+        "a copy",
+        "What the prompt says already needs no draft model: lookup finds the words again and proposes what followed "
+        "them. Drafting takes no time at all now.",
+        _LIST,
+        8,
+        "lookup",
+    ),
+    Step(
+        "k by hand",
+        "k is how many tokens are guessed at most. Lower it with Ctrl+↓ to 1 or 2 (header: k), then ask the first "
+        "question again: the same text, and fewer tokens a pass.",
+        _FACT,
+        5,
+    ),
+    Step(
+        "k auto",
+        "Now k is auto: before each round it is chosen by what was accepted and by what passes cost here. On the story "
+        "it guesses little, or not at all where that does not pay. F9 explains every figure.",
+        _STORY,
+        AUTO,
+        temperature=1.2,
+    ),
+)
+_END = (
+    "That was all. Look at any token with F4, go round by round with F5, race against plain decoding with F6, turn "
+    "everything with F2. F1 has the keys. What you chose before the tour is in force again."
+)
+_OTHERS = "The tour was made for the built-in pair: with yours its questions may fare otherwise. "
+
+
+class Tour:
+    """Where a visitor is. `builtin`: the pair is the one that the questions were chosen for."""
+
+    def __init__(self, *, builtin: bool) -> None:
+        self._place = 0
+        self._told = ""
+        self._builtin = builtin
+
+    @property
+    def step(self) -> Step | None:
+        """The step to be taken, None behind the last."""
+        return STEPS[self._place] if self._place < len(STEPS) else None
+
+    @property
+    def title(self) -> str:
+        """What stands above the text."""
+        if self.step is None:
+            return "Tour: the end · Esc closes"
+        return f"Tour {self._place + 1} of {len(STEPS)}: {self.step.title} · Enter asks · Esc leaves the tour"
+
+    @property
+    def text(self) -> str:
+        """What the last step gave, and what to look at next."""
+        note = _OTHERS if self._place == 0 and not self._builtin else ""
+        return self._told + note + (self.step.text if self.step else _END)
+
+    def answered(self, figures: str) -> None:
+        """An answer is over, whatever was asked: its line of figures is told, and the next step begins."""
+        self._told = f"That was {figures}. " if figures else ""
+        self._place = min(self._place + 1, len(STEPS))

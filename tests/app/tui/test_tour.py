@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import pytest
+
+from app.tui.chatting import Chat, ask, chat, header, prompt, questions, quiet
+from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.insight.advice import Answered
+from specchat.insight.advisor import Memory
+from specchat.tui.app import SpecchatApp
+from specchat.tui.tour import STEPS, Tour
+from specchat.tui.widgets.tour_bar import TourBar
+from specchat_assets import TARGET_NAME
+from specchat_engine.settings import Settings
+
+DRAFTERS = ("hybrid", "model", "lookup", "none")
+
+
+def test_the_tour_goes_step_by_step_to_its_end_and_tells_what_each_gave() -> None:
+    tour = Tour(builtin=True)
+    assert tour.title.startswith("Tour 1 of 5: what you see")
+    for place, step in enumerate(STEPS):
+        assert tour.step is step
+        assert ("α 0.80" in tour.text) is (place > 0)
+        tour.answered("612 tok/s · α 0.80")
+    assert tour.step is None
+    assert "That was all" in tour.text
+
+
+def test_with_another_pair_it_says_that_its_questions_may_fare_otherwise() -> None:
+    assert "may fare otherwise" in Tour(builtin=False).text
+    assert "may fare otherwise" not in Tour(builtin=True).text
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.title)
+def test_every_step_can_be_taken_with_any_pair(step) -> None:  # type: ignore[no-untyped-def]
+    assert step.applied(Settings(), DRAFTERS).drafter == step.drafter
+    assert step.applied(Settings(drafter="lookup"), ("lookup", "none")).drafter == "lookup"
+
+
+def bar(pilot: Chat) -> str:
+    return "".join(str(bar.render()) for bar in pilot.app.screen.query(TourBar))
+
+
+async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_back: list[Answered] = []
+
+    def advise(turn: Answered, memory: Memory) -> tuple[None, Memory]:
+        looked_back.append(turn)
+        return None, memory
+
+    monkeypatch.setattr("specchat.tui.advising.advise", advise)
+    client = ScriptedClient()
+    app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await quiet(pilot)
+        await ask(pilot, "/tour")
+        assert "Tour 1 of 5" in bar(pilot)
+        assert prompt(pilot).text == STEPS[0].prompt
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert client.asked[-1][-1].content == STEPS[0].prompt
+        assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == (5, 1.2)
+        assert "Tour 2 of 5" in bar(pilot)
+        assert "That was 938 tok/s" in bar(pilot)
+        await pilot.app.workers.wait_for_complete()
+        assert [turn.settings.sampling.temperature for turn in looked_back] == [0.0]
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert bar(pilot) == ""
+        assert prompt(pilot).text == ""
+        assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == ("auto", 0.7)
+        assert len(questions(pilot)) == 1
+
+
+async def test_the_tour_keeps_what_the_visitor_writes_and_begins_beside_what_was_said() -> None:
+    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        await ask(pilot)
+        await ask(pilot, "/tour")
+        assert questions(pilot) == []
+        assert "may fare otherwise" in bar(pilot)
+        await pilot.press(*[*"x"], "enter")
+        await quiet(pilot)
+        assert [entry.raw for entry in questions(pilot)] == [STEPS[0].prompt + "x"]
+        await ask(pilot, "y")
+        for _ in STEPS[2:]:
+            await pilot.press("enter")
+            await quiet(pilot)
+        assert "the end" in bar(pilot)
+        assert "k auto" in header(pilot)
