@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-
 BY_MODEL = frozenset(("model", "translated"))
 """The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
 
