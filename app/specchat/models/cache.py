@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -127,9 +128,12 @@ def discard(partial: Partial) -> None:
 def replace_text(path: Path, text: str) -> None:
     """Writes a small file so that a reader sees the old text or the new one. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    # A name of its own for each call: parts of a model are installed by several threads at once.
+    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(beside).chmod(0o644)
+    Path(beside).replace(path)
 
 
 def _file_from(kept: object) -> HubFile | None:

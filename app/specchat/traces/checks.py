@@ -134,11 +134,11 @@ def time(line: Mapping[str, Any], name: str) -> float:
 def share(line: Mapping[str, Any], name: str) -> float | None:
     """A probability, None where there is none."""
     value = line.get(name)
-    if value is None:
+    if value is None and name in line:
         return None
-    if type(value) not in (int, float) or not (0 <= value <= 1 + SLACK):
+    if type(value) not in (int, float) or not (0 <= line[name] <= 1 + SLACK):
         raise _wrong(line, name, "a number from 0 to 1 or null")
-    return float(value)
+    return float(line[name])
 
 
 def text(line: Mapping[str, Any], name: str) -> str:

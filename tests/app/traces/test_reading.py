@@ -169,6 +169,7 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("round", {"index": 3}, "line 2: round 3 stands where round 0 belongs"),
         ("round", {"drafted": [{"id": 1, "text": "", "q": 1.5, "p": None, "outcome": "accepted"}]}, "q is 1.5"),
         ("round", {"drafted": [{"id": 1, "text": "", "q": None, "p": None, "outcome": "stolen"}]}, "'stolen', not one"),
+        ("round", {"drafted": [{"id": 1, "text": "", "p": None, "outcome": "accepted"}]}, "line 2: it has no q"),
         ("round", {"drafted": [[1]]}, "line 2: drafted is a list, not a list of objects"),
         ("round", {"token": {"id": 1, "text": "x", "p": 1, "kind": "none"}}, "of kind none has an id or a text"),
         ("round", {"token": {"id": None, "text": "x", "p": 1, "kind": "plain"}}, "line 2: id is None"),
