@@ -137,26 +137,43 @@ class Archive:
 
     def rounds(self, message: int) -> Sequence[Round]:
         """The rounds of an answer, at once; none where they were not kept or cannot be read in a moment."""
-        if message not in self._traces:
+        if message not in self._traces and self.trouble is None:
+            found = self._keeper.do(lambda store: store.trace(message))
             try:
-                lines = self._keeper.do(lambda store: store.trace(message)).result(_MOMENT)
+                lines = found.result(_MOMENT)
                 if lines:
                     self._remember(message, read_trace(lines)[-1])
             except (SpecchatError, TimeoutError, CancelledError):
-                return ()
+                found.cancel()
         return self._traces[message].rounds if message in self._traces else ()
 
     async def do(self, work: Callable[[Store], T]) -> T:
-        """The result of work on the store, behind all that was written. Raises SpecchatError where it fails."""
-        return await _result(self._keeper.do(work))
+        """The result of work on the store, behind all that was written.
+
+        Raises SpecchatError where it fails; also where nothing can be written now, and then it is not done later.
+        """
+        return await self._result(self._keeper.do(work))
 
     async def read(self, work: Callable[[Store], T]) -> T:
         """The same at once, seeing only what has been written by now."""
-        return await _result(self._keeper.read(work))
+        return await self._result(self._keeper.read(work))
 
     def close(self) -> bool:
         """Writes what is left; False where that could not be done."""
         return self._keeper.close()
+
+    async def _result(self, future: Future[T]) -> T:
+        """What comes of it, waited for while there is no trouble; given up where whoever waits is cancelled."""
+        coming = asyncio.wrap_future(future)
+        try:
+            while not (await asyncio.wait({coming}, timeout=_MOMENT))[0]:
+                if (trouble := self.trouble) is not None:
+                    raise SpecchatError(trouble)
+        finally:
+            future.cancel()
+        if coming.cancelled():
+            raise SpecchatError("the store was closed: start specchat again")
+        return coming.result()
 
     def _remember(self, message: int, trace: Trace) -> None:
         self._traces[message] = trace
@@ -180,12 +197,3 @@ def _stats(trace: Trace) -> dict[str, Any]:
         for kind, figures in summary.by_kind.items()
     }
     return dict(trace.stats) | {"kinds": kinds, "summary": summary.to_json()}
-
-
-async def _result(future: Future[T]) -> T:
-    try:
-        return await asyncio.wrap_future(future)
-    except asyncio.CancelledError:
-        if future.cancelled():
-            raise SpecchatError("the store was closed: start specchat again") from None
-        raise

@@ -1,12 +1,18 @@
 """What the chat keeps of its conversations, in a real file."""
 
+import asyncio
+import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from app.tui.scripted_client import ended, script
 from specchat.conversation import Conversation
+from specchat.errors import SpecchatError
 from specchat.store.records import State, StoredSession, new_id
 from specchat.traces.trace import Trace
 from specchat.tui.archive import Archive
@@ -125,3 +131,39 @@ async def test_a_trace_that_was_not_kept_is_none(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         assert await kept.trace(new_id()) is None
         assert kept.rounds(new_id()) == ()
+
+
+async def test_what_is_asked_of_a_locked_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        talk = asked(kept)
+        await kept.open(talk.id)
+        locking = sqlite3.connect(tmp_path / "sessions.db", isolation_level=None)
+        locking.execute("BEGIN IMMEDIATE")
+        kept.said(talk, talk.ask("Why?"))
+        with pytest.raises(SpecchatError, match="another program has it locked"):
+            await kept.open(talk.id)
+        waiting = len(kept._keeper._waiting)
+        assert kept.rounds(new_id()) == ()
+        assert len(kept._keeper._waiting) == waiting
+        locking.execute("ROLLBACK")
+        locking.close()
+    async with archive(tmp_path) as again:
+        found = await again.open(talk.id)
+        assert found is not None
+        assert [message.content for message in found.path()] == ["Who?", "Why?"]
+
+
+async def test_whoever_gives_up_waiting_is_not_told_that_the_store_was_closed(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        search = asyncio.ensure_future(kept.do(lambda _: time.sleep(0.2)))
+        await asyncio.sleep(0.05)
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await search
+
+
+async def test_what_a_closed_store_is_asked_for_is_refused(tmp_path: Path) -> None:
+    async with archive(tmp_path) as kept:
+        kept.close()
+        with pytest.raises(SpecchatError, match="was closed"):
+            await kept.do(lambda store: store.num_sessions())
