@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class Translation:
     target: SessionVocabulary
     draft: SessionVocabulary
     template: ChatTemplate | None
+    entries: Entries = field(init=False)
+    own_entries: Entries = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", Entries(self.target))
+        object.__setattr__(self, "own_entries", Entries(self.draft))
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """The conversation in the draft's ids: by its own template, since a model that was tuned for chats knows its
@@ -76,8 +82,8 @@ class TranslatedDrafter:
     def __init__(self, model: SessionModel, translation: Translation) -> None:
         self.model = model
         self._translation = translation
-        self._pieces, self._entries = translation.target.piece, Entries(translation.target)
-        self._own_pieces, self._own_entries = translation.draft.piece, Entries(translation.draft)
+        self._pieces, self._entries = translation.target.piece, translation.entries
+        self._own_pieces, self._own_entries = translation.draft.piece, translation.own_entries
         self._end = translation.end
         self._held: list[int] = []
         self._begin([], 0)

@@ -102,3 +102,11 @@ def test_the_entries_along_some_bytes_begin_with_them_or_are_their_beginning() -
     table = PieceTable([b"abc", b"abcd", b"abd", b"xabc"])
     assert {table.piece(token) for token in Entries(table).along(b"abc")} == {b"a", b"abc", b"abcd"}
     assert {table.piece(token) for token in Entries(table).along(b"\xff")} == {b"\xff"}
+
+
+def test_a_token_far_in_front_of_the_end_may_still_change() -> None:
+    """`cd` is joined before `bc`, and that before `ab`: one more letter at the end moves every boundary."""
+    table = PieceTable([b"cd", b"bc", b"ab"])
+    before, behind = (table.tokenize(text, special=False) for text in ("abc", "abcd"))
+    assert before[0] != behind[0]
+    assert Entries(table).certain("abc", before) == 0
