@@ -45,6 +45,7 @@ class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
         Binding("f5", "step", "Step", id="chat.step"),
         Binding("f8", "models", "Models", id="chat.models"),
         Binding("f6", "race", "Race", id="chat.race"),
+        Binding("f7", "statistics", "Statistics", id="chat.statistics"),
         Binding("f9", "figures", "Figures", id="chat.figures"),
         Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
         Binding("ctrl+n", "new_chat", "New", id="chat.new"),

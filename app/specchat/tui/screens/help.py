@@ -25,6 +25,7 @@ _KEYS = (
     ("F3", "the answer as trace, coloured, or Markdown"),
     ("F5", "freeze the answer, then one round a key; + slow motion, Enter goes on"),
     ("F6", "race: the last prompt plain and speculative, side by side"),
+    ("F7", "statistics of the answer, the session, the pair; /why, /verify, /replay"),
     ("Ctrl+N", "new chat"),
     ("Ctrl+P", "commands, themes"),
     ("Ctrl+C", "copy the selection; twice quits"),

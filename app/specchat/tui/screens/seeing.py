@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specchat.errors import SpecchatError
+from specchat.naming import pair_name
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat.tui.looking import looker, sampling_of
@@ -14,10 +15,13 @@ from specchat.tui.recording import Recording, plain, question_of, speculative
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.verify import VerifyScreen
 from specchat.tui.session import Question
 from specchat.tui.spots import output_tokens
+from specchat.tui.statistics_pages import pages
+from specchat.tui.summing_up import answered_of, kept_of
 from specchat.tui.verifying import Compared, gap_told, not_comparable
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
@@ -78,6 +82,28 @@ class SeeingScreen(SteppingScreen):
             return gap_told(seen, difference, question.seed, question.turn, question.attempt)
 
         self.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), closer))
+
+    async def statistics(self, page: str = "Turn") -> None:
+        """Figures and charts; `page` is the tab to begin with."""
+        loaded, settings, session = self._session.loaded, self._session.settings, self._session.conversation.id
+        if loaded is None or settings is None:
+            self._note("the model is still loading")
+            return
+        pair = pair_name(loaded.target, loaded.draft)
+        try:
+            kept = await self._archive.do(lambda store: kept_of(store, session, pair))
+        except SpecchatError as error:
+            self._note(str(error))
+            return
+        answer = key_of(self.query_one(Transcript).answer_in_view())
+        running = self._play is not None and self._play.message.id == answer
+        trace = None if answer is None or running else await self._recorded(answer)
+        turn = answered_of(trace, settings, loaded.drafters, self._session.k_max) if trace else None
+        self.app.push_screen(StatisticsScreen(pages(turn, kept, pair), page))
+
+    async def action_statistics(self) -> None:
+        """Opens the statistics."""
+        await self.statistics()
 
     async def action_race(self) -> None:
         """Lets them run."""

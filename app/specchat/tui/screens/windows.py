@@ -23,5 +23,9 @@ async def open_window(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.verify()
         case asked.Tour():
             await chat.start_tour()
+        case asked.ShowStatistics(scope):
+            await chat.statistics(scope.capitalize())
+        case asked.Explain():
+            await chat.statistics("Why")
         case _:
             chat.note(f"{type(invocation).__name__} is not there yet")

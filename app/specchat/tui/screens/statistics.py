@@ -1,0 +1,78 @@
+"""Figures and charts of an answer, of the session, of the pair, and of all pairs of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static, TabbedContent, TabPane
+
+from specchat.tui.charted import charted
+from specchat.tui.statistics_pages import Page
+
+_FRAME = 6
+
+
+class StatisticsScreen(ModalScreen[None]):
+    """A page a tab; each is laid out when it is looked at, and again at another width."""
+
+    CSS_PATH = "statistics.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f7,q", "dismiss", "Close"),
+        Binding("left", "turn(-1)", "Tab before", priority=True),
+        Binding("right", "turn(1)", "Tab after", priority=True),
+        Binding("up", "scroll(-1)", "Up", priority=True),
+        Binding("down", "scroll(1)", "Down", priority=True),
+        Binding("pageup", "scroll(-10)", "Up", priority=True),
+        Binding("pagedown,space", "scroll(10)", "Down", priority=True),
+    ]
+
+    def __init__(self, pages: Mapping[str, Page], first: str) -> None:
+        """Begins with the page of this name."""
+        super().__init__()
+        self._pages = dict(pages)
+        self._first = first
+
+    def compose(self) -> ComposeResult:
+        """The tabs in a frame."""
+        with Vertical(id="panel") as panel:
+            panel.border_title = "Statistics"
+            panel.border_subtitle = "← → tabs   ↑ ↓ scroll   Esc closes"
+            with TabbedContent(initial=_id(self._first)):
+                for name in self._pages:
+                    with TabPane(name, id=_id(name)), VerticalScroll(can_focus=False):
+                        yield Static(classes="page")
+
+    def on_resize(self) -> None:
+        """Lays the page out anew."""
+        self.call_after_refresh(self._show)
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        """Shows a page."""
+        self.call_after_refresh(self._show)
+
+    def action_turn(self, steps: int) -> None:
+        """Another tab."""
+        tabs = self.query_one(TabbedContent)
+        names = [_id(name) for name in self._pages]
+        tabs.active = names[(names.index(tabs.active) + steps) % len(names)]
+
+    def action_scroll(self, rows: int) -> None:
+        """Up or down the page."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            pane.query_one(VerticalScroll).scroll_relative(y=rows, animate=False, immediate=True)
+
+    def _show(self) -> None:
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            page = next(page for name, page in self._pages.items() if _id(name) == pane.id)
+            pane.query_one(".page", Static).update(charted(page(max(self.query_one("#panel").size.width - _FRAME, 20))))
+
+
+def _id(name: str) -> str:
+    return name.replace(" ", "-").lower()

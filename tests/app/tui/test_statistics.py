@@ -1,0 +1,116 @@
+"""Statistics: what the pages say, where they come from, and the window."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static, TabbedContent
+
+from app.tui.chatting import Chat, ask, chat
+from app.tui.scripted_client import ScriptedClient, script
+from app.tui.test_branching import command
+from specchat.insight.charts import as_text
+from specchat.insight.summary import Summary
+from specchat.store.counters import Counters
+from specchat.store.records import StoredMessage, StoredSession
+from specchat.store.store import Store
+from specchat.tui.screens.statistics import StatisticsScreen
+from specchat.tui.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
+from specchat.tui.summing_up import Kept, answered_of, kept_of
+from specchat_engine.settings import Settings
+from support.sample_traces import CAT, sample_trace
+
+COSTS = {"verify": [[1, 2.0], [2, 2.2], [4, 2.6]], "draft_step": 0.2}
+TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
+TURN = answered_of(replace(TRACE, end={**(TRACE.end or {}), "costs": COSTS}), Settings(), ("model", "none"), 8)
+
+
+def test_the_turn_has_its_sums_the_gauge_and_the_chart_of_other_k() -> None:
+    text = as_text(turn_page(TURN, 78))
+    assert "32 in 16 rounds" in text
+    assert "of 24 compared" in text
+    assert "needs α" in text
+    assert "ran: k 3" in text
+    assert "best: k" in text
+
+
+def test_the_reasons_stand_below_what_was_measured() -> None:
+    text = as_text(why_page(TURN, 78))
+    assert "32 tokens in" in text
+    assert text.index("compared") < text.index("What could be gained")
+
+
+def test_settings_and_costs_are_those_of_the_trace() -> None:
+    assert (TURN.settings.k, TURN.settings.drafter, TURN.settings.sampling.temperature) == (3, "model", 0.8)
+    assert TURN.costs.draft_step == 0.2
+    odd = replace(TRACE, start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
+    fallen_back = answered_of(odd, Settings(k=5), ("none",), 8)
+    assert fallen_back.settings.k == 5
+    assert fallen_back.costs.verify
+
+
+@pytest.mark.parametrize("width", [40, 78, 140])
+def test_every_page_fits_its_width(width: int) -> None:
+    kept = Kept(TURN.summary, TURN.summary + TURN.summary, {"a very long name of a pair " * 9: Counters(1, 2, 3)})
+    for name, page in pages(TURN, kept, "a pair").items():
+        rows = as_text(page(width)).split("\n")
+        assert max(map(len, rows)) <= max(width, 60), name
+
+
+def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
+    for page in pages(None, Kept(Summary(), Summary(), {}), "a pair").values():
+        assert "Nothing was recorded yet" in as_text(page(78))
+
+
+def test_sessions_and_pairs_are_summed_up_from_what_was_kept_of_each_answer(tmp_path: Path) -> None:
+    summary = Summary.of_turn(TRACE.rounds, TRACE.stats)
+    stats = dict(TRACE.stats) | {"summary": summary.to_json()}
+    with Store.open(tmp_path / "s.db") as store:
+        for session, pair, kept in (
+            (1, "one", stats),
+            (1, "two", stats),
+            (2, "one", stats),
+            (2, "one", {"summary": 3}),
+        ):
+            if store.session(session) is None:
+                store.create(StoredSession(session))
+            message = StoredMessage(store.totals().whole.num_turns + 10, session, None, "assistant", "x")
+            store.add_message(message)
+            store.keep_stats(message.id, pair, kept)
+        found = kept_of(store, 1, "one")
+    assert (found.session.turns, found.pair.turns) == (2, 2)
+    assert found.session.total == summary.total + summary.total
+    assert set(found.pairs) == {"one", "two"}
+    assert "answers         2" in as_text(summary_page(found.session, 78))
+    assert "one " in as_text(pairs_page(found.pairs, "one", 78))
+
+
+def page(pilot: Chat) -> str:
+    pane = pilot.app.screen.query_one(TabbedContent).active_pane
+    assert pane is not None
+    return str(pane.query_one(".page", Static).render())
+
+
+async def test_the_window_opens_at_what_was_asked_for_and_arrows_turn_its_pages() -> None:
+    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/why")
+        await pilot.pause(0.3)
+        assert isinstance(pilot.app.screen, StatisticsScreen)
+        assert "What could be gained" in page(pilot)
+        await pilot.press("left")
+        await pilot.pause(0.3)
+        assert "4 in 3 rounds" in page(pilot)
+        await pilot.press("right", "right")
+        await pilot.pause(0.3)
+        assert "answers         1" in page(pilot)
+        await pilot.press("escape", "f7")
+        await pilot.pause(0.3)
+        assert "What if" in page(pilot)
+
+
+async def test_before_the_first_answer_the_window_says_so() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await pilot.press("f7")
+        await pilot.pause(0.3)
+        assert "Nothing was recorded yet" in page(pilot)
