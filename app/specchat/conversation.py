@@ -56,10 +56,13 @@ class Conversation:
         return path_to([*self._messages.values()], self._messages[message].parent)
 
     def asked(self, answer: int | None = None) -> tuple[ChatMessage, ...]:
-        """What the model is asked: the system prompt and what is said, or what was said before this answer."""
+        """What the model is asked: the system prompt and what is said, or what was said before this answer.
+
+        An answer without a word is among it: many templates refuse two messages of the user in a row.
+        """
         said = self.path() if answer is None else self.before(answer)
         system = [ChatMessage("system", self.session.system)] if self.session.system else []
-        return (*system, *(chat_message(message) for message in said if message.content))
+        return (*system, *map(chat_message, said))
 
     def place(self, message: int) -> tuple[int, int]:
         """Which of the branches at a message it is, counted from 1, and how many there are."""

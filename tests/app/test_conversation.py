@@ -87,6 +87,14 @@ def test_the_model_is_asked_with_the_system_prompt_and_what_was_said_before_the_
     ]
 
 
+def test_an_answer_without_a_word_stays_between_two_messages_of_the_user() -> None:
+    talk = conversation()
+    exchange(talk, "My name is Bo.", "")
+    talk.ask("Who am I?")
+    answer = talk.begin_answer()
+    assert [message.role for message in talk.asked(answer.id)] == ["system", "user", "assistant", "user"]
+
+
 def test_what_is_dropped_leaves_what_was_said_before_it() -> None:
     talk = conversation()
     asked, answer = exchange(talk, "Who?", "")
