@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import sys
 from collections.abc import Iterable
 from typing import ClassVar
@@ -57,6 +60,8 @@ class SpecchatApp(App[None]):
 
     async def on_mount(self) -> None:
         """Opens the chat."""
+        if hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
         chat = ChatScreen(self._options, self._client, self._archive)
         chat.resume = self._resume
         await self.push_screen(chat)
@@ -85,6 +90,15 @@ class SpecchatApp(App[None]):
         self._client.close()
         self._archive.close()
         self.unfinished = [(view.name, view.percent) for view in self.downloading.close()]
+
+    def _vanish(self) -> None:
+        """Ends at once where the terminal is gone, on which nothing can be drawn: what was said is kept."""
+        for screen in self.screen_stack:
+            if isinstance(screen, ChatScreen):
+                screen.keep_now()
+        self._client.close()
+        self._archive.close()
+        os._exit(128 + signal.SIGHUP)
 
     def _tell_trouble(self, trouble: str | None) -> None:
         """Says, from the thread that writes, that conversations are not being saved, or are again."""

@@ -68,11 +68,11 @@ def rows(view: TurnView, width: int, ribbon: int = 3) -> list[Row]:
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
         Row([" " * _LABEL, (_cut(clean_line(view.reason), room), QUIET)], 3, Figure.K),
         gap,
-        *(Row(part, 1 + 2 * place) for place, part in enumerate(_ribbon(view, width, ribbon))),
-        gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
         *_memory(view.shown.memory, room),
         Row([_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"], 8),
+        gap,
+        *(Row(part, 1 + 2 * place) for place, part in enumerate(_ribbon(view, width, ribbon))),
     ]
 
 
@@ -219,14 +219,17 @@ def _memory(use: MemoryUse | None, room: int) -> list[Row]:
         "target": use.target_weights if use else None,
         "draft": use.draft_weights if use else None,
         "caches": (use.target_cache or 0) + (use.draft_cache or 0) if use else None,
-        "passes": use.compute if use else None,
+        "work": use.compute if use else None,
     }
     whole = sum(size or 0 for size in sizes.values())
-    scale, unit = (1e9, "GB") if whole >= 1e10 else (1e6, "MB")
+    scale, unit, decimals = (1e9, "GB", 1) if whole >= 1e9 else (1e6, "MB", 0)
     shares = [(name, (size or 0) / whole if whole else 0.0) for name, size in sizes.items()]
-    told = [f"{name} {(size or 0) / scale:.0f}" for name, size in sizes.items() if size]
-    total = f"{whole / scale:.0f} {unit}".ljust(9) if whole else "–".ljust(9)
+    told: list[Styled] = []
+    for (glyph, style), (name, size) in zip(_SHADES, sizes.items(), strict=True):
+        if size:
+            told += [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
+    total = f"{whole / scale:.{decimals}f} {unit}".ljust(9) if whole else "–".ljust(9)
     return [
         Row([_label("memory"), total, *(_shaded(shares, room - 9) if whole else ())], 5, Figure.MEMORY),
-        Row([" " * _LABEL, (_cut(" · ".join(told), room), QUIET)], 7, Figure.MEMORY),
+        Row(told, 7, Figure.MEMORY),
     ]

@@ -19,7 +19,8 @@ _TOGETHER = (Figure.ACCEPTED, Figure.ALPHA)
 """Two figures that are taken for each other: each is explained with what tells them apart."""
 
 _USUAL_RIBBON, _LONGEST_RIBBON = 3, 8
-_EXPLANATION = 7
+_LONGEST_EXPLANATION = 260
+"""Characters: what the longest one takes, with numbers of many digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,10 @@ def explanation(marked: Figure, view: TurnView) -> str:
 
 
 def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
-    """A rule and always the same number of rows, so that nothing above moves with the mark."""
-    lines = textwrap.wrap(explanation(marked, view), max(width, 10))[: _EXPLANATION - 1]
-    lines += [""] * (_EXPLANATION - 1 - len(lines))
+    """A rule and, at one width, always the same number of rows, so that nothing above moves with the mark."""
+    height = -(-_LONGEST_EXPLANATION // max(width, 10))
+    lines = textwrap.wrap(explanation(marked, view), max(width, 10))[:height]
+    lines += [""] * (height - len(lines))
     return [Content.styled("─" * width, "$border"), *(Content(line) for line in lines)]
 
 

@@ -1,4 +1,4 @@
-"""A chat that opens with a stored session: shown at once, gone on with when the models are loaded."""
+"""A chat that opens with a stored session, and leaves one behind where it ends without a farewell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat.worker.protocol import Loaded
 
 
 class ResumingScreen(BranchingScreen):
-    """Takes up the session `resume`, where there is one."""
+    """Takes up the session `resume`, where there is one: shown at once, gone on with when the models are loaded."""
 
     resume: int | None = None
 
@@ -27,6 +27,10 @@ class ResumingScreen(BranchingScreen):
             self._note(str(error))
         if conversation is not None:
             await self._enter(conversation)
+
+    def keep_now(self) -> None:
+        """Keeps the running answer as far as it came."""
+        self._keep()
 
     async def _loaded(self, event: Loaded) -> None:
         session, self.resume = self.resume, None
