@@ -30,7 +30,7 @@ from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, grammar_text, 
 from specchat.errors import ConfigError
 from specchat.keys import parse_keys
 from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
-from specchat.paths import config_file
+from specchat.paths import config_file, expanded
 from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
 from specchat_engine.params import SamplingParams
 from specchat_engine.settings import AUTO, DRAFTERS, K_LIMIT, VERIFIER_NAMES, DraftLength
@@ -66,7 +66,7 @@ class _File(TomlConfigSettingsSource):
         values = dict(super().__call__())
         for key in ("model", "draft", "grammar_file", "json_schema_file"):
             if isinstance(values.get(key), str):
-                path = config_file().parent / Path(values[key]).expanduser()
+                path = config_file().parent / expanded(Path(values[key]))
                 named = key in ("model", "draft") and path.suffix.lower() != ".gguf" and not path.exists()
                 values[key] = Path(values[key]) if named else path
         return values
@@ -140,7 +140,7 @@ class Config(BaseSettings):
     @field_validator("model", "draft", "grammar_file", "json_schema_file")
     @classmethod
     def _expand_home(cls, path: Path | None) -> Path | None:
-        return None if path is None else path.expanduser()
+        return None if path is None else expanded(path)
 
     @field_validator("k", mode="before")
     @classmethod

@@ -11,6 +11,14 @@ from specchat.models.environment import hub_environment
 _NAME = "specchat"
 
 
+def expanded(path: Path) -> Path:
+    """The path with the home folder in place of `~`; taken as written where there is no such user."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path.absolute()
+
+
 def config_file() -> Path:
     """The user's configuration; it need not exist."""
     return platformdirs.user_config_path(_NAME, appauthor=False) / "config.toml"

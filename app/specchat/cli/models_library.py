@@ -12,6 +12,7 @@ from specchat.models.library import Entry, find, find_path, models
 from specchat.models.removal import check_removable, remove
 from specchat.models.shelf import Pair, keep_shelf, read_shelf
 from specchat.models.sizes import count, in_words
+from specchat.paths import expanded
 
 
 def ls(*, as_json: bool) -> None:
@@ -64,7 +65,7 @@ def default(target: str, draft: str) -> None:
 def add_folder(folder: Path) -> None:
     """Adds a folder in which to look. Raises LibraryError."""
     keep_shelf(read_shelf().with_folder(folder))
-    inside = sum(folder.expanduser().absolute() in entry.path.absolute().parents for entry in models())
+    inside = sum(expanded(folder).absolute() in entry.path.absolute().parents for entry in models())
     say(f"{folder} is looked into from now on: {inside} model{'' if inside == 1 else 's'}")
 
 

@@ -13,6 +13,7 @@ from specchat.models.names import choose, group
 from specchat.models.shelf import Pair, Shelf, keep_shelf, read_shelf
 from specchat.models.sources import Found, Source, all_models
 from specchat.models.summaries import Summaries, Summary
+from specchat.paths import expanded
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def find_path(name: str) -> Path:
 
     What is written like a path is one, whether there is such a file or not: the engine says what is wrong with it.
     """
-    path = Path(name).expanduser()
+    path = expanded(Path(name))
     if path.is_file() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
         return path
     found = find(name)
@@ -78,7 +79,7 @@ def find(name: str) -> Found:
     """The model with this name or alias, its header not read. Raises LibraryError where none or several have it."""
     shelf = read_shelf()
     wanted = shelf.aliases.get(name, name)
-    path = Path(wanted).expanduser()
+    path = expanded(Path(wanted))
     if path.is_file():
         return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
     known = _once(all_models(Path(one) for one in shelf.folders))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.models.cache import replace_text
-from specchat.paths import data_folder
+from specchat.paths import data_folder, expanded
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LAST_PAIRS = 20
@@ -48,7 +48,7 @@ class Shelf:
 
     def with_folder(self, folder: Path) -> Shelf:
         """One more folder in which to look. Raises LibraryError where it is none."""
-        whole = folder.expanduser().absolute()
+        whole = expanded(folder).absolute()
         if not whole.is_dir():
             raise LibraryError(f"{whole} is no folder: name one that holds .gguf files")
         return replace(self, folders=(*(one for one in self.folders if one != str(whole)), str(whole)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from specchat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.naming import model_name
+from specchat.paths import expanded
 from specchat.store.records import StoredMessage
 from specchat.terminal import clean_line
 from specchat.traces.exports import export_session
@@ -32,7 +33,7 @@ async def export_conversation(
     answerer = model_name(loaded.target) if loaded else "answer"
     traces = [trace for message in said if (trace := await _trace(archive, message)) is not None]
     messages: list[SaidMessage] = [(message.role, message.content, message.figures or "") for message in said]
-    target = path.expanduser() if path is not None else free_path(Path.cwd(), conversation.session.title, kind)
+    target = expanded(path) if path is not None else free_path(Path.cwd(), conversation.session.title, kind)
     title = conversation.session.title or f"A chat with {answerer}"
     export_session(kind, title, messages, traces, target)
     return target
