@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 from specchat.errors import SpecchatError
 from specchat.models.hub_files import HubFile
@@ -127,8 +128,9 @@ class Downloads:
         left = [view for view in self.views() if view.active]
         for view in left:
             self._pulls[view.id].cancel()
+        deadline = monotonic() + _LAST_WAIT
         for view in left:
-            self._pulls[view.id].wait(_LAST_WAIT)
+            self._pulls[view.id].wait(max(deadline - monotonic(), 0.0))
         return [view for view in self.views() if view.id in {one.id for one in left} and _is_short(view)]
 
 

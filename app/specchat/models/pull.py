@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from time import monotonic
 
 from specchat.errors import FetchError, SpecchatError
 from specchat.models.cache import is_installed, place_of
@@ -106,8 +107,9 @@ class Pull:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for the end, so long at most; whether it came."""
+        deadline = None if seconds is None else monotonic() + seconds
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(None if deadline is None else max(deadline - monotonic(), 0.0))
         return not any(thread.is_alive() for thread in self._threads)
 
     def progress(self) -> PullProgress:

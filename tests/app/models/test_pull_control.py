@@ -104,6 +104,26 @@ def test_a_cancel_ends_it_and_keeps_what_arrived(hub: Hub, tiny: Repository, pau
     assert pulled(files).result()
 
 
+def test_one_patience_is_shared_by_all_that_is_waited_for(
+    hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+
+    class Stuck:
+        def join(self, seconds: float) -> None:
+            nonlocal now
+            now += seconds
+
+        def is_alive(self) -> bool:
+            return True
+
+    monkeypatch.setattr("specchat.models.pull.monotonic", lambda: now)
+    pull = Pull(listed(), IMPATIENT)
+    pull._threads = [Stuck(), Stuck(), Stuck()]  # type: ignore[list-item]
+    assert not pull.wait(3.0)
+    assert now == 103.0
+
+
 def test_without_links_the_file_itself_lies_in_the_snapshot(
     hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
