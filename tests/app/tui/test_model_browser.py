@@ -48,7 +48,7 @@ async def chatting(
 ) -> AsyncIterator[tuple[Chat, ScriptedClient]]:
     client = ScriptedClient()
     app = SpecchatApp(options, client)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(100, 30)) as pilot:
         await quiet(pilot)
         yield pilot, client
 

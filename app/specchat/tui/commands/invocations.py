@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from specchat.tui.commands.settable import Settable
+from specchat.tui.load_dials import LoadDial
+from specchat_engine.options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
 ExportKind = Literal["markdown", "html", "jsonl", "svg"]
@@ -72,6 +74,18 @@ class Turn(Invocation):
     def applied(self, settings: Settings) -> Settings:
         """The settings with this value. Raises SettingError where it contradicts another one of them."""
         return self.setting.typed(settings, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Reload(Invocation):
+    """The same models, loaded again with one option at a value that was checked."""
+
+    setting: LoadDial
+    text: str
+
+    def applied(self, options: LoadOptions) -> LoadOptions:
+        """The options with this value. Raises SettingError where it cannot be."""
+        return self.setting.typed(options, self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from specchat.tui.commands.invocations import (
     NewSession,
     Part,
     Refusal,
+    Reload,
     Replay,
     Scope,
     SetSeed,
@@ -36,7 +37,9 @@ from specchat.tui.commands.invocations import (
 )
 from specchat.tui.commands.settable import ALIASES, Settable, settables
 from specchat.tui.commands.sources import Sources
+from specchat.tui.load_dials import LOADABLE, LoadDial
 from specchat_engine.errors import SettingError
+from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings
 
 Read = Invocation | Refusal
@@ -116,11 +119,13 @@ def read_set(argument: str, sources: Sources) -> Read:
     key = typed.lower().replace("_", "-")
     key = ALIASES.get(key, key)
     if not typed:
-        return Refusal(f"say what to set: use {', '.join((*known, 'seed'))}")
+        return Refusal(f"say what to set: use {', '.join((*known, 'seed', *LOADABLE))}")
     if key == "seed":
         return _read_seed(value.strip())
+    if key in LOADABLE:
+        return _reloaded(LOADABLE[key], value.strip())
     if key not in known:
-        return Refusal(f"there is no setting {typed}: {closest(key, (*known, 'seed'))}")
+        return Refusal(f"there is no setting {typed}: {closest(key, (*known, *LOADABLE, 'seed'))}")
     return _turned(known[key], value.strip())
 
 
@@ -225,6 +230,16 @@ def _turned(setting: Settable, value: str) -> Read:
     except SettingError as error:
         return Refusal(str(error))
     return Turn(setting, value)
+
+
+def _reloaded(setting: LoadDial, value: str) -> Read:
+    if not value:
+        return Refusal(f"{setting.key} needs a value behind it; the models are then loaded again")
+    try:
+        setting.typed(LoadOptions(), value)
+    except SettingError as error:
+        return Refusal(str(error))
+    return Reload(setting, value)
 
 
 def _read_seed(value: str) -> Read:

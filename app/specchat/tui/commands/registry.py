@@ -10,6 +10,7 @@ from specchat.tui.commands import readers
 from specchat.tui.commands.readers import Reader
 from specchat.tui.commands.settable import ALIASES, settables, values
 from specchat.tui.commands.sources import Sources
+from specchat.tui.load_dials import LOADABLE, LoadName
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
 """What a word can be, each with a few words about it; the text is the word before."""
@@ -45,11 +46,15 @@ def _commands(_sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
 
 def _keys(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     known = settables(sources.drafters, sources.k_max)
-    return (*((key, ", ".join(values(setting))) for key, setting in known.items()), ("seed", "a number, or -1"))
+    live = ((key, ", ".join(values(setting))) for key, setting in known.items())
+    return (*live, ("seed", "a number, or -1"), *((key, "loads the models again") for key in LOADABLE))
 
 
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
-    setting = settables(sources.drafters, sources.k_max).get(ALIASES.get(before, before))
+    name = ALIASES.get(before, before)
+    if isinstance(loadable := LOADABLE.get(name), LoadName):
+        return ((choice, "") for choice in loadable.choices)
+    setting = settables(sources.drafters, sources.k_max).get(name)
     return ((value, "") for value in values(setting)) if setting is not None else ()
 
 
@@ -93,7 +98,7 @@ COMMANDS: tuple[Command, ...] = (
         (_fixed(*readers.MODES),),
     ),
     Command("temp", "NUMBER", "The temperature; 0 is greedy.", readers.setter("temperature")),
-    Command("set", "KEY VALUE", "Any setting that takes effect at the next round.", readers.read_set, (_keys, _values)),
+    Command("set", "KEY VALUE", "Any setting; some load the models again.", readers.read_set, (_keys, _values)),
     Command(
         "preset",
         "[NAME]",

@@ -11,7 +11,11 @@ from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
-ALIASES = {"temp": "temperature", "typical": "typical-p", "repeat-last-n": "penalty-last-n", "n": "max-tokens"}
+ALIASES = {
+    **{"temp": "temperature", "typical": "typical-p", "repeat-last-n": "penalty-last-n", "n": "max-tokens"},
+    **{"ctx": "ctx-size", "c": "ctx-size", "context": "ctx-size", "ngl": "gpu-layers", "ngld": "gpu-layers-draft"},
+    **{"t": "threads", "fa": "flash-attention", "ctk": "cache-type-k", "ctv": "cache-type-v"},
+}
 """Names that the flags of the command line have."""
 
 

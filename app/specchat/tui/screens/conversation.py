@@ -32,6 +32,7 @@ from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.knobs import Knobs
+from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
@@ -71,7 +72,9 @@ class ConversationScreen(Screen[None]):
             yield Transcript(id="transcript")
             with Vertical(id="side"):
                 yield Dashboard(id="dashboard")
-                yield Knobs(id="knobs")
+                with Vertical(id="turned"):
+                    yield Knobs(id="knobs")
+                    yield LoadKnobs(self._session.options)
         yield DashboardRow(id="row")
         yield DownloadBar()
         with Horizontal(id="entry"):

@@ -23,6 +23,8 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             chat.action_sessions(query)
         case asked.Turn() | asked.Speculate():
             turn(chat, invocation)
+        case asked.Reload():
+            await chat.load_again(invocation.applied)
         case asked.SetSeed(seed):
             chat.set_seed(seed)
         case asked.SetSystem(text):

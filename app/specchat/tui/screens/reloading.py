@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +15,12 @@ from specchat.options import ChatOptions
 from specchat.tui.panes.roles import Role
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
+from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.worker.protocol import Loaded, WorkerFailed
+from specchat_engine.options import LoadOptions
+
+_CALM = 0.3
+"""Seconds without another change before memory is estimated."""
 
 
 class ReloadingScreen(BranchingScreen):
@@ -51,21 +57,53 @@ class ReloadingScreen(BranchingScreen):
         else:
             await self.load_pair(arrived.target, arrived.draft)
 
-    async def load_pair(self, target: Path | None, draft: Path | None) -> None:
-        """A target with or without a draft; another draft for this target where none is given."""
+    async def load_pair(self, target: Path | None, draft: Path | None = None) -> None:
+        """Another target, with the draft that it had last where none is given; without a target another draft."""
+        if target is not None and draft is None:
+            draft = await asyncio.to_thread(_last_draft, target)
         await self.reload(replace(self._session.options, target=target or self._session.options.target, draft=draft))
 
     async def load_target(self, name: str) -> None:
-        """Another target, by its path or its name in the library, without a draft model."""
+        """Another target, by its path or its name in the library, with the draft that it had last."""
         path = await self._path_of(name)
         if path is not None:
-            await self.reload(replace(self._session.options, target=path, draft=None))
+            await self.load_pair(path)
 
     async def load_draft(self, name: str | None) -> None:
         """Another draft model for this target, or none."""
         path = None if name is None else await self._path_of(name)
         if name is None or path is not None:
             await self.reload(replace(self._session.options, draft=path))
+
+    async def load_again(self, changed: Callable[[LoadOptions], LoadOptions]) -> None:
+        """The same models with other options."""
+        options = self._session.options
+        await self.reload(replace(options, options=changed(options.options)))
+
+    async def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
+        """Loads the pair again in the way that was considered."""
+        await self.load_again(lambda _: message.options)
+
+    async def on_load_knobs_choose(self, message: LoadKnobs.Choose) -> None:
+        """Lets a target or a draft be chosen."""
+        await self.browse_models(message.role)
+
+    def on_load_knobs_refused(self, message: LoadKnobs.Refused) -> None:
+        """Says why a value cannot be."""
+        self._note(message.reason)
+
+    def on_load_knobs_changed(self, message: LoadKnobs.Changed) -> None:
+        """Tells what memory it would take, as soon as that is known."""
+        self.run_worker(self._estimate(message.options), group="estimate", exclusive=True)
+
+    async def _estimate(self, wanted: LoadOptions) -> None:
+        from specchat.tui.estimating import memory_words
+
+        await asyncio.sleep(_CALM)
+        loaded = self._session.options
+        words = await asyncio.to_thread(memory_words, loaded, wanted)
+        if loaded == self._session.options:
+            self.query_one(LoadKnobs).tell(words)
 
     async def reload(self, options: ChatOptions) -> None:
         """Loads what these options say in place of what is loaded."""
@@ -83,8 +121,11 @@ class ReloadingScreen(BranchingScreen):
     async def _loaded(self, event: Loaded) -> None:
         reloaded, self._left = self._left is not None, None
         await super()._loaded(event)
+        options = self._session.options
+        self.query_one(LoadKnobs).fit(options)
         if reloaded:
-            options = self._session.options
+            if options.draft is not None and event.draft is not None:
+                self.run_worker(asyncio.to_thread(_remember, options.target, options.draft), group="remember")
             self._archive.changed(
                 self._session.conversation.change(target=str(options.target), draft=str(options.draft or "") or None)
             )
@@ -107,3 +148,15 @@ class ReloadingScreen(BranchingScreen):
             await self._notice(str(error), failure=True)
             return None
         return path.expanduser().absolute()
+
+
+def _last_draft(target: Path) -> Path | None:
+    from specchat.models.last_pairs import last_draft
+
+    return last_draft(target)
+
+
+def _remember(target: Path, draft: Path) -> None:
+    from specchat.models.library import remember_pair
+
+    remember_pair(target, draft)

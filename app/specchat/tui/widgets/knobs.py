@@ -77,9 +77,9 @@ class Knob(Widget, can_focus=True):
     def action_move(self, steps: int) -> None:
         """Goes to the next knob, or to the one before, round and round."""
         if steps > 0:
-            self.screen.focus_next(Knob)
+            self.screen.focus_next("Knob, LoadKnob")
         else:
-            self.screen.focus_previous(Knob)
+            self.screen.focus_previous("Knob, LoadKnob")
 
     def on_key(self, event: Key) -> None:
         """Collects what is typed until Enter."""

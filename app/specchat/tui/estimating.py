@@ -1,0 +1,54 @@
+"""What memory a pair takes with other options, in words, before it is loaded. Blocks: call it in a thread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from textual.content import Content
+
+from specchat.models.machine import ask_machine
+from specchat.models.sizes import in_words
+from specchat.options import ChatOptions
+from specchat_engine.errors import EngineError
+from specchat_engine.footprint import DeviceMemory, Machine, Placement, Remedy, where_it_goes
+from specchat_engine.gguf.files import read_model
+from specchat_engine.options import LoadOptions
+
+
+def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:
+    """`takes 1.2 GB of 3.4 GB on CPU`, with what would make it fit where it does not.
+
+    What the present pair gives back counts as free.
+    """
+    try:
+        target = read_model(loaded.target)
+        draft = read_model(loaded.draft) if loaded.draft else None
+    except EngineError as error:
+        return Content(str(error))
+    machine = ask_machine().machine
+    present = where_it_goes(target, draft, loaded.options, machine)
+    freed = Machine(tuple(_with_free(one, present) for one in machine.devices), machine.repacked)
+    return placed(where_it_goes(target, draft, wanted, freed), freed)
+
+
+def placed(placement: Placement, machine: Machine) -> Content:
+    """A line for each device that takes part."""
+    lines = []
+    for device in machine.devices:
+        needed = placement.on(device.name)
+        if needed:
+            words = f"takes {in_words(needed)} of {in_words(device.free)} on {device.name}"
+            over = device.name in placement.over
+            lines.append(Content.styled(f"✗ {words}" if over else words, "$text-warning" if over else "$quiet"))
+    if placement.over and placement.remedies:
+        lines.append(Content.styled(f"or {', or '.join(_words(one) for one in placement.remedies)}", "$text-warning"))
+    return Content("\n").join(lines)
+
+
+def _with_free(device: DeviceMemory, present: Placement) -> DeviceMemory:
+    return replace(device, free=min(device.total, device.free + present.on(device.name)))
+
+
+def _words(remedy: Remedy) -> str:
+    names = {"n_ctx": "context", "gpu_layers": "GPU layers", "cache_type": "cache", "quantisation": "a target in"}
+    return f"{names.get(remedy.option, remedy.option)} {remedy.value}"
