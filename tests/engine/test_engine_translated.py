@@ -19,6 +19,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.training.bpe import awkward_texts
 from support.conversations import ask
 from support.engine_files import EngineFiles
+from support.memory_models import write_memory_model
 from support.other_tokens import OtherTokens, write_other_tokens, write_shuffled_draft
 from support.two_vocabularies import drafter_of
 
@@ -62,6 +63,19 @@ def test_the_text_is_that_of_plain_decoding(engine: Engine, temperature: float, 
         assert session.text == ask(plain, prompt)
     assert session.stats.num_draft_tokens > 0
     assert len(set(session.text)) > 8
+
+
+def test_a_draft_with_a_state_goes_back_to_the_words_that_stay(others: OtherTokens, tmp_path: Path) -> None:
+    settings = Settings(k=4, drafter="model", max_tokens=60, sampling=SamplingParams(repeat_penalty=1.3))
+    with Engine.load(others.target, write_memory_model(tmp_path / "mamba2.gguf", "mamba2"), ONE_THREAD) as engine:
+        session = engine.session(settings=settings, seed=5)
+        draft = session._draft
+        assert draft is not None
+        assert not draft.goes_back_freely
+        for _ in session.generate("Hello " * 30):
+            check_memory(session)
+        assert session.stats.num_draft_tokens > 0
+        assert session.text == ask(engine.session(settings=replace(settings, drafter="none"), seed=5), "Hello " * 30)
 
 
 @pytest.mark.parametrize("verifier", ["rejection", "block"])

@@ -124,7 +124,7 @@ class Controller:
         return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
-        """Counts what became of a decision."""
+        """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
         habits, drafted = self._now, outcome.drafted
         self.target.observe(drafted + 1, now.depth, outcome.verify_ms)
         rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
@@ -132,20 +132,21 @@ class Controller:
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             habits.by_match.observe(found, hit)
         self._since_plain += outcome.rounds
-        if not drafted:
+        in_vain = not drafted and outcome.draft_ms > 0
+        if not (drafted or in_vain):
             self._since_plain = 0
             self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
-        if decision.source != "model" or not drafted:
+        if decision.source != "model" or not (drafted or in_vain):
             self._try.idle += outcome.rounds
             return
         self._try.idle = 0
         failed = decision.probe and not outcome.accepted
         self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
-        self._learn_draft_cost(now, drafted, outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms))
+        self._learn_draft_cost(now, max(drafted, 1), outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms))
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
-        for place in range(outcome.compared):
+        for place in range(max(outcome.compared, in_vain)):
             habits.tested.observe(0, place < outcome.accepted)
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
             habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)

@@ -126,16 +126,15 @@ class TranslatedDrafter:
         if note:
             return Draft((), source=self.source, note=note)
         wanted = self._synchronised()
+        self._secure(wanted)
         unread: Sequence[int] = wanted[self.model.length :]
         text = DraftedText(self._rest)
         tokens: list[int] = []
         confidence: list[float] = []
         worth_more = context.worth_more
-        for step in range(min(self.model.capacity - len(wanted) + 1, _STEPS * k + _MORE)):
+        for _ in range(min(self.model.capacity - len(wanted) + 1, _STEPS * k + _MORE)):
             row = self.model.advance(unread, 1)[0]
             self._held += unread
-            if not step:
-                self.model.checkpoint()
             token = self._best(row, text.owed)
             if token is None:
                 break
@@ -200,6 +199,16 @@ class TranslatedDrafter:
             self.model.rewind(common)
             del held[common:]
         return wanted
+
+    def _secure(self, wanted: list[int]) -> None:
+        """Lets a memory that cannot just be cut come back to what will stay: the words before the last ones."""
+        stays = min(len(self._prompt) + self._said.settled, len(wanted) - 1)
+        if not self.model.goes_back_freely and self.model.length <= stays:
+            more = wanted[self.model.length : stays]
+            if more:
+                self.model.advance(more, 0)
+                self._held += more
+            self.model.checkpoint()
 
     def _best(self, row: NDArray[np.float32], owed: bytes) -> int | None:
         """The likeliest token of a row [V] that begins as it must; None where there is none."""

@@ -125,6 +125,19 @@ def test_a_draft_model_that_is_never_right_is_left_alone() -> None:
     assert all("× plain" in decision.reason for decision in last if decision.source == "none")
 
 
+def test_a_draft_model_whose_drafts_lead_to_no_token_is_left_alone() -> None:
+    """Its passes took their time all the same: as of a model with another vocabulary, where nothing was certain."""
+    controller = measured()
+    tried = 0
+    for turn in range(300):
+        decision = controller.decide(NOW)
+        by_model = decision.source == "model"
+        tried += by_model and turn >= 100
+        draft_ms = 5 * DRAFT * by_model
+        controller.learn(NOW, decision, Outcome(0, 0, 0, 1, [], [], cheap(1), draft_ms, 0.0))
+    assert 1 <= tried <= 25
+
+
 def test_it_is_taken_again_when_the_text_has_changed() -> None:
     controller = measured()
     for _ in range(100):

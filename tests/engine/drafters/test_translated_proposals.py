@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from specchat_engine import Message, SamplingParams, Settings
 from specchat_engine.drafters import TranslatedDrafter, Translation
@@ -59,6 +61,22 @@ def test_a_character_that_is_not_finished_is_drafted_to_its_end() -> None:
         context = Context(tokens, len(prompt), Sampler(GREEDY, 1), table.ends)
         drafted = b"".join(map(table.piece, drafter.propose(context, 9).tokens))
         assert drafted == "😀😀".encode()[len(b"".join(map(table.piece, tokens[len(prompt) :]))) :]
+
+
+def test_a_draft_model_that_would_not_finish_the_character_has_to() -> None:
+    ids = {piece: OTHER.pieces.index(piece) for piece in (b" hel", b"\xf0", b"\x9f\x98", b"\x80")}
+
+    def stubborn(tokens: tuple[int, ...]) -> NDArray[np.float32]:
+        row = np.zeros(OTHER.size, np.float32)
+        row[[*ids.values()]] = 30, 20, 25, 22
+        row[ids[b"\x80"]] += 20 * (tokens[-1] == ids[b"\x9f\x98"])
+        return row
+
+    table = PieceTable([b"\xf0\x9f", b"\x98\x80"])
+    drafter = drafter_of(translated(stubborn, stubborn, one=table))
+    drafter.open([table.pieces.index(b"\xf0\x9f")], Fitted([], [HELLO], 0))
+    context = Context([table.pieces.index(b"\xf0\x9f")], 0, Sampler(GREEDY, 1), table.ends)
+    assert b"".join(map(table.piece, drafter.propose(context, 3).tokens)).startswith(b"\x98\x80 h")
 
 
 def test_a_broken_character_stays_behind_and_drafting_goes_on() -> None:
