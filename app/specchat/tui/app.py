@@ -54,8 +54,9 @@ class SpecchatApp(App[None]):
         """Downloads that were under way when the app ended, each with the per cent that are kept."""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = (appearance or Appearance()).theme
-        self.set_keymap((appearance or Appearance()).keymap)
+        self._appearance = appearance or Appearance()
+        self.theme = self._appearance.theme
+        self.set_keymap(self._appearance.keymap)
         self._resume = resume
 
     async def on_mount(self) -> None:
@@ -63,7 +64,7 @@ class SpecchatApp(App[None]):
         if hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
         chat = ChatScreen(self._options, self._client, self._archive)
-        chat.resume = self._resume
+        chat.resume, chat.own_keys = self._resume, self._appearance.keymap
         await self.push_screen(chat)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -1,4 +1,5 @@
 import pytest
+from textual.widgets import Static
 
 from app.tui.chatting import chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
@@ -54,6 +55,20 @@ async def test_a_configured_theme_and_key_are_in_force() -> None:
         assert not app.screen.query_one(Knobs).display
         await pilot.press("f12")
         assert app.screen.query_one(Knobs).display
+
+
+async def test_the_help_names_the_users_own_keys_and_the_command_that_was_asked_about() -> None:
+    app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance(None, {"chat.knobs": "f12"}))
+    async with app.run_test(size=(140, 60)) as pilot:
+        await pilot.pause(0.1)
+        await pilot.press(*"/help k", "enter")
+        await pilot.pause(0.2)
+        rows = [str(cell.render()) for cell in app.screen.query(Static)]
+        assert rows[0] == "/k"
+        assert rows[2] == "The most tokens drafted in a round; 0 is plain."
+        assert rows[rows.index("F12") + 1].startswith("knobs")
+        assert "F2" not in rows
+        assert "F3" in rows
 
 
 async def test_a_theme_is_chosen_by_command() -> None:

@@ -13,6 +13,7 @@ from specchat.naming import pair_name
 from specchat.tui.advising import earlier_turns, look_back
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
+from specchat.tui.screens.help import written_key
 from specchat.tui.session import ChatSession
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -78,4 +79,4 @@ class AdvisingScreen(BranchingScreen):
     def _key(self, binding: str) -> str:
         """The key that a binding has now, as it is written: Ctrl+T."""
         keys = [key for key, active in self.active_bindings.items() if active.binding.id == binding]
-        return "+".join(part.capitalize() for part in keys[0].split("+")) if keys else "a key"
+        return written_key(keys[0]) if keys else "a key"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
 from typing import ClassVar
 
@@ -58,6 +59,8 @@ class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__(options, client, archive)
         self._quit_pressed = float("-inf")
+        self.own_keys: Mapping[str, str] = {}
+        """The keys of the user's own choice, by their binding, for the help."""
 
     @property
     def settings(self) -> Settings | None:
@@ -180,9 +183,9 @@ class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
         if session is not None:
             await self.open_session(session)
 
-    def action_help(self) -> None:
+    def action_help(self, command: str | None = None) -> None:
         """Shows the help."""
-        self.app.push_screen(HelpScreen())
+        self.app.push_screen(HelpScreen(self.own_keys, command))
 
     def action_copy_or_quit(self) -> None:
         """Copies the selection; without one, the second press in two seconds quits."""
