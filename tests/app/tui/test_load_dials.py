@@ -54,9 +54,7 @@ def test_set_reaches_what_needs_a_reload(text: str, changed: LoadOptions) -> Non
     assert found.applied(LoadOptions()) == changed
 
 
-@pytest.mark.parametrize(
-    "text", ["/set threads", "/set threads many", "/set ctx -5", "/set cache-type-v q9", "/set ngl 99999"]
-)
+@pytest.mark.parametrize("value", ["threads", "threads many", "ctx -5", "cache-type-v q9", "ngl 99999"])
 def test_a_value_that_cannot_be_is_refused_before_anything_is_loaded(value: str) -> None:
     found = parse(f"/set {value}", Sources())
     assert isinstance(found, Refusal)
