@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
     """Does what a command asks for. What cannot be done now is said in one line."""
     match invocation:
-        case asked.ShowHelp():
-            chat.action_help()
+        case asked.ShowHelp(command):
+            chat.action_help(command)
         case asked.NewSession(title):
             await chat.new_conversation(title)
         case asked.ShowSessions(query):
@@ -49,8 +49,12 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.export(kind, path)
         case asked.StepMode(on):
             await chat.step_mode(on)
+        case asked.LoadTarget(model):
+            await chat.load_target(model)
+        case asked.LoadDraft(model):
+            await chat.load_draft(model)
         case asked.Quit():
-            chat.app.exit()
+            await chat.app.action_quit()
         case _:
             await chat.show(invocation)
 
