@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
+from specchat.paths import expanded
 from specchat.terminal import clean_line
 from specchat.tui.commands.invocations import (
     ApplyPreset,
@@ -219,7 +220,7 @@ def _named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | 
 
 
 def _path(argument: str, sources: Sources) -> Path:
-    return sources.folder / Path(unquoted(argument)).expanduser()
+    return sources.folder / expanded(Path(unquoted(argument)))
 
 
 def _turned(setting: Settable, value: str) -> Read:

@@ -68,6 +68,7 @@ def turned(text: str, settings: Settings | None = None) -> Settings:
         ("/replay a b.jsonl", asked.Replay(Path("/work/a b.jsonl"))),
         ("/export md", asked.Export("markdown")),
         ('/export html "a b.html"', asked.Export("html", Path("/work/a b.html"))),
+        ("/export md ~nobody-of-that-name", asked.Export("markdown", Path.cwd() / "~nobody-of-that-name")),
         ("/theme", asked.SetTheme()),
         ("/theme NORD", asked.SetTheme("nord")),
         ("/preset precise", asked.ApplyPreset("Precise")),
