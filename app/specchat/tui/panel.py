@@ -71,10 +71,11 @@ def explanation(marked: Figure, view: TurnView) -> str:
 
 def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
     """A rule and, at one width, always the same number of rows, so that nothing above moves with the mark."""
-    height = -(-_LONGEST_EXPLANATION // max(width, 10))
-    lines = textwrap.wrap(explanation(marked, view), max(width, 10))[:height]
+    room = max(width - 1, 10)
+    height = -(-_LONGEST_EXPLANATION // room)
+    lines = textwrap.wrap(explanation(marked, view), room)[:height]
     lines += [""] * (height - len(lines))
-    return [Content.styled("─" * width, "$border"), *(Content(line) for line in lines)]
+    return [Content.styled("─" * width, "$border"), *(Content(f" {line}") for line in lines)]
 
 
 def _line(row: Row, width: int, marked: Figure | None) -> Content:
