@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specchat.terminal import clean_line
-from specchat.tui.pieces import Clickable, Piece
+from specchat.tui.pieces import Clickable, Piece, shown
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -50,6 +50,11 @@ def _text_of(token: Token) -> tuple[str, tuple[str, ...]]:
         case "code_inline":
             return token.content, (_CODE,)
         case "image":
-            return f"🖼 {token.content or token.attrs.get('src', '')}", ("$quiet",)
+            return _safe(f"🖼 {token.content or token.attrs.get('src', '')}"), ("$quiet",)
         case _:
-            return token.content, ()
+            return _safe(token.content), ()
+
+
+def _safe(text: str) -> str:
+    """Filtered once more: a reference such as `&#13;` has become its character here, behind the filter."""
+    return shown(text).replace("\n", " ")

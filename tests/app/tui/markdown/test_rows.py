@@ -107,3 +107,12 @@ def test_whatever_a_model_writes_is_laid_out(text: str) -> None:
 )
 def test_what_is_made_to_be_slow_is_laid_out_too(hostile: str) -> None:
     assert MarkdownRows(80, hostile).lines
+
+
+@pytest.mark.parametrize(
+    "source", ["a &#13;b &#12;c &#x202e;d &rlm;e &#8232;f", "| a |\n|---|\n| b &#13;c &#x202e;d |"]
+)
+def test_a_character_that_is_written_as_a_reference_passes_the_filter_too(source: str) -> None:
+    text = "".join(rows(shown(source)))
+    assert text == shown(text)
+    assert "b " in text
