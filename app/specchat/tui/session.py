@@ -172,7 +172,7 @@ class ChatSession:
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
         if ended is not None:
             self.deaths = 0
-            self.plain_ms = _plain_ms(ended.stats) or self.plain_ms
+            self.plain_ms = plain_ms_of(ended.stats) or self.plain_ms
             self.costs = ended.costs if ended.costs.verify else self.costs
         conversation = self.conversation
         node = conversation.message(answer)
@@ -230,7 +230,7 @@ class ChatSession:
         return Speculation.REFUSED, f"refused ({', '.join(how)}): {clean_line(loaded.refusal)}"
 
 
-def _plain_ms(stats: Mapping[str, Any]) -> float | None:
+def plain_ms_of(stats: Mapping[str, Any]) -> float | None:
     """C(1) as the finished turn measured it, from its speed-up."""
     spent = stats["draft_ms"] + stats["verify_ms"] + stats.get("rollback_ms", 0.0) + stats["other_ms"]
     speedup, tokens = stats["speedup"], stats["num_tokens"]

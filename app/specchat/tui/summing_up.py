@@ -36,7 +36,7 @@ def kept_of(store: Store, session: int, pair: str) -> Kept:
 
 def answered_of(trace: Trace, settings: Settings, drafters: tuple[str, ...], k_max: int) -> Answered:
     """A recorded answer with the settings that it began with; `settings` are for what a trace does not tell."""
-    return answered(trace, _costs(trace), _settings(trace, settings), drafters, k_max)
+    return answered(trace, costs_in(trace), _settings(trace, settings), drafters, k_max)
 
 
 def _summed(store: Store, pair: str | None = None, session: int | None = None) -> Summary:
@@ -50,7 +50,7 @@ def _summed(store: Store, pair: str | None = None, session: int | None = None) -
     return total
 
 
-def _costs(trace: Trace) -> MeasuredCosts:
+def costs_in(trace: Trace) -> MeasuredCosts:
     """What passes cost: as the engine told at the end, else what the rounds themselves tell."""
     try:
         return MeasuredCosts.from_json(trace.end["costs"]) if trace.end else costs_of(trace.rounds)

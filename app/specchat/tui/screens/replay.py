@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -16,7 +17,7 @@ from specchat.traces.exports.document import pair_of
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.playback import Deck
-from specchat.tui.widgets.dashboard import DashboardRow
+from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.deck_bar import DeckBar
 from specchat.tui.widgets.played import Played
 
@@ -25,6 +26,7 @@ class ReplayScreen(Screen[None]):
     """One turn of a trace at a time."""
 
     CSS_PATH = "replay.tcss"
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Back"),
         Binding("space", "pause", "Play, pause"),
@@ -52,13 +54,16 @@ class ReplayScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """What is played, above its figures and its controls."""
         yield Static(id="head")
-        yield Played(self._traces[self._turn], id="played")
+        with Horizontal(id="middle"):
+            yield Played(self._traces[self._turn], id="played")
+            yield Dashboard(id="panel")
         yield DashboardRow(id="figures")
         yield DeckBar(self._deck(), id="deck")
         yield Footer(compact=True, show_command_palette=False)
 
     async def on_mount(self) -> None:
         """Shows the beginning."""
+        self.query_one(Dashboard).can_focus = False
         await self.query_one(Played).begin(self._traces[self._turn])
         self._show_head()
 
@@ -70,7 +75,9 @@ class ReplayScreen(Screen[None]):
         """Shows the rounds that are due."""
         played = self.query_one(Played)
         await played.show(self._timeline.due(self.query_one(DeckBar).place))
-        self.query_one(DashboardRow).show(played.figures())
+        figures = played.figures()
+        self.query_one(Dashboard).show(figures)
+        self.query_one(DashboardRow).show(figures)
         self.query_one(DeckBar).tell(f"round {played.count} of {len(played.trace.rounds)}")
 
     async def action_turn(self, steps: int) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from specchat.insight.curve import fitted
 from specchat.traces.exports.document import ending_of, target_of
 from specchat.traces.trace import Trace
+from specchat.tui.session import plain_ms_of
+from specchat.tui.summing_up import costs_in
 from specchat.tui.turn import TurnModel, TurnView
 from specchat.tui.widgets.answer import Answer, View
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.transcript import Transcript
+from specchat_engine.costs import MeasuredCosts
 
 
 class Played(Transcript, can_focus=False):
@@ -21,6 +25,7 @@ class Played(Transcript, can_focus=False):
         self._view = View.TRACE
         self._count = 0
         self._answer = Answer("")
+        self._costs = MeasuredCosts()
         self._model = TurnModel()
 
     @property
@@ -31,13 +36,16 @@ class Played(Transcript, can_focus=False):
     def figures(self) -> TurnView:
         """The figures of what is shown, exact at the end."""
         stats = self.trace.stats
-        return self._model.final_view(stats) if self._count == len(self.trace.rounds) else self._model.view()
+        return (
+            self._model.final_view(stats, self._costs) if self._count == len(self.trace.rounds) else self._model.view()
+        )
 
     async def begin(self, trace: Trace) -> None:
         """Shows the beginning of a trace."""
         self.trace = trace
         self._count = 0
-        self._model = TurnModel()
+        self._costs = fitted(costs_in(trace), trace.rounds)
+        self._model = TurnModel(plain_ms_of(trace.stats), self._costs)
         self._answer = Answer(target_of(trace.start) or "answer", self._view)
         self._answer.figures = ""
         asked = [UserMessage(trace.question)] if self._alone and trace.question else []
