@@ -185,15 +185,5 @@ class Archive:
 def _stats(trace: Trace) -> dict[str, Any]:
     """What is kept of a turn's figures: the trace's own, those of each kind of content, and what adds up over turns."""
     summary = Summary.of_turn(trace.rounds, trace.end["stats"] if trace.end else None)
-    kinds = {
-        kind: {
-            "num_tokens": figures.num_tokens,
-            "num_rounds": figures.num_rounds,
-            "num_draft_tokens": figures.num_draft_tokens,
-            "num_accepted_tokens": figures.num_accepted,
-            "num_rejected_tokens": figures.num_tested - figures.num_accepted,
-            "decode_ms": figures.decode_ms,
-        }
-        for kind, figures in summary.by_kind.items()
-    }
+    kinds = {kind: figures.to_stats() for kind, figures in summary.by_kind.items()}
     return dict(trace.stats) | {"kinds": kinds, "summary": summary.to_json()}
