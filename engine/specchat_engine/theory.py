@@ -24,7 +24,7 @@ def expected_tokens_by_position(shares: Sequence[float]) -> float:
 
     The sum behind E(α, k), Leviathan et al., arXiv 2211.17192, section 3.1, without the assumption of equal α.
     """
-    return 1.0 + sum(accumulate(shares, mul))
+    return 1.0 + float(sum(accumulate(shares, mul)))
 
 
 def predicted_speedup(alpha: float, k: int, c: float, relative_cost: float) -> float:
