@@ -1,11 +1,13 @@
 import pytest
-from textual.widgets import Static
+from textual.binding import Binding
+from textual.widgets import Static, TextArea
 
 from app.tui.chatting import chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.errors import ConfigError
 from specchat.tui.app import SpecchatApp
-from specchat.tui.appearance import Appearance, all_bindings, read_appearance
+from specchat.tui.appearance import Appearance, _holders, all_bindings, read_appearance
+from specchat.tui.keymap import read_keymap
 from specchat.tui.theme import DARK_NAME, LIGHT_NAME
 from specchat.tui.widgets.knobs import Knobs
 
@@ -43,6 +45,23 @@ def test_all_screens_and_widgets_are_known_by_their_keys() -> None:
     assert known["app.quit"] == "ctrl+q"
     assert known["chat.take_advice"] == "ctrl+t"
     assert known["figures.up"] == "up,left"
+
+
+def test_every_key_of_ours_can_be_given_to_another_one() -> None:
+    textuals = {id(binding) for binding in TextArea.BINDINGS}
+    nameless = [
+        (holder.__name__, binding)
+        for holder in dict.fromkeys(_holders())
+        for binding in vars(holder).get("BINDINGS", [])
+        if id(binding) not in textuals and not (isinstance(binding, Binding) and binding.id)
+    ]
+    assert nameless == []
+
+
+def test_the_usual_keys_may_be_written_down_as_they_are() -> None:
+    known = all_bindings()
+    for name, keys in known.items():
+        read_keymap({name: keys}, known)
 
 
 async def test_a_configured_theme_and_key_are_in_force() -> None:

@@ -22,9 +22,9 @@ class FetchingPane(Pane[DownloadView]):
     """What is being fetched, with keys to pause, go on, stop, and load what is here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Load", priority=True),
-        Binding("f6,space", "pause", "Pause, go on", priority=True),
-        Binding("f7,delete", "cancel", "Stop", priority=True),
+        Binding("enter", "choose", "Load", priority=True, id="models.choose"),
+        Binding("f6,space", "pause", "Pause, go on", priority=True, id="models.pause"),
+        Binding("f7,delete", "cancel", "Stop", priority=True, id="models.cancel"),
     ]
 
     def __init__(self, downloads: Downloads, *, id: str) -> None:  # noqa: A002

@@ -24,9 +24,9 @@ class HerePane(Pane[Entry]):
 
     PLACEHOLDER = "type to filter"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Load", priority=True),
-        Binding("f4", "pick_draft", "Load with a draft", priority=True),
-        Binding("f5", "as_draft", "As the draft", priority=True),
+        Binding("enter", "choose", "Load", priority=True, id="models.choose"),
+        Binding("f4", "pick_draft", "Load with a draft", priority=True, id="models.pick_draft"),
+        Binding("f5", "as_draft", "As the draft", priority=True, id="models.as_draft"),
     ]
 
     def __init__(

@@ -45,9 +45,9 @@ class HubPane(Pane[FoundRepository | File]):
 
     PLACEHOLDER = "words in a repository's name, or USER/REPO, then Enter"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Go on", priority=True),
-        Binding("f4", "judge('target')", "Verdict", priority=True),
-        Binding("f5", "judge('draft')", "… as a draft", priority=True),
+        Binding("enter", "choose", "Go on", priority=True, id="models.choose"),
+        Binding("f4", "judge('target')", "Verdict", priority=True, id="models.judge_target"),
+        Binding("f5", "judge('draft')", "… as a draft", priority=True, id="models.judge_draft"),
     ]
 
     def __init__(self, judge: Judge, role: Role | None, *, id: str) -> None:  # noqa: A002

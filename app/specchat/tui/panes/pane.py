@@ -29,11 +29,11 @@ class Pane(Vertical, Generic[T]):
     """One part. Whatever is slow is asked in a thread; the answer to an older question is dropped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Choose", priority=True),
-        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
-        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
-        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
-        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+        Binding("enter", "choose", "Choose", priority=True, id="models.choose"),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True, id="models.move_cursor_up"),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True, id="models.move_cursor_down"),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True, id="models.move_page_up"),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True, id="models.move_page_down"),
     ]
     PLACEHOLDER: ClassVar[str] = ""
     """What the field asks for; a pane without it has no field."""

@@ -22,15 +22,16 @@ class SuggestedPane(Pane[Suggestion]):
     """Pairs with their sizes and what speed to expect. F4 tells the verdict by their headers, Enter downloads both."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Download both", priority=True),
-        Binding("f4", "judge", "Details and verdict", priority=True),
+        Binding("enter", "choose", "Download both", priority=True, id="models.choose"),
+        Binding("f4", "judge", "Details and verdict", priority=True, id="models.judge"),
     ]
 
-    def __init__(self, place: Callable[[], Place], options: LoadOptions, *, id: str) -> None:  # noqa: A002
+    def __init__(self, place: Callable[[], Place], options: LoadOptions, first: str = "", *, id: str) -> None:  # noqa: A002
+        """`first` is the title of the pair that is chosen to begin with."""
         super().__init__(id=id)
         self._place = place
         self._options = options
-        self._basis = ""
+        self._first = first
         self._verdicts: dict[str, Verdict] = {}
 
     def on_mount(self) -> None:
@@ -96,5 +97,6 @@ class SuggestedPane(Pane[Suggestion]):
         self.post_message(self.Fetch(wanted))
 
     def _know(self, found: tuple[list[Suggestion], str]) -> None:
-        self.show(found[0], 0)
+        titles = [one.title for one in found[0]]
+        self.show(found[0], titles.index(self._first) if self._first in titles else 0)
         self.say(found[1] if found[0] else f"no known pair fits. {found[1]}", calm=True)

@@ -39,8 +39,8 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "pick", "Load", priority=True),
-        Binding("escape,f8", "back", "Back", priority=True),
+        Binding("enter", "pick", "Load", priority=True, id="drafts.pick"),
+        Binding("escape,f8", "back", "Back", priority=True, id="drafts.back"),
     ]
 
     def __init__(self, target: str, judge: Judge, *, timed: Sequence[Path] = (), can_do_without: bool = True) -> None:

@@ -18,6 +18,7 @@ from specchat.tui.legend import legend_rows
 _KEYS = (
     ("prompt.send", "Enter", "send"),
     ("prompt.new_line", "Ctrl+J, Alt+Enter", "new line in the message; so does \\ at the end of a line"),
+    ("prompt.undo", "Ctrl+_", "undo in the message"),
     ("", "↑ ↓", "earlier messages, on the first and the last line"),
     ("prompt.search", "Ctrl+R", "search what was sent"),
     ("", "PgUp PgDn, Ctrl+Home End", "scroll the conversation"),

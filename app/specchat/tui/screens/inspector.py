@@ -40,13 +40,13 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
 
     CSS_PATH = "inspector.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "branch", "Branch from here", priority=True),
-        Binding("r", "raw", "Raw probabilities"),
-        Binding("left", "round(-1)", "Round before"),
-        Binding("right", "round(1)", "Round after"),
-        Binding("up", "mark(-1)", "Up", show=False, priority=True),
-        Binding("down", "mark(1)", "Down", show=False, priority=True),
-        Binding("escape,f4", "dismiss", "Back"),
+        Binding("enter", "branch", "Branch from here", priority=True, id="inspector.branch"),
+        Binding("r", "raw", "Raw probabilities", id="inspector.raw"),
+        Binding("left", "round(-1)", "Round before", id="inspector.round_back"),
+        Binding("right", "round(1)", "Round after", id="inspector.round_on"),
+        Binding("up", "mark(-1)", "Up", show=False, priority=True, id="inspector.mark_back"),
+        Binding("down", "mark(1)", "Down", show=False, priority=True, id="inspector.mark_on"),
+        Binding("escape,f4", "dismiss", "Back", id="inspector.dismiss"),
     ]
 
     def __init__(self, trace: Trace, place: int, mark: int, look: Look) -> None:

@@ -60,10 +60,10 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
 
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "turn(1)", "Next part", priority=True),
-        Binding("shift+tab", "turn(-1)", "Part before", show=False, priority=True),
-        Binding("escape", "back", "Back", priority=True),
-        Binding("f8", "dismiss", "Back", show=False, priority=True),
+        Binding("tab", "turn(1)", "Next part", priority=True, id="models.turn_on"),
+        Binding("shift+tab", "turn(-1)", "Part before", show=False, priority=True, id="models.turn_back"),
+        Binding("escape", "back", "Back", priority=True, id="models.back"),
+        Binding("f8", "dismiss", "Back", show=False, priority=True, id="models.dismiss"),
     ]
     TITLES: ClassVar[dict[str, str]] = {
         "here": "On this machine",
@@ -72,13 +72,13 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
         "fetching": "Downloads",
     }
 
-    def __init__(self, around: Around, role: Role | None = None, part: str = "here", search: str = "") -> None:
-        """`role` is what a model is chosen for, `part` is shown first."""
+    def __init__(self, around: Around, role: Role | None = None, part: str = "here", first: str = "") -> None:
+        """`role` is what a model is chosen for, `part` is shown first, `first` is the title of a recommended pair."""
         super().__init__()
         self._around = around
         self._role: Role | None = role
         self._part = part
-        self._begin_with = search
+        self._first = first
 
     def compose(self) -> ComposeResult:
         """The tabs above their parts."""
@@ -88,7 +88,7 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
             yield Tabs(*(Tab(title, id=name) for name, title in self.TITLES.items()), active=self._part)
             with ContentSwitcher(initial=self._part):
                 yield HerePane(around.models, around.loaded, self._role, around.wanted, id="here")
-                yield SuggestedPane(around.place, around.options, id="suggested")
+                yield SuggestedPane(around.place, around.options, self._first, id="suggested")
                 yield HubPane(around.judge, self._role, id="hub")
                 yield FetchingPane(around.downloads, id="fetching")
             yield Footer(compact=True)

@@ -31,15 +31,15 @@ class RaceScreen(Screen[None]):
 
     CSS_PATH = "race.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "Back"),
-        Binding("space", "pause", "Play, pause"),
-        Binding("left", "round(-1)", "Round", key_display="← →"),
-        Binding("right", "round(1)", "Round after", show=False),
-        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -"),
-        Binding("minus,down", "faster(-1)", "Slower", show=False),
-        Binding("home", "go(False)", "Ends", key_display="home end"),
-        Binding("end", "go(True)", "End", show=False),
-        Binding("f3,v", "view", "View"),
+        Binding("escape,q", "leave", "Back", id="race.leave"),
+        Binding("space", "pause", "Play, pause", id="race.pause"),
+        Binding("left", "round(-1)", "Round", key_display="← →", id="race.round_back"),
+        Binding("right", "round(1)", "Round after", show=False, id="race.round_on"),
+        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -", id="race.faster_on"),
+        Binding("minus,down", "faster(-1)", "Slower", show=False, id="race.faster_back"),
+        Binding("home", "go(False)", "Ends", key_display="home end", id="race.go_start"),
+        Binding("end", "go(True)", "End", show=False, id="race.go_end"),
+        Binding("f3,v", "view", "View", id="race.view"),
     ]
 
     def __init__(self, plain: Recording, speculative: Recording, question: str) -> None:

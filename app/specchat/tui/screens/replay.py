@@ -28,19 +28,19 @@ class ReplayScreen(Screen[None]):
     CSS_PATH = "replay.tcss"
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Back"),
-        Binding("space", "pause", "Play, pause"),
-        Binding("left", "round(-1)", "Round", key_display="← →"),
-        Binding("right", "round(1)", "Round after", show=False),
-        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -"),
-        Binding("minus,down", "faster(-1)", "Slower", show=False),
-        Binding("home", "go(False)", "Ends", key_display="home end"),
-        Binding("end", "go(True)", "End", show=False),
-        Binding("n", "turn(1)", "Turn", key_display="n p"),
-        Binding("p", "turn(-1)", "Turn before", show=False),
-        Binding("f3,v", "view", "View"),
-        Binding("pageup", "scroll('page_up')", "Scroll up", show=False),
-        Binding("pagedown", "scroll('page_down')", "Scroll down", show=False),
+        Binding("escape,q", "dismiss", "Back", id="replay.dismiss"),
+        Binding("space", "pause", "Play, pause", id="replay.pause"),
+        Binding("left", "round(-1)", "Round", key_display="← →", id="replay.round_back"),
+        Binding("right", "round(1)", "Round after", show=False, id="replay.round_on"),
+        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -", id="replay.faster_on"),
+        Binding("minus,down", "faster(-1)", "Slower", show=False, id="replay.faster_back"),
+        Binding("home", "go(False)", "Ends", key_display="home end", id="replay.go_start"),
+        Binding("end", "go(True)", "End", show=False, id="replay.go_end"),
+        Binding("n", "turn(1)", "Turn", key_display="n p", id="replay.turn_on"),
+        Binding("p", "turn(-1)", "Turn before", show=False, id="replay.turn_back"),
+        Binding("f3,v", "view", "View", id="replay.view"),
+        Binding("pageup", "scroll('page_up')", "Scroll up", show=False, id="replay.scroll_page_up"),
+        Binding("pagedown", "scroll('page_down')", "Scroll down", show=False, id="replay.scroll_page_down"),
     ]
 
     def __init__(self, traces: Sequence[Trace], turn: int = 0, source: str = "") -> None:

@@ -32,15 +32,15 @@ class SessionsScreen(ModalScreen[int | None]):
 
     CSS_PATH = "sessions.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", priority=True),
-        Binding("f2", "rename", "Rename", priority=True),
-        Binding("f8", "delete", "Delete", priority=True),
-        Binding("ctrl+z", "undo", "Undo", priority=True),
-        Binding("escape", "back", "Back", priority=True),
-        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
-        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
-        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
-        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+        Binding("enter", "open", "Open", priority=True, id="sessions.open"),
+        Binding("f2", "rename", "Rename", priority=True, id="sessions.rename"),
+        Binding("f8", "delete", "Delete", priority=True, id="sessions.delete"),
+        Binding("ctrl+z", "undo", "Undo", priority=True, id="sessions.undo"),
+        Binding("escape", "back", "Back", priority=True, id="sessions.back"),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True, id="sessions.move_cursor_up"),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True, id="sessions.move_cursor_down"),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True, id="sessions.move_page_up"),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True, id="sessions.move_page_down"),
     ]
 
     def __init__(self, archive: Archive, shown: int | None = None, search: str = "") -> None:

@@ -22,13 +22,13 @@ class StatisticsScreen(ModalScreen[None]):
 
     CSS_PATH = "statistics.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f7,q", "dismiss", "Close"),
-        Binding("left", "turn(-1)", "Tab before", priority=True),
-        Binding("right", "turn(1)", "Tab after", priority=True),
-        Binding("up", "scroll(-1)", "Up", priority=True),
-        Binding("down", "scroll(1)", "Down", priority=True),
-        Binding("pageup", "scroll(-10)", "Up", priority=True),
-        Binding("pagedown,space", "scroll(10)", "Down", priority=True),
+        Binding("escape,f7,q", "dismiss", "Close", id="statistics.dismiss"),
+        Binding("left", "turn(-1)", "Tab before", priority=True, id="statistics.turn_back"),
+        Binding("right", "turn(1)", "Tab after", priority=True, id="statistics.turn_on"),
+        Binding("up", "scroll(-1)", "Up", priority=True, id="statistics.scroll_back"),
+        Binding("down", "scroll(1)", "Down", priority=True, id="statistics.scroll_on"),
+        Binding("pageup", "scroll(-10)", "Up", priority=True, id="statistics.page_up"),
+        Binding("pagedown,space", "scroll(10)", "Down", priority=True, id="statistics.page_down"),
     ]
 
     def __init__(self, pages: Mapping[str, Page], first: str) -> None:

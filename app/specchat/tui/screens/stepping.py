@@ -24,7 +24,7 @@ _KEYS = frozenset({"space", "plus", "minus", "enter"})
 class SteppingScreen(ActingScreen):
     """Holds answers and lets them go on. Keys that type something do so again as soon as something is written."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+f5,f17", "step_on", "Go on", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+f5,f17", "step_on", "Go on", show=False, id="chat.step_on")]
 
     def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive) -> None:
         super().__init__(options, client, archive)

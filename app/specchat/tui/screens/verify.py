@@ -32,7 +32,7 @@ class VerifyScreen(ModalScreen[None]):
     """A small window: how far it is, then what came of it."""
 
     CSS_PATH = "verify.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "leave", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "leave", "Back", id="verify.leave")]
 
     def __init__(self, answer: Trace, plain: Recording, closer: Closer) -> None:
         super().__init__()

@@ -28,6 +28,7 @@ class Composer(TextArea, inherit_bindings=False):
             if isinstance(binding, Binding) and binding.key not in _SCREENS_KEYS
         ),
         Binding("ctrl+j,alt+enter,shift+enter", "new_line", "New line", show=False, id="prompt.new_line"),
+        Binding("ctrl+underscore", "undo", "Undo", show=False, id="prompt.undo"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--pasted"}
     DEFAULT_CSS: ClassVar[str] = "Composer .composer--pasted { color: $text-secondary; text-style: reverse; }"

@@ -27,10 +27,10 @@ class Knob(Widget, can_focus=True):
     """One dial: ← and → turn it, typing sets it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,minus", "turn(-1)", "Lower", show=False),
-        Binding("right,plus", "turn(1)", "Raise", show=False),
-        Binding("up", "move(-1)", "Previous", show=False),
-        Binding("down", "move(1)", "Next", show=False),
+        Binding("left,minus", "turn(-1)", "Lower", show=False, id="knobs.turn_back"),
+        Binding("right,plus", "turn(1)", "Raise", show=False, id="knobs.turn_on"),
+        Binding("up", "move(-1)", "Previous", show=False, id="knobs.move_back"),
+        Binding("down", "move(1)", "Next", show=False, id="knobs.move_on"),
     ]
 
     @dataclass

@@ -32,11 +32,11 @@ class LoadKnob(Widget, can_focus=True):
     """One line: a dial that ← and → turn and typing sets, or a model that Enter chooses."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,minus", "turn(-1)", "Lower", show=False),
-        Binding("right,plus", "turn(1)", "Raise", show=False),
-        Binding("up", "move(-1)", "Previous", show=False),
-        Binding("down", "move(1)", "Next", show=False),
-        Binding("enter", "enter", "Load again"),
+        Binding("left,minus", "turn(-1)", "Lower", show=False, id="knobs.turn_back"),
+        Binding("right,plus", "turn(1)", "Raise", show=False, id="knobs.turn_on"),
+        Binding("up", "move(-1)", "Previous", show=False, id="knobs.move_back"),
+        Binding("down", "move(1)", "Next", show=False, id="knobs.move_on"),
+        Binding("enter", "enter", "Load again", id="knobs.enter"),
     ]
 
     @dataclass

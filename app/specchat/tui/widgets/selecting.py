@@ -21,22 +21,22 @@ class Selecting(EntriesView, can_focus=True):
 
     FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Up", show=False),
-        Binding("down", "step(1)", "Down", show=False),
-        Binding("left", "sideways(-1)", "Previous", show=False),
-        Binding("right", "sideways(1)", "Next", show=False),
-        Binding("end", "end", "To the end", show=False),
-        Binding("c", "copy_message", "Copy"),
-        Binding("b", "copy_code", "Copy code"),
-        Binding("e", "edit", "Edit"),
-        Binding("r", "regenerate", "Again"),
-        Binding("n", "branch", "Branch"),
-        Binding("t", "tokens", "Tokens"),
-        Binding("o", "thoughts", "Thoughts"),
-        Binding("i", "inspect", "Inspect"),
-        Binding("p", "play", "Play"),
-        Binding("x", "export", "Export"),
-        Binding("escape", "leave", "Back"),
+        Binding("up", "step(-1)", "Up", show=False, id="messages.step_back"),
+        Binding("down", "step(1)", "Down", show=False, id="messages.step_on"),
+        Binding("left", "sideways(-1)", "Previous", show=False, id="messages.sideways_back"),
+        Binding("right", "sideways(1)", "Next", show=False, id="messages.sideways_on"),
+        Binding("end", "end", "To the end", show=False, id="messages.end"),
+        Binding("c", "copy_message", "Copy", id="messages.copy_message"),
+        Binding("b", "copy_code", "Copy code", id="messages.copy_code"),
+        Binding("e", "edit", "Edit", id="messages.edit"),
+        Binding("r", "regenerate", "Again", id="messages.regenerate"),
+        Binding("n", "branch", "Branch", id="messages.branch"),
+        Binding("t", "tokens", "Tokens", id="messages.tokens"),
+        Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
+        Binding("i", "inspect", "Inspect", id="messages.inspect"),
+        Binding("p", "play", "Play", id="messages.play"),
+        Binding("x", "export", "Export", id="messages.export"),
+        Binding("escape", "leave", "Back", id="messages.leave"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
