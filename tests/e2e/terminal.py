@@ -19,8 +19,11 @@ _PAUSE = 0.03
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The variables of a user who has configured nothing; all folders lie in `home`."""
+    """The variables of a user who has configured nothing, and was here before; all folders lie in `home`."""
     home.mkdir(exist_ok=True)
+    welcomed = home / "data" / "specchat" / "welcomed"
+    welcomed.parent.mkdir(parents=True, exist_ok=True)
+    welcomed.touch()
     return {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),

@@ -6,6 +6,7 @@ import sys
 
 from specchat.cli.reporting import WRONG_USAGE, no_native_debugger, say
 from specchat.config import Config
+from specchat.first_run import is_first_run
 from specchat.models.library import remember_pair
 from specchat.pair import chat_options
 from specchat.paths import sessions_db
@@ -15,6 +16,7 @@ from specchat.resuming import session_to_resume
 def open_chat(config: Config, resume: str | None, *, plain: bool) -> int:
     """Opens the chat, with a stored session where one is asked for, and returns the exit code when it is over."""
     options = chat_options(config)
+    first_run = resume is None and is_first_run(config)
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes, or give --plain")
         return WRONG_USAGE
@@ -29,5 +31,5 @@ def open_chat(config: Config, resume: str | None, *, plain: bool) -> int:
     from specchat.tui.app import run_chat
     from specchat.tui.appearance import read_appearance
 
-    run_chat(options, read_appearance(config.theme, config.keys), session)
+    run_chat(options, read_appearance(config.theme, config.keys), session, first_run=first_run)
     return 0

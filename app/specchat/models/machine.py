@@ -49,12 +49,12 @@ class Place:
 def ask_machine(*, bandwidth: bool = False) -> Place:
     """The machine as it is now; blocks for a second. A machine that cannot be looked at has no devices.
 
-    The bandwidth is measured once and kept: it takes another second of all cores.
+    Of the bandwidths that were ever measured the largest counts: a busy machine reads slowly.
     """
-    known = _kept_bandwidth() if bandwidth else None
+    known = (_kept_bandwidth() or 0.0) if bandwidth else 0.0
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "specchat.models.machine", *([_MEASURE] if bandwidth and known is None else [])],
+            [sys.executable, "-m", "specchat.models.machine", *([_MEASURE] if bandwidth else [])],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -63,11 +63,11 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
         )
         found = json.loads(done.stdout.splitlines()[-1])
         machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
-        place = Place(machine, int(found["cores"]), found["bandwidth"] or known)
+        place = Place(machine, int(found["cores"]), max(found["bandwidth"] or 0.0, known) or None)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
         _log.warning("this machine could not be looked at: %s", error)
         return Place(Machine(()), 1)
-    if place.bandwidth and known is None:
+    if place.bandwidth and place.bandwidth > known:
         _keep_bandwidth(place.bandwidth)
     return place
 

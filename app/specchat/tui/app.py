@@ -42,8 +42,10 @@ class SpecchatApp(App[None]):
         client: EngineClient,
         appearance: Appearance | None = None,
         resume: int | None = None,
+        *,
+        first_run: bool = False,
     ) -> None:
-        """`resume` is a stored session to open with."""
+        """`resume` is a stored session to open with; `first_run` welcomes someone who is new."""
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
         self._options = options
@@ -58,6 +60,7 @@ class SpecchatApp(App[None]):
         self.theme = self._appearance.theme
         self.set_keymap(self._appearance.keymap)
         self._resume = resume
+        self._first_run = first_run
 
     async def on_mount(self) -> None:
         """Opens the chat."""
@@ -66,6 +69,8 @@ class SpecchatApp(App[None]):
         chat = ChatScreen(self._options, self._client, self._archive)
         chat.resume, chat.own_keys = self._resume, self._appearance.keymap
         await self.push_screen(chat)
+        if self._first_run:
+            chat.call_after_refresh(chat.welcome)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The outcomes' colours for Textual's own themes."""
@@ -114,12 +119,14 @@ class SpecchatApp(App[None]):
             )
 
 
-def run_chat(options: ChatOptions, appearance: Appearance, resume: int | None = None) -> None:
-    """Opens the terminal app, with a stored session where one is named, and returns when the user quits."""
+def run_chat(
+    options: ChatOptions, appearance: Appearance, resume: int | None = None, *, first_run: bool = False
+) -> None:
+    """Opens the terminal app, with a stored session or a welcome where asked, and returns when the user quits."""
     # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
     if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
-    app = SpecchatApp(options, WorkerClient(worker_log()), appearance, resume)
+    app = SpecchatApp(options, WorkerClient(worker_log()), appearance, resume, first_run=first_run)
     app.run()
     for name, percent in app.unfinished:
         sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")

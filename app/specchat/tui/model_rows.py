@@ -14,9 +14,9 @@ from specchat.models.hub_files import HubFile
 from specchat.models.library import Entry
 from specchat.models.names import Group
 from specchat.models.pull import PullState
-from specchat.models.recommended import Suggestion
 from specchat.models.sizes import clock, count, in_words
 from specchat.terminal import clean_line
+from specchat.tui.rows import row
 from specchat_engine.pairing import Finding, Grade, Verdict
 
 SIGNS = {Grade.OK: "✓", Grade.WARNING: "!", Grade.BLOCKER: "✗"}
@@ -24,22 +24,6 @@ STYLES = {Grade.OK: "$outcome-accepted", Grade.WARNING: "$outcome-correction", G
 _TOPIC = 17
 _BAR = 10
 _WIDE = 100
-
-
-def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: str = "") -> Content:
-    """One line of exactly `width` cells: a sign, a name that is cut where it must be, columns of fixed widths.
-
-    Columns that leave the name less than a third of the line are left out, the last ones first.
-    """
-    columns = [*right]
-    while columns and sum(size + 2 for _, size in columns) > 2 * width // 3:
-        columns.pop()
-    end = "".join(f"  {clean_line(text)[:size]:>{size}}" for text, size in columns)
-    name = Content.assemble(sign, (clean_line(left), style))
-    free = width - len(end)
-    if name.cell_length > free:
-        name = name.truncate(max(free, 1), ellipsis=True)
-    return Content.assemble(name, " " * (free - name.cell_length), (end, "$quiet"))
 
 
 def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
@@ -73,11 +57,6 @@ def candidate_row(one: Candidate, width: int, timed: str = "") -> Content:
     style = "$quiet" if not one.fits else ""
     columns = ((timed or share, 8), (memory, 9), (one.entry.quantisation, 7))
     return row(width, sign, name, *columns[: 3 if one.fits else 0], style=style)
-
-
-def suggestion_row(one: Suggestion, width: int) -> Content:
-    """A known pair that fits."""
-    return row(width, Content("  "), one.title, (one.size, 8), (one.speed, 27), style="bold")
 
 
 def repository_row(one: FoundRepository, width: int) -> Content:

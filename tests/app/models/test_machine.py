@@ -11,15 +11,16 @@ from specchat.models.machine import Place, ask_machine
 from specchat.paths import cache_folder
 
 
-def test_a_child_tells_the_devices_and_the_bandwidth_is_measured_once() -> None:
+def test_a_child_tells_the_devices_and_the_largest_bandwidth_is_kept() -> None:
     first = ask_machine(bandwidth=True)
     assert first.machine.host.total > first.machine.host.free > 0
     assert first.cores >= 1
     assert first.bandwidth is not None
     assert first.bandwidth > 10**8
     kept = cache_folder() / "bandwidth.json"
-    kept.write_text(json.dumps({"bytes_per_second": 7e9}))
-    assert ask_machine(bandwidth=True).bandwidth == 7e9
+    assert json.loads(kept.read_text()) == {"bytes_per_second": first.bandwidth}
+    kept.write_text(json.dumps({"bytes_per_second": 7e15}))
+    assert ask_machine(bandwidth=True).bandwidth == 7e15
     kept.write_text("damaged")
     assert ask_machine().bandwidth is None
 

@@ -13,7 +13,8 @@ from specchat.models.pull import FileProgress, PullProgress, PullState
 from specchat.models.sources import Found, Source
 from specchat.models.summaries import Summary
 from specchat.tui.download_line import download_line
-from specchat.tui.model_rows import download_row, entry_row, finding_line, row
+from specchat.tui.model_rows import download_row, entry_row, finding_line
+from specchat.tui.rows import row
 from specchat_engine.pairing import Finding, Grade
 
 

@@ -12,8 +12,9 @@ from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
 from specchat.models.recommended import Suggestion, basis, suggestions
 from specchat.terminal import clean_line
-from specchat.tui.model_rows import suggestion_row, verdict_lines
+from specchat.tui.model_rows import verdict_lines
 from specchat.tui.panes.pane import Pane
+from specchat.tui.rows import suggestion_row
 from specchat_engine.options import LoadOptions
 from specchat_engine.pairing import Verdict
 

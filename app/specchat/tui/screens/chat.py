@@ -162,6 +162,12 @@ class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
         """Opens the window that a command asks for."""
         await open_window(self, invocation)
 
+    def welcome(self) -> None:
+        """Welcomes someone who is here for the first time."""
+        from specchat.tui.screens.welcoming import welcome
+
+        welcome(self)
+
     async def action_view(self) -> None:
         """Shows the answer in view in another way; while one streams, the next ones stream that way too."""
         answer = self.query_one(Transcript).answer_in_view()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from specchat.tui.screens.reloading import ReloadingScreen
 
 
-def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "here") -> None:
-    """The model browser; what is chosen there is loaded."""
+def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "here", first: str = "") -> None:
+    """The model browser, with the pair `first` before the other recommended ones; what is chosen there is loaded."""
     options = chat.options
     loaded = [path for path in (options.target, options.draft) if path is not None]
 
@@ -57,7 +57,7 @@ def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "he
         loaded=loaded,
         options=options.options,
     )
-    chat.app.push_screen(ModelsScreen(around, role, part), chosen)
+    chat.app.push_screen(ModelsScreen(around, role, part, first), chosen)
 
 
 def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:

@@ -36,14 +36,14 @@ class ReloadingScreen(BranchingScreen):
         """The pair that is loaded, or being loaded, and how."""
         return self._session.options
 
-    async def browse_models(self, role: Role | None = None, part: str = "here") -> None:
-        """The model browser at one of its parts; the draft picker where a draft is to be chosen."""
+    async def browse_models(self, role: Role | None = None, part: str = "here", chosen: str = "") -> None:
+        """The model browser at one of its parts, `chosen` among the recommended; a draft is chosen in the picker."""
         from specchat.tui.screens.model_windows import show_drafts, show_models
 
         if role == "draft":
             show_drafts(self)
         else:
-            show_models(self, role, part)
+            show_models(self, role, part, chosen)
 
     async def action_models(self) -> None:
         """The model browser."""

@@ -1,0 +1,178 @@
+"""What someone sees who is here for the first time: the built-in pair at once, and what this machine could run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Key, Paste
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+
+from specchat.tui.rows import row, suggestion_row
+from specchat.tui.widgets.listing import Listing
+
+if TYPE_CHECKING:
+    from specchat.models.recommended import Suggestion
+
+_ABOUT = "The built-in pair answers at once, offline. It is small and knows speculative decoding and some Python."
+_HINT = "↑ ↓ Enter · or just type a question · Esc"
+_LOOK = 0.2
+
+
+class Step(Enum):
+    """What there is to begin with, apart from a pair that is recommended."""
+
+    START = auto()
+    TOUR = auto()
+    SEARCH = auto()
+    MODELS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One row: a step with its words, or a recommended pair."""
+
+    step: Step | None
+    text: str = ""
+    about: str = ""
+    pair: Suggestion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """What fits this machine, which `words` describe."""
+
+    words: str
+    pairs: list[Suggestion]
+
+
+_FIRST = (Offer(Step.START, "Start with the built-in pair", "Enter"), Offer(Step.TOUR, "Take the tour", "two minutes"))
+_LAST = (Offer(Step.SEARCH, "Search the hub", ""), Offer(Step.MODELS, "My models", "F8, at any time"))
+
+
+class FirstRunScreen(ModalScreen[Offer]):
+    """A list over the chat, behind which the built-in pair is being loaded. What is typed goes to the prompt."""
+
+    CSS_PATH = "first_run.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", priority=True, id="first.choose"),
+        Binding("escape", "leave", "Start", priority=True, id="first.leave"),
+        Binding("up", "move(-1)", "Up", show=False, priority=True, id="first.up"),
+        Binding("down", "move(1)", "Down", show=False, priority=True, id="first.down"),
+    ]
+
+    def __init__(self, ready: Callable[[], bool], fitting: Callable[[], Fitting], write: Callable[[str], None]) -> None:
+        """`fitting` blocks and is called in a thread, not before `ready`; `write` writes into the prompt."""
+        super().__init__()
+        self._ready = ready
+        self._fitting = fitting
+        self._write = write
+        self._left = False
+
+    def compose(self) -> ComposeResult:
+        """The list, and what fits as soon as that is known."""
+        with Vertical(id="panel") as panel:
+            panel.border_title = "Welcome to specchat"
+            panel.border_subtitle = Content(_HINT)
+            yield Static(Content(_ABOUT), classes="words")
+            yield Listing[Offer](self._row, id="first")
+            yield Static("For real work: looking at this machine …", id="machine", classes="words")
+            yield Listing[Offer](self._row, id="fitting")
+            yield Listing[Offer](self._row, id="last")
+
+    def on_mount(self) -> None:
+        """Looks at the machine when the pair is there: loading comes first."""
+        self._show("#first", [*_FIRST])
+        self._show("#fitting", [])
+        self._show("#last", [*_LAST])
+        first = self.query_one("#first", Listing)
+        first.highlighted = 0
+        first.focus()
+        self._clock = self.set_interval(_LOOK, self._wait)
+
+    def on_key(self, event: Key) -> None:
+        """Anything that can be written begins a question."""
+        if event.is_printable and event.character:
+            event.stop()
+            event.prevent_default()
+            self._begin(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        """A question that is pasted."""
+        event.stop()
+        self._begin(event.text)
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        """A click chooses."""
+        message.stop()
+        message.option_list.focus()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Takes the row."""
+        for listing in self.query(Listing).results():
+            if listing.has_focus and listing.chosen is not None:
+                self._leave(listing.chosen)
+
+    def action_leave(self) -> None:
+        """Starts with the built-in pair."""
+        self._leave(_FIRST[0])
+
+    def _begin(self, text: str) -> None:
+        self._write(text)
+        self.action_leave()
+
+    def _leave(self, offer: Offer) -> None:
+        if not self._left:
+            self._left = True
+            self.dismiss(offer)
+
+    def action_move(self, steps: int) -> None:
+        """The next row, over the lists' ends."""
+        rows = [
+            (listing, place)
+            for listing in self.query(Listing).results()
+            for place in range(listing.option_count)
+            if listing.display
+        ]
+        marked = (at for at, (listing, place) in enumerate(rows) if listing.has_focus and listing.highlighted == place)
+        now = next(marked, 0)
+        chosen, place = rows[(now + steps) % len(rows)]
+        for listing in self.query(Listing).results():
+            listing.highlighted = place if listing is chosen else None
+        chosen.focus()
+
+    def _wait(self) -> None:
+        if self._ready():
+            self._clock.stop()
+            self._look()
+
+    @work(thread=True)
+    def _look(self) -> None:
+        found = self._fitting()
+        self.app.call_from_thread(self._know, found)
+
+    def _know(self, found: Fitting) -> None:
+        if self.is_attached:
+            words = f"For real work on this machine ({found.words}):" if found.pairs else f"This machine: {found.words}"
+            self.query_one("#machine", Static).update(Content(words))
+            self._show("#fitting", [Offer(None, pair=pair) for pair in found.pairs])
+
+    def _show(self, name: str, offers: list[Offer]) -> None:
+        listing: Listing[Offer] = self.query_one(name, Listing)
+        listing.show(offers)
+        listing.highlighted = None
+        listing.display = bool(offers)
+
+    def _row(self, offer: Offer, width: int) -> Content:
+        if offer.pair is not None:
+            return suggestion_row(offer.pair, width)
+        return row(width, Content("  "), offer.text, (offer.about, 16), style="bold")

@@ -1,0 +1,84 @@
+"""The welcome of someone who is here for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from app.tui.chatting import Chat, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, chat_options, script
+from app.tui.test_branching import screen, shown
+from app.tui.test_model_browser import shown as words
+from app.tui.test_model_browser import until
+from specchat.config import Config
+from specchat.first_run import is_first_run
+from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.first_run import FirstRunScreen
+from specchat.tui.screens.models import ModelsScreen
+
+
+@asynccontextmanager
+async def first_run(client: ScriptedClient, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Chat]:
+    app = SpecchatApp(chat_options(), client, first_run=True)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, FirstRunScreen))
+        yield pilot
+
+
+async def back_in_the_chat(pilot: Chat) -> None:
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
+    await quiet(pilot)
+
+
+async def test_a_question_is_just_typed_and_sent_while_the_pair_is_still_loading() -> None:
+    client = ScriptedClient(script("> one"), hold_loading=True)
+    async with first_run(client) as pilot:
+        assert len(client.loaded) == 1
+        await pilot.press(*"tell me")
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
+        assert prompt(pilot).text == "tell me"
+        await pilot.press("enter")
+        client.go.set()
+        await quiet(pilot)
+        assert shown(pilot) == ["tell me", " one"]
+    assert not is_first_run(Config())
+
+
+async def test_enter_starts_with_the_built_in_pair() -> None:
+    async with first_run(ScriptedClient()) as pilot:
+        await pilot.press("enter")
+        await back_in_the_chat(pilot)
+        assert pilot.app.screen.focused is prompt(pilot)
+
+
+async def test_what_fits_this_machine_leads_to_its_details() -> None:
+    async with first_run(ScriptedClient()) as pilot:
+        await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
+        text = words(pilot)
+        if "For real work" not in text:
+            pytest.skip("no known pair fits this machine")
+        await pilot.press("down", "down")
+        chosen = next(row for row in text.splitlines() if " GB" in row and "tok/s" in row).split("  ")[1].strip()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ModelsScreen))
+        await until(pilot, lambda: chosen.split(" + ")[0] in words(pilot))
+
+
+async def test_the_last_rows_lead_to_the_models_and_up_leads_to_them_at_once() -> None:
+    async with first_run(ScriptedClient()) as pilot:
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ModelsScreen))
+        await pilot.press("escape")
+        await back_in_the_chat(pilot)
+        assert screen(pilot).is_current
+
+
+async def test_nothing_of_the_welcome_is_cut_off_on_a_small_screen() -> None:
+    async with first_run(ScriptedClient()) as pilot:
+        await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
+        await pilot.pause(0.2)
+        panel = pilot.app.screen.query_one("#panel")
+        last = pilot.app.screen.query_one("#last")
+        assert last.region.bottom < panel.region.bottom <= 24
