@@ -84,7 +84,7 @@ def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Speccha
     terminal.wait_for(r"stopped · \d+ tok/s")
     terminal.keys("F2")
     terminal.wait_for("k +‹ auto")
-    terminal.keys("Up")
+    terminal.keys(*["Down"] * 7)
     terminal.wait_for("max tokens +‹ 0 no limit")
     terminal.type("60")
     terminal.wait_for("max tokens +‹ 60")
