@@ -16,9 +16,11 @@ def test_a_step_goes_to_the_next_round_and_pauses() -> None:
         deck = deck.stepped(-1, 200.0)
         places.append(deck.place(200.0))
     assert places == [4.0, 2.0, 1.0, 0.0, 0.0]
+    places.clear()
     for _ in range(4):
         deck = deck.stepped(1, 200.0)
-    assert deck.place(200.0) == 4.0
+        places.append(deck.place(200.0))
+    assert places == [1.0, 2.0, 4.0, 4.0]
 
 
 def test_a_short_turn_is_slowed_down_and_a_long_one_is_not() -> None:

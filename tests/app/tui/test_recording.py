@@ -42,7 +42,8 @@ def test_what_the_engine_says_when_it_fails_is_raised() -> None:
 
 def test_both_sides_differ_in_nothing_but_the_speculation() -> None:
     settings = Settings(k=0, drafter="none", max_tokens=9, verifier="typical")
-    assert plain(settings) == Settings(k=0, drafter="none", max_tokens=9)
+    assert plain(Settings(k=5, drafter="model", max_tokens=9)) == Settings(k=0, drafter="none", max_tokens=9)
+    assert plain(settings).verifier == "coupled"
     assert speculative(settings, ("model", "none")) == Settings(AUTO, "model", "typical", max_tokens=9)
     assert speculative(Settings(k=3, drafter="lookup"), ("hybrid",)) == Settings(k=3, drafter="lookup")
 

@@ -49,12 +49,12 @@ async def test_what_is_being_written_gets_its_spaces_and_f5_still_steps() -> Non
         assert "Shift+F5" in bar(pilot)
 
 
-async def test_a_message_typed_before_a_frozen_answer_keeps_its_spaces() -> None:
+async def test_a_message_typed_before_a_frozen_answer_keeps_all_its_characters() -> None:
     client = ScriptedClient(script(FIVE))
     async with chat(client) as pilot:
-        await pilot.press("f5", *"a b", "enter")
+        await pilot.press("f5", "plus", *"a b", "enter")
         await quiet(pilot)
-        assert client.asked[-1][-1].content == "a b"
+        assert client.asked[-1][-1].content == "+a b"
 
 
 async def test_another_k_counts_from_the_next_round_of_a_frozen_answer() -> None:
@@ -84,6 +84,21 @@ async def test_slow_motion_lets_rounds_through_by_itself_until_it_is_held() -> N
         held = said(pilot)
         assert held < 200
         assert f"frozen after round {held}" in bar(pilot)
+
+
+async def test_rounds_that_a_slow_engine_still_owes_are_forgotten_when_it_is_held() -> None:
+    client = ScriptedClient(script("|".join(["> w"] * 200)), hold_after=2)
+    async with chat(client) as pilot:
+        await pilot.press("f5")
+        await ask(pilot)
+        await pilot.press(*["plus"] * 9)
+        for _ in range(20):
+            await pilot.pause(0.1)
+        assert said(pilot) == 2
+        await pilot.press("space")
+        client.go.set()
+        await quiet(pilot)
+        assert said(pilot) <= 3
 
 
 async def test_esc_stops_a_frozen_answer() -> None:

@@ -1,0 +1,34 @@
+"""Speculation seen with the real engine: round by round, raced, verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from e2e.terminal import Terminal
+
+Specchat = Callable[..., Terminal]
+
+QUESTION = "What is speculative decoding?"
+
+
+def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> None:
+    terminal = specchat("chat", width=80, height=24)
+    terminal.wait_for("● active")
+    terminal.keys("F5")
+    terminal.wait_for("the next answer waits")
+    terminal.type(QUESTION)
+    terminal.wait_for("frozen after round 0")
+    terminal.keys("F5")
+    terminal.wait_for("frozen after round 1")
+    terminal.keys("Space")
+    terminal.wait_for("frozen after round 2")
+    terminal.keys("Enter")
+    terminal.wait_for(r"\d+ tok/s · .*τ", absent="esc Stop")
+    terminal.keys("F6")
+    terminal.wait_for("plain +0:.*speculative +0:")
+    terminal.keys("End")
+    terminal.wait_for("✓ texts equal")
+    terminal.keys("Escape")
+    terminal.wait_for("F1 Help|f1 Help")
+    terminal.type("/verify ")
+    terminal.wait_for(r"\d+ tokens, all equal")
