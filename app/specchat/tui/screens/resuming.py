@@ -35,7 +35,5 @@ class ResumingScreen(BranchingScreen):
     async def _loaded(self, event: Loaded) -> None:
         session, self.resume = self.resume, None
         await super()._loaded(event)
-        conversation = self._session.conversation
-        if session == conversation.id and self._play is None:
-            self._resume_settings(conversation)
+        if session == self._session.conversation.id and self._play is None:
             self.run_worker(self._memories.recall(session), group="recall")

@@ -52,7 +52,7 @@ class TouringScreen(PanelsScreen):
         if tour.step is not None and prompt.text.strip() == tour.step.prompt:
             prompt.write("")
         prompt.focus()
-        self._give_back()
+        self._restore()
         self.refresh_bindings()
 
     async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
@@ -66,13 +66,13 @@ class TouringScreen(PanelsScreen):
         self.query_one(TourBar).show(tour)
         step, settings, loaded = tour.step, self._session.settings, self._session.loaded
         if step is None:
-            self._give_back()
+            self._restore()
         elif settings is not None and loaded is not None:
             self._turn_all(step.applied(settings, loaded.drafters))
             self.query_one(Prompt).give_back(step.prompt)
         self.refresh_bindings()
 
-    def _give_back(self) -> None:
+    def _restore(self) -> None:
         before, self._before = self._before, None
         if before is not None:
             self._turn_all(before)
