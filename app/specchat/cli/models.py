@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from specchat.cli.reporting import one_line_errors
+from specchat.cli.reporting import WRONG_USAGE, one_line_errors, say
 
 models = typer.Typer(
     help="Find models on the hub, judge a pair, fetch it, and see what is on this machine.",
@@ -30,7 +30,9 @@ Installed = Annotated[str, typer.Argument(metavar="NAME", help="A model of this 
 All = Annotated[bool, typer.Option("--all", help="Every value and tensor of the header.")]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="The model whose answers you want.")]
-Draft = Annotated[str, typer.Argument(metavar="DRAFT", help="The small model that drafts.")]
+Draft = Annotated[str, typer.Argument(metavar="DRAFT", help="The small model that drafts.", show_default=False)]
+Bench = Annotated[bool, typer.Option("--bench", help="Time the drafts that fit, rank them, remember the best.")]
+Seconds = Annotated[float, typer.Option("--seconds", min=1, max=3600, help="So long for each draft with --bench. [30]")]
 Context = Annotated[int | None, typer.Option("-c", "--ctx-size", help="Context in tokens; 0 is the model's. [0]")]
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="The new name.")]
 Remove = Annotated[bool, typer.Option("--remove", help="Forget the alias.")]
@@ -92,13 +94,32 @@ def rm(name: Installed, yes: Yes = False, debug: Debug = False) -> None:
 
 
 @models.command()
-def pair(target: Target, draft: Draft, ctx_size: Context = None, json: Json = False, debug: Debug = False) -> None:
-    """Judge whether a draft fits a target, with reasons, also before either is downloaded. Exit code 1: it does not."""
+def pair(
+    target: Target,
+    draft: Draft = "",
+    ctx_size: Context = None,
+    bench: Bench = False,
+    seconds: Seconds = 30.0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Judge whether a draft fits a target, with reasons, also before either is downloaded. Exit code 1: it does not.
+
+    With --bench the draft, or every one of this machine that fits, is timed; the best is remembered.
+    """
     with one_line_errors(debug):
-        from specchat.cli.models_pair import pair as run
         from specchat.config import read_config
 
         config = read_config({} if ctx_size is None else {"ctx_size": ctx_size})
+        if bench:
+            from specchat.cli.models_pair_bench import bench_pairs
+
+            raise typer.Exit(bench_pairs(target, draft, config, seconds, as_json=json))
+        if not draft:
+            say("name a draft to judge the pair, or add --bench to time those of this machine")
+            raise typer.Exit(WRONG_USAGE)
+        from specchat.cli.models_pair import pair as run
+
         raise typer.Exit(run(target, draft, config, as_json=json))
 
 

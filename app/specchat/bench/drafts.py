@@ -1,0 +1,85 @@
+"""How much one draft model gains with its target on this machine, found out in about half a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import islice
+from time import monotonic
+
+from specchat.bench.estimates import Estimate
+from specchat.bench.measure import Runner, Setup
+from specchat.bench.plan import PLAIN, Arm, turns
+from specchat.bench.samples import Sample
+from specchat.bench.summary import overall
+from specchat_assets.benchmark import benchmark_prompts
+from specchat_engine import Engine
+from specchat_engine.settings import USUAL_K
+
+DRAFTED = Arm("model", USUAL_K)
+"""A k that never changes: one that adapts would leave a dear draft alone, and so measure nothing of it."""
+
+_MOST_TOKENS, _FEWEST_TOKENS = 96, 16
+_PROMPTS = 4
+"""So many prompts are to be answered in the time, at least, where the models are slow: then with fewer tokens."""
+
+_SEED = 1
+_REPEATS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TimedDraft:
+    """What was measured: speed over plain decoding, prompts included, and both speeds in tokens a second.
+
+    `alpha` is None where nothing was compared.
+    """
+
+    speedup: Estimate
+    tokens_per_second: float
+    plain_tokens_per_second: float
+    alpha: float | None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the gain is more than chance."""
+        return self.speedup.interval is not None and self.speedup.interval[0] > 1
+
+
+def time_draft(engine: Engine, seconds: float, clock: Callable[[], float] = monotonic) -> TimedDraft | None:
+    """Plain answers and drafted ones in turns, for so long and at least one of each; None where none had a token.
+
+    Prompts of all kinds, the usual k, the target's own sampling. Raises EngineError where an answer fails.
+    """
+    planned = turns((PLAIN, DRAFTED), benchmark_prompts(), (engine.recommended.temperature,), _REPEATS, _SEED)
+    setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _SEED)
+    first = [*islice(planned, 2)]
+    runner = Runner(engine, setup)
+    runner.warm_up(first)
+    spent = sum(sample.wall_ms / max(sample.num_tokens, 1) for sample in runner.measure(first)) / 1000
+    tokens = int(min(max(seconds / _PROMPTS / max(spent, 1e-6), _FEWEST_TOKENS), _MOST_TOKENS))
+    runner = Runner(engine, replace(setup, max_tokens=tokens))
+    begin, samples = clock(), [*runner.measure(first)]
+    while clock() - begin < seconds and (pair := [*islice(planned, 2)]):
+        samples += runner.measure(pair)
+    return summed_up(samples)
+
+
+def summed_up(samples: list[Sample]) -> TimedDraft | None:
+    """What the samples of both arms come to; None where they cannot be compared."""
+    means = {mean.arm: mean.ratio for mean in overall(samples, (PLAIN, DRAFTED), None)}
+    if DRAFTED not in means:
+        return None
+    drafted = [sample for sample in samples if sample.arm == DRAFTED]
+    accepted = sum(sample.num_accepted_tokens for sample in drafted)
+    tested = accepted + sum(sample.num_rejected_tokens for sample in drafted)
+    return TimedDraft(
+        means[DRAFTED],
+        _speed(drafted),
+        _speed([sample for sample in samples if sample.arm == PLAIN]),
+        accepted / tested if tested else None,
+    )
+
+
+def _speed(samples: list[Sample]) -> float:
+    wall = sum(sample.wall_ms for sample in samples)
+    return 1000 * sum(sample.num_tokens for sample in samples) / wall if wall else 0.0
