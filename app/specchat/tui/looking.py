@@ -45,6 +45,11 @@ def looker(
     return look
 
 
+def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
+    """The messages that a recorded answer was given to, its system prompt included."""
+    return tuple(ChatMessage(message["role"], message["content"]) for message in trace.start["messages"])
+
+
 def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> SamplingParams:
     """The sampling parameters of a trace's first line."""
     try:

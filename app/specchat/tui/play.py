@@ -75,6 +75,8 @@ class Play:
     def started(self, line: Mapping[str, Any]) -> None:
         """The first line of the turn's trace."""
         self._start = line
+        if given := str(line.get("prefix_text", "")):
+            self.answer.begin_with(given)
 
     def trace(self, last: Ended | WorkerFailed) -> Trace | None:
         """How the answer was made; None where it never began."""

@@ -176,3 +176,53 @@ async def test_a_conversation_is_exported_under_its_title(
         await command(pilot, f"/export {kind}")
         assert (tmp_path / f"who{ending}").exists(), notices(pilot)
         assert "exported to" in notices(pilot)[-1]
+
+
+async def test_an_answer_that_was_stopped_before_its_first_token_leaves_the_one_before_it(tmp_path: Path) -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        first = screen(pilot)._session.conversation.id
+        client.hold_after = 0
+        await screen(pilot).regenerate()
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert shown(pilot) == ["Who?", " one"]
+    async with chat(ScriptedClient()) as pilot:
+        await screen(pilot).open_session(first)
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_a_question_that_is_left_before_its_first_token_is_given_back() -> None:
+    client = ScriptedClient(script("> one"), hold_after=0)
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("ctrl+n")
+        await quiet(pilot)
+        assert prompt(pilot).text == "Who?"
+        assert shown(pilot) == []
+
+
+async def test_a_message_that_waits_for_the_model_does_not_follow_into_another_session() -> None:
+    async with chat(ScriptedClient(script("> one"))) as pilot:
+        await ask(pilot, "Who?")
+        first = screen(pilot)._session.conversation.id
+    client = ScriptedClient(script("> two"), hold_loading=True)
+    async with chat(client) as pilot:
+        await ask(pilot, "Secret")
+        await screen(pilot).open_session(first)
+        client.go.set()
+        await quiet(pilot)
+        assert client.asked == []
+        assert prompt(pilot).text == "Secret"
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_an_edit_is_given_up_by_emptying_the_prompt() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await command(pilot, "/edit")
+        await pilot.press(*["backspace"] * len("Who?"))
+        await ask(pilot, "Why?")
+        assert shown(pilot) == ["Who?", " one", "Why?", " one"]

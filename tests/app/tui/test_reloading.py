@@ -30,11 +30,13 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
 async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
+        await command(pilot, "/k 9")
         client.loads = [(WorkerFailed("broken.gguf is no GGUF file: download it again"),)]
-        await command(pilot, f"/draft {tmp_path / 'broken.gguf'}")
+        await command(pilot, f"/model {tmp_path / 'broken.gguf'}")
         assert "broken.gguf is no GGUF file" in notices(pilot)[0]
         assert "builtin-guide 18M ⇠ builtin-draft 2M" in header(pilot)
         assert client.loaded[-1] == client.loaded[0]
+        assert "k 9" in header(pilot)
         await ask(pilot, "Who?")
         assert shown(pilot) == ["Who?", " one"]
 
@@ -44,3 +46,12 @@ async def test_a_name_that_no_model_has_is_said_in_one_line() -> None:
         await command(pilot, "/model nobody/nothing")
         assert "there is no model nobody/nothing on this machine" in notices(pilot)[0]
         assert "builtin-guide" in header(pilot)
+
+
+async def test_where_nothing_could_be_loaded_another_model_can(tmp_path: Path) -> None:
+    client = ScriptedClient(loads=[(WorkerFailed("guide.gguf is cut short: download it again"),)])
+    async with chat(client) as pilot:
+        assert "no model" in header(pilot)
+        await command(pilot, f"/model {tmp_path / 'other.gguf'}")
+        assert "active" in header(pilot)
+        assert client.loaded[-1] == (tmp_path / "other.gguf", None)

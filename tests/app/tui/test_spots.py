@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from app.tui.scripted_client import script
 from specchat.traces.trace import Trace
+from specchat.tui.looking import asked_in
 from specchat.tui.spots import asked_at, output_tokens, position_of, prefix_at, spots, visible
 from specchat_engine.rounds import Outcome, Round, TargetToken, TokenKind
 
@@ -71,3 +72,9 @@ def test_every_emitted_token_has_exactly_one_position(parts: list[str]) -> None:
         if row.position is not None and row.id < 1000
     }
     assert found == dict(enumerate(tokens))
+
+
+def test_an_old_answer_is_looked_at_with_the_messages_that_it_was_given_to() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
+    found = asked_in(Trace({"messages": messages}, ()))
+    assert [(message.role, message.content) for message in found] == [("system", "Be brief."), ("user", "Who?")]

@@ -8,8 +8,6 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Protocol
 
-from textual.highlight import highlight
-
 from specchat.tui.cells import cells, fit
 from specchat.tui.pieces import Piece
 from specchat.tui.wrapping import Line, Wrapper
@@ -94,6 +92,8 @@ class CodeBlock:
 
     @cached_property
     def _pieces(self) -> list[Piece]:
+        from textual.highlight import highlight  # with all its lexers, which the first screen does not need
+
         code = self.code
         if len(code) > _HIGHLIGHTED_MOST or any(len(line) > _LONG_LINE for line in code.split("\n")):
             return [Piece(code, "")]

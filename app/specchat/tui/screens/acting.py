@@ -7,7 +7,7 @@ from pathlib import Path
 
 from specchat.clipboard import copy_natively
 from specchat.errors import SpecchatError
-from specchat.tui.looking import looker
+from specchat.tui.looking import asked_in, looker
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.reloading import ReloadingScreen
 from specchat.tui.widgets.answer import Answer
@@ -68,7 +68,7 @@ class ActingScreen(ReloadingScreen):
 
     async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
         """Opens the inspector on an answer, at one of its rounds, else at the last in which a token was refused."""
-        conversation, settings = self._session.conversation, self._session.settings
+        settings = self._session.settings
         try:
             trace = await self._archive.trace(answer)
         except SpecchatError as error:
@@ -79,7 +79,7 @@ class ActingScreen(ReloadingScreen):
             return
         indices = [event.index for event in trace.rounds]
         at = indices.index(round_index) if round_index in indices else telling_round(trace.rounds)
-        look = looker(self._client, conversation.asked(answer), trace, settings)
+        look = looker(self._client, asked_in(trace), trace, settings)
 
         async def branch(prefix: tuple[int, ...] | None) -> None:
             if prefix is not None:

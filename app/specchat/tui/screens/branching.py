@@ -14,6 +14,7 @@ from specchat.tui.stored_settings import settings_from
 from specchat.tui.turn import TurnView
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
+from specchat.worker.protocol import Loaded
 from specchat_engine.errors import EngineError
 from specchat_engine.settings import Settings
 
@@ -113,10 +114,10 @@ class BranchingScreen(ConversationScreen):
         if conversation is None:
             self._note("this session is not there any more")
             return
+        await self._leave_answer()
         await self._enter(conversation)
         await self._memories.recall(session)
-        if conversation.session.settings is not None:
-            self._resume_settings(conversation)
+        self._resume_settings()
 
     def set_system(self, text: str | None) -> None:
         """The system prompt of this session, from the next message on."""
@@ -135,13 +136,22 @@ class BranchingScreen(ConversationScreen):
         self._session.conversation.change(settings=asdict(settings))
         self._archive.turned(self._session.conversation.session, settings)
 
-    def _resume_settings(self, conversation: Conversation) -> None:
+    async def _loaded(self, event: Loaded) -> None:
+        begins = self._session.settings is None
+        await super()._loaded(event)
+        conversation = self._session.conversation
+        if conversation.empty:
+            conversation.change(**self._models())
+        elif begins:
+            self._resume_settings()
+
+    def _resume_settings(self) -> None:
         """The settings that the session was left with, as far as the pair that is loaded now can serve them."""
-        loaded = self._session.loaded
-        if loaded is None or conversation.session.settings is None:
+        loaded, kept = self._session.loaded, self._session.conversation.session.settings
+        if loaded is None or kept is None:
             return
         try:
-            settings = settings_from(conversation.session.settings, loaded.drafters, self._session.k_max)
+            settings = settings_from(kept, loaded.drafters, self._session.k_max)
         except EngineError as error:
             self._note(f"the session's settings cannot be used: {error}")
             return
@@ -150,15 +160,20 @@ class BranchingScreen(ConversationScreen):
 
     async def _enter(self, conversation: Conversation) -> None:
         """Shows a conversation in place of the one before."""
-        loaded = self._session.loaded
-        self._session = self._session.renewed(conversation)
-        if loaded is not None and conversation.empty:
-            conversation.change(target=str(self._session.options.target), draft=str(self._session.options.draft or ""))
+        self._give_back()
         self._editing = None
+        self._session = self._session.renewed(conversation)
+        if conversation.empty:
+            conversation.change(**self._models())
         await self._show_conversation()
         self._show_figures(TurnView())
         self._show_header()
         self.refresh_bindings()
+
+    def _models(self) -> dict[str, str | None]:
+        """The files of the pair, as a session keeps them."""
+        options = self._session.options
+        return {"target": str(options.target), "draft": str(options.draft) if options.draft else None}
 
     async def leave(self) -> None:
         """Keeps what the models have read of the session, which is left now."""
@@ -173,7 +188,9 @@ class BranchingScreen(ConversationScreen):
         play, self._play = self._play, None
         self._link.forget()
         message = self._session.conversation.message(play.message.id)
-        self._session.answered(message.id, play.text, play.num_tokens, None, "stopped")
+        unanswered = self._session.answered(message.id, play.text, play.num_tokens, None, "stopped")
+        if unanswered is not None:
+            self.query_one(Prompt).give_back(unanswered)
         if self._session.conversation.holds(message.id):
             kept = self._session.conversation.message(message.id)
             self._archive.left(self._session.conversation.put(replace(kept, state=State.STOPPED)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
@@ -45,6 +47,14 @@ _READING_PAUSE = 0.25
 _KEEPING_PAUSE = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A message that waits for the model; `edited` is the one in whose place it is to be said."""
+
+    text: str
+    edited: int | None = None
+
+
 class ConversationScreen(Screen[None]):
     """Sends messages to the engine, one at a time, and hands what comes back to the widgets."""
 
@@ -57,7 +67,7 @@ class ConversationScreen(Screen[None]):
         self._client = client
         self._link = EngineLink(client)
         self._play: Play | None = None
-        self._waiting: str | None = None
+        self._waiting: Unsent | None = None
         self._editing: int | None = None
         self._live_view = View.TRACE
         self._figures = Pace(self, _FIGURES_PAUSE, self._draw_figures)
@@ -159,32 +169,45 @@ class ConversationScreen(Screen[None]):
         elif event.translated_because and first_time:
             await self._notice(event.translated_because)
         if self._waiting is not None and self._play is None:
-            text, self._waiting = self._waiting, None
-            await self._begin(text, settings)
+            waiting, self._waiting = self._waiting, None
+            await self._begin(waiting, settings)
 
     async def _load_failed(self, event: WorkerFailed) -> None:
         self._session.phase = Phase.FAILED
         await self._notice(f"{event.message}\nA message tries to load the model again; Ctrl+Q quits.", failure=True)
-        if self._waiting is not None:
-            self.query_one(Prompt).give_back(self._waiting)
-            self._waiting = None
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """A message that still waits goes back to where it was written."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self.query_one(Prompt).give_back(waiting.text)
+            self._editing = waiting.edited
 
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Takes a message, unless one is being answered or waits already."""
         if self._play is not None or self._waiting is not None:
             self._note("Esc stops the answer first" if self._play else "the model is still loading")
             return
+        unsent = Unsent(message.text, self._editing)
+        self._editing = None
         self.query_one(Prompt).taken()
         await self.query_one(Transcript).add(UserMessage(message.shown or message.text), follow=True)
         if self._session.phase is Phase.READY and self._session.settings is not None:
-            await self._begin(message.text, self._session.settings)
+            await self._begin(unsent, self._session.settings)
             return
-        self._waiting = message.text
+        self._waiting = unsent
         if self._session.phase is Phase.FAILED:
             self._load()
 
     def on_text_area_changed(self) -> None:
-        """The engine reads what is being written, so that less is left to be read when it is sent."""
+        """The engine reads what is being written, so that less is left to be read when it is sent.
+
+        Whoever empties the prompt does not edit an earlier message any more.
+        """
+        if self._editing is not None and not self.query_one(Prompt).text:
+            self._editing = None
+            self._note("what you write now is a new message")
         self._reading.request()
 
     def _read_ahead(self) -> None:
@@ -197,12 +220,11 @@ class ConversationScreen(Screen[None]):
         self._link.load(self._session.options)
         self._show_header()
 
-    async def _begin(self, text: str, settings: Settings) -> None:
-        """The user's message and the answer to it; in place of an earlier message where one is being edited."""
-        edited, self._editing = self._editing, None
+    async def _begin(self, unsent: Unsent, settings: Settings) -> None:
+        """The user's message and the answer to it."""
         conversation = self._session.conversation
-        self._archive.said(conversation, self._session.ask(text, edited))
-        if edited is not None:
+        self._archive.said(conversation, self._session.ask(unsent.text, unsent.edited))
+        if unsent.edited is not None:
             await self._show_conversation()
         await self._answer(settings)
 
@@ -233,6 +255,7 @@ class ConversationScreen(Screen[None]):
             question = play.message.parent
             gone = [] if question is None or conversation.holds(question) else [question]
             self._archive.unsaid([play.message.id, *gone])
+            self._archive.changed(conversation.session)
         elif trace is not None and pair is not None:
             self._archive.answered(conversation.message(play.message.id), pair_name(pair.target, pair.draft), trace)
 

@@ -14,10 +14,12 @@ from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.tui.panes.roles import Role
 from specchat.tui.screens.branching import BranchingScreen
+from specchat.tui.session import Phase
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.options import LoadOptions
+from specchat_engine.settings import Settings
 
 _CALM = 0.3
 """Seconds without another change before memory is estimated."""
@@ -29,7 +31,7 @@ class ReloadingScreen(BranchingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+g", "load_arrived", "Load what was downloaded", show=False, id="chat.load_arrived"),
     ]
-    _left: ChatOptions | None = None
+    _left: tuple[ChatOptions, Settings | None] | None = None
 
     @property
     def options(self) -> ChatOptions:
@@ -110,12 +112,14 @@ class ReloadingScreen(BranchingScreen):
         session = self._session
         if self._busy() or options == session.options:
             return
-        if self._waiting is not None or session.loaded is None:
+        if self._waiting is not None or session.phase is Phase.LOADING:
             self._note("the model is still loading")
             return
+        self._left = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
             session.settings = None
-        self._left, session.options, session.loaded = session.options, options, None
+            session.conversation.change(settings=None)
+        session.options, session.loaded = options, None
         self._load()
 
     async def _loaded(self, event: Loaded) -> None:
@@ -126,16 +130,14 @@ class ReloadingScreen(BranchingScreen):
         if reloaded:
             if options.draft is not None and event.draft is not None:
                 self.run_worker(asyncio.to_thread(_remember, options.target, options.draft), group="remember")
-            self._archive.changed(
-                self._session.conversation.change(target=str(options.target), draft=str(options.draft or "") or None)
-            )
+            self._archive.changed(self._session.conversation.change(**self._models()))
 
     async def _load_failed(self, event: WorkerFailed) -> None:
         if self._left is None:
             await super()._load_failed(event)
             return
         await self._notice(f"{event.message}\nThe pair that was there is loaded again.", failure=True)
-        self._session.options, self._left = self._left, None
+        (self._session.options, self._session.settings), self._left = self._left, None
         self._load()
 
     async def _path_of(self, name: str) -> Path | None:

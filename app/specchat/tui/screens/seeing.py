@@ -1,31 +1,30 @@
-"""Windows in which answers that were given are seen again: played back, raced, verified, summed up."""
+"""Windows in which answers that were given are seen again: played back, raced, verified, summed up.
+
+What a window is made of is imported when it is opened: the first screen waits for none of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specchat.errors import SpecchatError
 from specchat.naming import pair_name
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat.tui.looking import looker, sampling_of
-from specchat.tui.recording import Recording, plain, question_of, speculative
 from specchat.tui.screens.acting import key_of
-from specchat.tui.screens.race import RaceScreen
-from specchat.tui.screens.replay import ReplayScreen
-from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.stepping import SteppingScreen
-from specchat.tui.screens.verify import VerifyScreen
 from specchat.tui.session import Question
 from specchat.tui.spots import output_tokens
-from specchat.tui.statistics_pages import pages
-from specchat.tui.summing_up import answered_of, kept_of
-from specchat.tui.verifying import Compared, gap_told, not_comparable
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.tui.verifying import Compared
 
 
 class SeeingScreen(SteppingScreen):
@@ -33,6 +32,8 @@ class SeeingScreen(SteppingScreen):
 
     async def replay(self, path: Path | None = None) -> None:
         """Plays a file's turns back, or the answer in view."""
+        from specchat.tui.screens.replay import ReplayScreen
+
         if path is None:
             await self._replay_answer(key_of(self.query_one(Transcript).answer_in_view()))
             return
@@ -49,6 +50,9 @@ class SeeingScreen(SteppingScreen):
 
     async def race(self) -> None:
         """Lets plain and speculative decoding run against each other on the last prompt, with the settings in force."""
+        from specchat.tui.recording import Recording, plain, speculative
+        from specchat.tui.screens.race import RaceScreen
+
         found = await self._to_compare()
         if found is None:
             return
@@ -63,6 +67,10 @@ class SeeingScreen(SteppingScreen):
 
     async def verify(self) -> None:
         """Compares the last answer with plain decoding."""
+        from specchat.tui.recording import Recording, plain
+        from specchat.tui.screens.verify import VerifyScreen
+        from specchat.tui.verifying import gap_told, not_comparable
+
         found = await self._to_compare()
         if found is None:
             return
@@ -85,6 +93,10 @@ class SeeingScreen(SteppingScreen):
 
     async def statistics(self, page: str = "Turn") -> None:
         """Figures and charts; `page` is the tab to begin with."""
+        from specchat.tui.screens.statistics import StatisticsScreen
+        from specchat.tui.statistics_pages import pages
+        from specchat.tui.summing_up import answered_of, kept_of
+
         loaded, settings, session = self._session.loaded, self._session.settings, self._session.conversation.id
         if loaded is None or settings is None:
             self._note("the model is still loading")
@@ -110,6 +122,8 @@ class SeeingScreen(SteppingScreen):
         await self.race()
 
     async def _replay_answer(self, answer: int | None) -> None:
+        from specchat.tui.screens.replay import ReplayScreen
+
         trace = await self._recorded(answer)
         if trace is not None:
             self.app.push_screen(ReplayScreen([trace]))
@@ -134,6 +148,8 @@ class SeeingScreen(SteppingScreen):
 
     async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:
         """The last answer's question, the settings in force, and its trace; says why nothing can be compared."""
+        from specchat.tui.recording import question_of
+
         loaded, settings = self._session.loaded, self._session.settings
         if self._busy():
             return None

@@ -50,6 +50,7 @@ class Answer(Entry):
         self._unfolded: set[int] = set()
         self._remarks: list[str] = []
         self._final: str | None = None
+        self._given = ""
         self._unread: Callable[[], Sequence[Round]] | None = None
         self._chosen = False
         self._drawn_at = self._cost = 0.0
@@ -84,13 +85,20 @@ class Answer(Entry):
     @property
     def raw(self) -> str:
         """What was answered so far, as the model wrote it."""
-        return "".join(event.text for event in self.rounds) if self._final is None else self._final
+        said = (event.text for event in self.rounds)
+        return "".join((self._given, *said)) if self._final is None else self._final
 
     @property
     def codes(self) -> Sequence[str]:
         """The blocks of code, those in thoughts left out."""
         texts = [part.text for part in self._parts.parts if not part.thought]
         return [code for text in texts for code in MarkdownRows(80, text).codes]
+
+    def begin_with(self, text: str) -> None:
+        """What the answer was given to begin with; no round of it said that."""
+        self._given = text
+        self._parts.take_text(shown(text))
+        self.changed()
 
     async def append(self, rounds: Sequence[Round]) -> None:
         """Adds rounds at the end."""
@@ -243,9 +251,12 @@ class Answer(Entry):
     def _take_all(self, rounds: Sequence[Round]) -> None:
         """A finished answer's parts, from its rounds or, where there are none, its text."""
         self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
+        said = "".join(event.text for event in rounds)
+        if self._final is not None and self._final.endswith(said):
+            self._given = self._final.removesuffix(said)
+        if self._given or not rounds:
+            self._parts.take_text(shown(self._given) if rounds else self.text)
         self._parts.take(rounds)
-        if not rounds:
-            self._parts.take_text(self.text)
         self._parts.finish()
         self._cut()
 
