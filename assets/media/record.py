@@ -1,13 +1,16 @@
 """Takes the pictures of the documents: the real program with the real built-in pair, as SVG files beside this script.
 
-`record.py NAME...` takes some of them alone.
+`record.py NAME...` takes some of them alone. The home folder is an empty one: nothing of who runs it is in a picture.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
+import tempfile
+from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
@@ -16,13 +19,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from specchat.cli.verify import verify
 from specchat.options import ChatOptions
 from specchat.paths import worker_log
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.answer import Answer
+from specchat.tui.widgets.transcript import Transcript
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
@@ -30,20 +33,65 @@ from specchat_engine import LoadOptions
 HERE = Path(__file__).parent
 QUESTIONS = ("What is prompt lookup?", "Tell me a short story about a fox who finds a lamp.")
 FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+WIDE, NARROW = (132, 38), (80, 24)
+
+Steps = Callable[[Pilot[None]], Awaitable[None]]
 
 
 async def answered(pilot: Pilot[None], question: str) -> None:
-    """Types a question and waits for the line of figures behind its answer. Raises TimeoutError after a minute."""
-    before = len(pilot.app.screen.query(Answer))
+    """Types a question and waits for the end of its answer. Raises TimeoutError after two minutes."""
+    transcript = pilot.app.screen.query_one(Transcript)
+
+    def ended() -> int:
+        return sum(isinstance(entry, Answer) and not entry.live for entry in transcript.entries)
+
+    before = ended()
     await pilot.press(*question, "enter")
-    for _ in range(240):
+    for _ in range(480):
         await asyncio.sleep(0.25)
-        answers = pilot.app.screen.query(Answer)
-        if len(answers) > before and any(
-            str(line.render()) for line in answers.last().query(".figures").results(Static)
-        ):
+        if ended() > before:
+            await pilot.pause(1)
             return
-    raise TimeoutError(f"no answer to {question!r} within a minute")
+    raise TimeoutError(f"no answer to {question!r} within two minutes")
+
+
+async def conversation(pilot: Pilot[None]) -> None:
+    """A chat whose last answer shows every drafted token, of all fates, since k is fixed."""
+    for question in QUESTIONS:
+        await answered(pilot, question)
+    await pilot.press("f3")
+
+
+async def inspector(pilot: Pilot[None]) -> None:
+    """A refused token, and what else there was."""
+    await conversation(pilot)
+    await pilot.press("f4")
+    await pilot.pause(1)
+    await pilot.press("up", "up")
+    await pilot.pause(2)
+
+
+async def sessions(pilot: Pilot[None]) -> None:
+    """The list of sessions, with a search."""
+    for question in (*QUESTIONS, "What is a draft model?"):
+        await answered(pilot, question)
+        await pilot.press("ctrl+n")
+        await pilot.pause(0.5)
+    await pilot.press("ctrl+o")
+    await pilot.pause(1)
+    await pilot.press(*"draft")
+    await pilot.pause(1)
+
+
+def pressing(key: str, seconds: float) -> Steps:
+    """What a key opens over a conversation, so long after it was pressed."""
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await conversation(pilot)
+        await pilot.press(key)
+        await pilot.pause(seconds)
+
+    return steps
 
 
 def options() -> ChatOptions:
@@ -52,13 +100,11 @@ def options() -> ChatOptions:
     return ChatOptions(target, draft, LoadOptions(), seed=7)
 
 
-async def record_chat(name: str, size: tuple[int, int]) -> None:
-    """One picture of a chat whose last answer shows every drafted token, of all fates, since k is fixed."""
+async def record(name: str, size: tuple[int, int], steps: Steps) -> None:
+    """One picture of the app behind these steps."""
     app = SpecchatApp(replace(options(), k=4, drafter="model"), WorkerClient(worker_log()))
     async with app.run_test(size=size) as pilot:
-        for question in QUESTIONS:
-            await answered(pilot, question)
-        await pilot.press("f3")
+        await steps(pilot)
         await pilot.pause(0.5)
         save(name, app.export_screenshot(title="specchat"))
 
@@ -81,11 +127,22 @@ def save(name: str, picture: str) -> None:
     (HERE / f"{name}.svg").write_text(FONT_FACES.sub("", picture), encoding="utf-8")
 
 
+SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
+    "chat": (WIDE, conversation),
+    "narrow": (NARROW, conversation),
+    "inspector": (WIDE, inspector),
+    "sessions": (WIDE, sessions),
+    "statistics": (WIDE, pressing("f7", 2)),
+    "race": (WIDE, pressing("f6", 12)),
+    "models": (WIDE, pressing("f8", 4)),
+}
+
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["chat", "narrow", "verify"]
-    if "chat" in wanted:
-        asyncio.run(record_chat("chat", (132, 38)))
-    if "narrow" in wanted:
-        asyncio.run(record_chat("narrow", (80, 24)))
-    if "verify" in wanted:
-        record_verify("verify", prompts=1)
+    with tempfile.TemporaryDirectory() as home:
+        for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            os.environ[variable] = home
+        wanted = sys.argv[1:] or [*SCREENS, "verify"]
+        for screen in [name for name in wanted if name in SCREENS]:
+            asyncio.run(record(screen, *SCREENS[screen]))
+        if "verify" in wanted:
+            record_verify("verify", prompts=1)
