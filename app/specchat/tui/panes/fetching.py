@@ -65,7 +65,7 @@ class FetchingPane(Pane[DownloadView]):
             self._any = bool(views)
             self.say("" if views else "nothing is being downloaded: Tab leads to what is recommended", calm=True)
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """Loads what is here."""
         chosen = self.listing.chosen
         if chosen is None:

@@ -70,7 +70,7 @@ class HerePane(Pane[Entry]):
         self.show(found[:_MOST], 0)
         self.say("" if found or not self._entries else "no model of this machine is called so: Tab leads to the hub")
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """Loads the model; one that has come in part is fetched on."""
         chosen = self.listing.chosen
         if chosen is None:
@@ -90,11 +90,17 @@ class HerePane(Pane[Entry]):
 
     def action_pick_draft(self) -> None:
         """Goes on to the drafts for this target."""
-        if (chosen := self._usable()) is not None:
-            self.post_message(self.PickDraft(chosen.path))
+        self.after_typing(self._pick_draft)
 
     def action_as_draft(self) -> None:
         """Loads it as the draft of the present target."""
+        self.after_typing(self._as_draft)
+
+    def _pick_draft(self) -> None:
+        if (chosen := self._usable()) is not None:
+            self.post_message(self.PickDraft(chosen.path))
+
+    def _as_draft(self) -> None:
         if (chosen := self._usable()) is not None:
             self.post_message(self.Load(None, chosen.path))
 

@@ -77,7 +77,7 @@ class HubPane(Pane[FoundRepository | File]):
         last = "Enter downloads it." if verdict.fits else "It does not fit; Enter downloads it all the same."
         return Content("\n").join([Content(f"{as_what}:"), verdict_lines(verdict), Content.styled(last, "$quiet")])
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """Searches, opens a repository, judges a model, downloads it: whichever is next."""
         chosen = self.listing.chosen
         if self.typed != (self._searched or ""):
@@ -86,7 +86,7 @@ class HubPane(Pane[FoundRepository | File]):
             self._place = self.listing.highlighted or 0
             self._open(chosen.id)
         elif chosen is not None and chosen.name not in self._verdicts:
-            self.action_judge(self._role)
+            self._judge_chosen(self._role)
         elif chosen is not None:
             role, _ = self._verdicts[chosen.name]
             model = chosen.model
@@ -96,6 +96,9 @@ class HubPane(Pane[FoundRepository | File]):
 
     def action_judge(self, role: Role) -> None:
         """Reads the header of the chosen model where it is."""
+        self.after_typing(lambda: self._judge_chosen(role))
+
+    def _judge_chosen(self, role: Role) -> None:
         chosen = self.listing.chosen
         if not isinstance(chosen, File):
             return

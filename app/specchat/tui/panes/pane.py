@@ -104,11 +104,23 @@ class Pane(Vertical, Generic[T]):
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """A click chooses."""
         message.stop()
-        self.action_choose()
+        self.choose()
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """What Enter does with the chosen row."""
         raise NotImplementedError
+
+    def action_choose(self) -> None:
+        """Enter."""
+        self.after_typing(self.choose)
+
+    def after_typing(self, do: Callable[[], None]) -> None:
+        """Does something when the list follows all that was typed: a key of a pane overtakes the field's letters."""
+        if self.PLACEHOLDER:
+            field = self.query_one(Input)  # its keys, then what it says of them, then what the list made of that
+            field.call_later(field.call_later, self.call_later, do)
+        else:
+            do()
 
     def action_move(self, how: str) -> None:
         """Moves in the list while the field keeps the keyboard."""
@@ -152,4 +164,4 @@ class Pane(Vertical, Generic[T]):
             if self.is_attached and not getattr(task, "is_cancelled", False):
                 tell()
 
-        self.app.call_from_thread(now)
+        self.call_later(now)

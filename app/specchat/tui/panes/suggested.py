@@ -57,7 +57,7 @@ class SuggestedPane(Pane[Suggestion]):
             lines.append(verdict_lines(verdict))
         return Content("\n").join(lines)
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """Fetches both models."""
         chosen = self.listing.chosen
         if chosen is None:

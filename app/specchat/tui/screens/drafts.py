@@ -115,9 +115,11 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
                     break
         except (SpecchatError, EngineError) as error:
             trouble = str(error)
-        self.app.call_from_thread(self._show, found, trouble)
+        self.call_later(self._show, found, trouble)
 
     def _show(self, found: list[Candidate], trouble: str) -> None:
+        if not self.is_attached or not self.query(Listing):
+            return  # something was picked before the last header was read
         self._found = ranked(found, self._timed)
         listing: Listing[Candidate | None] = self.query_one(Listing)
         best = next((place for place, one in enumerate(self._found) if one.fits), None)

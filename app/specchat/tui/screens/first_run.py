@@ -63,18 +63,24 @@ class FirstRunScreen(ModalScreen[Offer]):
 
     CSS_PATH = "first_run.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Choose", priority=True, id="first.choose"),
         Binding("escape", "leave", "Start", priority=True, id="first.leave"),
         Binding("up", "move(-1)", "Up", show=False, priority=True, id="first.up"),
         Binding("down", "move(1)", "Down", show=False, priority=True, id="first.down"),
     ]
 
-    def __init__(self, ready: Callable[[], bool], fitting: Callable[[], Fitting], write: Callable[[str], None]) -> None:
-        """`fitting` blocks and is called in a thread, not before `ready`; `write` writes into the prompt."""
+    def __init__(
+        self,
+        ready: Callable[[], bool],
+        fitting: Callable[[], Fitting],
+        write: Callable[[str], None],
+        send: Callable[[], None],
+    ) -> None:
+        """`fitting` blocks and is called in a thread, not before `ready`; `write` and `send` are the prompt's."""
         super().__init__()
         self._ready = ready
         self._fitting = fitting
         self._write = write
+        self._send = send
         self._left = False
 
     def compose(self) -> ComposeResult:
@@ -111,16 +117,13 @@ class FirstRunScreen(ModalScreen[Offer]):
         self._begin(event.text)
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """A click chooses."""
+        """Enter or a click takes the row; Enter behind a question that was typed fast sends it."""
         message.stop()
-        message.option_list.focus()
-        self.action_choose()
-
-    def action_choose(self) -> None:
-        """Takes the row."""
-        for listing in self.query(Listing).results():
-            if listing.has_focus and listing.chosen is not None:
-                self._leave(listing.chosen)
+        chosen = message.option_list.chosen if isinstance(message.option_list, Listing) else None
+        if self._left:
+            self._send()
+        elif isinstance(chosen, Offer):
+            self._leave(chosen)
 
     def action_leave(self) -> None:
         """Starts with the built-in pair."""
@@ -158,10 +161,10 @@ class FirstRunScreen(ModalScreen[Offer]):
     @work(thread=True)
     def _look(self) -> None:
         found = self._fitting()
-        self.app.call_from_thread(self._know, found)
+        self.call_later(self._know, found)
 
     def _know(self, found: Fitting) -> None:
-        if self.is_attached:
+        if self.is_attached and self.query("#machine"):
             words = f"For real work on this machine ({found.words}):" if found.pairs else f"This machine: {found.words}"
             self.query_one("#machine", Static).update(Content(words))
             self._show("#fitting", [Offer(None, pair=pair) for pair in found.pairs])

@@ -125,7 +125,8 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
     def action_turn(self, steps: int) -> None:
         """The next part, round and round."""
         names = [*self.TITLES]
-        self.turn_to(names[(names.index(self._current()) + steps) % len(names)])
+        now = self.query_one(Tabs).active or self._part
+        self.turn_to(names[(names.index(now) + steps) % len(names)])
 
     def turn_to(self, part: str) -> None:
         """Shows this part."""

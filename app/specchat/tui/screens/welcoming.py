@@ -19,6 +19,9 @@ def welcome(chat: ChatScreen) -> None:
     def write(text: str) -> None:
         chat.query_one(Prompt).insert(text)
 
+    def send() -> None:
+        chat.query_one(Prompt).action_send()
+
     async def chosen(offer: Offer | None) -> None:
         if offer is None or offer.step is Step.START:
             return
@@ -31,7 +34,7 @@ def welcome(chat: ChatScreen) -> None:
         else:
             await chat.browse_models()
 
-    chat.app.push_screen(FirstRunScreen(lambda: chat.settings is not None, _fitting, write), chosen)
+    chat.app.push_screen(FirstRunScreen(lambda: chat.settings is not None, _fitting, write, send), chosen)
 
 
 def _fitting() -> Fitting:
