@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -29,6 +30,7 @@ _SHARES = {"facts": 0.45, "python": 0.15, "copy": 0.15, "structured": 0.1, "stor
 _ENTRIES = 2048
 _STEP_TOKENS = 3072
 _RATE = 0.002
+_TEMPERATURES = (0.0, 0.8)
 
 
 def make(folder: Path, minutes: float) -> Path:
@@ -120,14 +122,13 @@ class DrawnDrafter(TranslatedDrafter):
         return self.sampler.draw(self.sampler.candidates(row, ()), self._drawn)
 
 
-def measure(draft: Path, target: Path, k: int, max_tokens: int, temperatures: tuple[float, ...]) -> None:
+def measure(draft: Path, target: Path, prompts: Sequence[str], k: int, max_tokens: int) -> None:
     """Prints one Markdown table: α, τ, and tokens a second as a ratio to plain decoding, medians over the prompts."""
-    prompts = [prompt for some in benchmark_prompts().values() for prompt in some]
     own = builtin_pair()[1]
     print("| temperature | drafts | α | τ | plain × |\n| --- | --- | --- | --- | --- |")
     with Engine.load(target, own) as same, Engine.load(target, draft) as other:
         print(f"<!-- {other.translated_because} -->")
-        for temperature in temperatures:
+        for temperature in _TEMPERATURES:
             sampling = replace(same.recommended, temperature=temperature)
             speeds: dict[str, list[float]] = {}
             counts: dict[str, list[int]] = {}
@@ -161,12 +162,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15, help="of processor time that training may take")
     parser.add_argument("-m", "--model", type=Path, default=builtin_pair()[0])
     parser.add_argument("-k", type=int, default=4)
-    parser.add_argument("--max-tokens", type=int, default=96)
+    parser.add_argument("--prompts", type=int, help="of each kind")
+    parser.add_argument("--max-tokens", type=int, default=80)
     options = parser.parse_args()
     draft = options.folder / "other-draft.gguf"
     if not draft.exists():
         make(options.folder, options.minutes)
-    measure(draft, options.model, options.k, options.max_tokens, (0.0, 0.8))
+    prompts = [prompt for some in benchmark_prompts().values() for prompt in some[: options.prompts]]
+    measure(draft, options.model, prompts, options.k, options.max_tokens)
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ class TranslatedDrafter:
         wanted, held = self._wanted, self._held
         settled = len(self._prompt) + self._said.settled
         start = min(self._settled, settled, len(held))
-        common = min(start + common_prefix(held[start:], wanted[start:]), len(wanted) - 1)
+        common = min(start + common_prefix(held[start:], wanted[start:]), max(len(wanted) - 1, 0))
         self._settled = settled
         if common < len(held):
             self.model.rewind(common)
