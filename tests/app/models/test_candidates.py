@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, ranked
 from specchat.models.shelf import Shelf, keep_shelf
+from specchat_assets.catalog import catalog
 from specchat_engine.errors import ModelFileError
 from specchat_engine.footprint import DeviceMemory, Machine
 from specchat_engine.options import LoadOptions
@@ -78,3 +80,27 @@ def test_the_built_in_pair_and_named_files_are_at_hand_once(folder: Path, tmp_pa
     assert len(names) == len({*names})
     assert {"specchat-guide-18m", "specchat-draft-2m", "half"} <= {*names}
     assert names[-1] == "broken"
+
+
+def test_what_the_catalog_promises_comes_before_what_only_has_a_good_size(folder: Path) -> None:
+    known = next(pair for pair in catalog().pairs if pair.alpha and pair.target.repository and pair.draft.repository)
+    names = {"target": f"{known.target.repository}:Q4_K_M", "half": f"{known.draft.repository}:Q8_0"}
+    entries = [
+        replace(entry, found=replace(entry.found, name=names.get(entry.name, entry.name)))
+        for entry in models_at_hand()
+        if entry.path.parent == folder
+    ]
+    found = ranked(judge_drafts(folder / "target.gguf", entries, LoadOptions(), ROOMY))
+    told = {one.entry.path.stem: one.verdict.speedup for one in found if one.verdict}
+    assert told["half"] is not None
+    assert told["tenth"] is None
+    same_grade = [one.entry.path.stem for one in found if one.grade is Grade.WARNING]
+    assert same_grade == ["half", "larger"]
+    promising = [replace_speedup(one, speedup) for one, speedup in zip(found[:2], (1.2, 1.5), strict=True)]
+    assert [one.verdict.speedup for one in ranked(promising) if one.verdict] == [1.5, 1.2]
+
+
+def replace_speedup(one: Candidate, speedup: float) -> Candidate:
+    """The same candidate without a warning and with this promise."""
+    assert one.verdict is not None
+    return replace(one, verdict=replace(one.verdict, lines=(), speedup=speedup))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from specchat.models.machine import Place
 from specchat.models.recommended import basis, few, suggestions
+from specchat_assets.catalog import catalog
+from specchat_assets.catalog.fits import fits
 from specchat_engine.footprint import DeviceMemory, Machine
+from specchat_engine.pairing.sizes import best_speedup
 
 GB = 10**9
 
@@ -22,6 +25,17 @@ def test_each_target_is_offered_once_with_names_that_the_hub_takes() -> None:
     assert len(targets) == len({*targets}) > 3
     assert all(one.target.count("/") == 1 and ":" in one.target for one in found)
     assert all(one.recommendation.memory <= 24 * GB for one in found)
+
+
+def test_of_several_drafts_the_one_that_promises_most_is_offered() -> None:
+    there = place(200 * GB, 400 * GB)
+    every = fits(catalog(), there.memory, 400.0 * GB, lambda alpha, cost: best_speedup(alpha, cost)[0])
+    promised = {
+        one.recommendation.pair.target.id: one.recommendation.speedup or 0.0 for one in suggestions(there, limit=1000)
+    }
+    several = {one.pair.target.id for one in every if (one.speedup or 0.0) < promised[one.pair.target.id]}
+    assert several
+    assert all((one.speedup or 0.0) <= promised[one.pair.target.id] for one in every)
 
 
 def test_a_title_says_what_the_draft_has_of_its_own() -> None:
