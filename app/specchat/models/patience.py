@@ -26,6 +26,10 @@ class Patience:
         return float(min(self.longest_wait, self.first_wait * 2 ** (failures - 1)))
 
 
+WAITED_FOR = Patience(attempts=3, silence=10.0)
+"""While someone looks at the screen: a hub that does not answer is told within seconds."""
+
+
 class Stopped(Exception):
     """The user cancelled; what has arrived is kept."""
 

@@ -183,6 +183,20 @@ async def test_a_hub_that_cannot_be_had_is_said_in_one_line(
         assert "builtin-guide" in header(pilot)
 
 
+async def test_a_gated_model_is_explained(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
+    model = write_tiny_model(tmp_path / "m.gguf").read_bytes()
+    hub.repositories["a/gated-GGUF"] = Repository({"g-F16.gguf": model}, gated=True)
+    async with chatting(options) as (pilot, _):
+        await pilot.press("f8", "tab", "tab", *"gated", "enter")
+        await until(pilot, lambda: "gated-GGUF" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "accept its conditions on its page" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "hf auth login" in shown(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Enter lists its models" in shown(pilot))
+
+
 async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})

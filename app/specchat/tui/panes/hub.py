@@ -13,6 +13,7 @@ from specchat.models.downloads import Wanted
 from specchat.models.hub import FoundRepository, Hub, Listing
 from specchat.models.hub_files import HubFile
 from specchat.models.names import Group, choose
+from specchat.models.patience import WAITED_FOR
 from specchat.tui.model_rows import file_row, repository_row, verdict_lines
 from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.roles import Role
@@ -127,7 +128,7 @@ class HubPane(Pane[FoundRepository | File]):
             self._repositories = []
             self._open(text)
         elif text:
-            self.ask(f"searching for {text!r} …", lambda: Hub().search(text, _MOST), self._found)
+            self.ask(f"searching for {text!r} …", lambda: Hub(WAITED_FOR).search(text, _MOST), self._found)
 
     def _found(self, found: list[FoundRepository]) -> None:
         self._repositories = [*found]
@@ -141,7 +142,7 @@ class HubPane(Pane[FoundRepository | File]):
             from specchat.models.environment import hub_environment
             from specchat.models.references import split_reference
 
-            listing, environment = Hub().files(split_reference(name)[0]), hub_environment()
+            listing, environment = Hub(WAITED_FOR).files(split_reference(name)[0]), hub_environment()
             usual = choose([model for model in listing.models if not model.missing], "")
             return [
                 File(

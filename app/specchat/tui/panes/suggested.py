@@ -10,6 +10,7 @@ from textual.content import Content
 
 from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
+from specchat.models.patience import WAITED_FOR
 from specchat.models.recommended import Suggestion, basis, suggestions
 from specchat.terminal import clean_line
 from specchat.tui.model_rows import verdict_lines
@@ -67,7 +68,7 @@ class SuggestedPane(Pane[Suggestion]):
             from specchat.models.hub import Hub
             from specchat.models.references import on_the_hub
 
-            hub = Hub()
+            hub = Hub(WAITED_FOR)
             return Wanted(chosen.title, on_the_hub(hub, chosen.target), on_the_hub(hub, chosen.draft))
 
         self.ask(f"asking the hub for {chosen.title} …", find, self._fetch)
@@ -80,9 +81,10 @@ class SuggestedPane(Pane[Suggestion]):
 
         def find() -> Verdict:
             from specchat.models.headers import describe
+            from specchat.models.hub import Hub
             from specchat_engine.pairing import judge
 
-            one, two = describe(chosen.target), describe(chosen.draft)
+            one, two = (describe(name, Hub(WAITED_FOR)) for name in (chosen.target, chosen.draft))
             alpha = chosen.recommendation.pair.alpha
             return judge(one.header, two.header, self._options, self._place().machine, alpha=alpha)
 

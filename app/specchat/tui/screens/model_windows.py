@@ -15,6 +15,7 @@ from specchat.models.hub_files import HubFile
 from specchat.models.library import Entry
 from specchat.models.machine import ask_machine
 from specchat.models.names import Group
+from specchat.models.patience import WAITED_FOR
 from specchat.models.references import on_the_hub
 from specchat.models.remote import remote_header
 from specchat.models.timings import timed_drafts
@@ -77,13 +78,13 @@ def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:
 
 def _wanted(entry: Entry) -> Wanted:
     """The files of a model that has been downloaded in part."""
-    return Wanted(entry.name, on_the_hub(Hub(), entry.name))
+    return Wanted(entry.name, on_the_hub(Hub(WAITED_FOR), entry.name))
 
 
 def _judged(chat: ReloadingScreen, model: Group[HubFile], role: Role) -> Verdict:
     """The verdict on a model that is still on the hub, by its header."""
     options = chat.options
-    header, machine = remote_header(model.files), ask_machine().machine
+    header, machine = remote_header(model.files, WAITED_FOR), ask_machine().machine
     if role == "draft":
         return judge(read_model(options.target), header, options.options, machine)
     return judge(header, None, options.options, machine)
