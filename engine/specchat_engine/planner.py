@@ -214,7 +214,8 @@ class Planner:
     ) -> Situation:
         depth = len(context.tokens)
         unread = self._unread(context.tokens) if model else 0
-        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO)
+        ahead = self._model.ahead if self._model else 0
+        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO, ahead)
 
     def _ways_of(self, settings: Settings) -> _Ways:
         """Where a draft model was asked for and there is none, lookup drafts."""

@@ -142,7 +142,8 @@ class Controller:
         self._try.idle = 0
         failed = decision.probe and not outcome.accepted
         self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
-        self._learn_draft_cost(now, max(drafted, 1), outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms))
+        draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
+        self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
@@ -162,7 +163,7 @@ class Controller:
         if not k:
             share, k = _LAST_SHARE, min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
-        cost_ms = verify_ms[k + 1] - verify_ms[1] + k * step_ms + self._read_ms(now, step_ms)
+        cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + self._read_ms(now, step_ms)
         cheap = cost_ms <= share * self._try.idle * (verify_ms[1] + self._between_ms)
         return k if cheap or self._try.idle >= _AT_LAST else 0, f"tried again after {self._try.idle} rounds"
 
@@ -170,7 +171,8 @@ class Controller:
         """The shortest draft that would be faster than plain rounds if it were accepted so; else 0."""
         plain_ms, step_ms = verify_ms[1] + self._between_ms, self._draft_ms(now, verify_ms)
         for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
-            if expected_tokens(alpha, k) * plain_ms > verify_ms[k + 1] + self._between_ms + k * step_ms:
+            steps_ms = (k + now.ahead) * step_ms
+            if expected_tokens(alpha, k) * plain_ms > verify_ms[k + 1] + self._between_ms + steps_ms:
                 return k
         return 0
 
@@ -178,7 +180,7 @@ class Controller:
         self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range
     ) -> tuple[Option, EarlyStop]:
         habits, step_ms = self._now, self._draft_ms(now, verify_ms)
-        first_ms = self._between_ms + self._read_ms(now, step_ms) / _CATCH_UP_ROUNDS
+        first_ms = self._between_ms + now.ahead * step_ms + self._read_ms(now, step_ms) / _CATCH_UP_ROUNDS
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
         option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
@@ -199,7 +201,7 @@ class Controller:
         """What reading the unread tokens costs beyond the step that it is part of."""
         return max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
 
-    def _learn_draft_cost(self, now: Situation, drafted: int, draft_ms: float) -> None:
+    def _learn_draft_cost(self, now: Situation, steps: int, draft_ms: float) -> None:
         """A draft's passes are timed together: the first reads what was unread, the others one token each.
 
         Behind a draft that stood to its end two tokens are unread, which cost next to nothing more than one. What a
@@ -207,9 +209,9 @@ class Controller:
         """
         step_ms = self.draft.at(1, now.depth)
         if now.unread <= 2 or step_ms is None:
-            self.draft.observe(1, now.depth, draft_ms / drafted)
+            self.draft.observe(1, now.depth, draft_ms / max(steps, 1))
         elif now.unread > _LITTLE:
-            self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (drafted - 1) * step_ms))
+            self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (steps - 1) * step_ms))
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""

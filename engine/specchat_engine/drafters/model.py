@@ -16,6 +16,7 @@ class ModelDrafter:
 
     name = "model"
     law: ProposalLaw = "drawn"
+    ahead = 0
 
     def __init__(self, model: SessionModel) -> None:
         self.model = model

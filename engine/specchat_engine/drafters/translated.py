@@ -73,11 +73,13 @@ class TranslatedDrafter:
 
     It drafts greedily: noise that belongs to token ids means nothing in another vocabulary, and without shared noise
     the likeliest token is accepted more often than a drawn one. So a proposal is a function of the text: a point mass.
+    It looks about one token `ahead`, which makes those before it certain.
     """
 
     name = "model"
     source = "translated"
     law: ProposalLaw = "point"
+    ahead = 1
 
     def __init__(self, model: SessionModel, translation: Translation) -> None:
         self.model = model

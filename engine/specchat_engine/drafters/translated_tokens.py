@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -21,20 +20,27 @@ from specchat_engine.prefix import common_prefix
 
 
 class Entries:
-    """The texts of all tokens of a vocabulary, in order, so that it can be asked what a text may become."""
+    """The texts of all tokens of a vocabulary, in order, so that it can be asked what a text may become.
+
+    They are put in order when it is made, which takes some tenths of a second for a large vocabulary.
+    """
 
     def __init__(self, vocabulary: SessionVocabulary) -> None:
+        pieces = ((vocabulary.piece(token), token) for token in range(vocabulary.size))
+        known = sorted(pair for pair in pieces if pair[0])
         self.vocabulary = vocabulary
+        self._texts, self._ids = [piece for piece, _ in known], [token for _, token in known]
+        self._longest = max(map(len, self._texts), default=0)
 
     def grows(self, data: bytes) -> bool:
         """Whether a token is longer than these bytes and begins with them."""
-        texts = self._ordered[0]
+        texts = self._texts
         place = bisect_right(texts, data)
         return place < len(texts) and texts[place].startswith(data)
 
     def along(self, data: bytes) -> NDArray[np.int64]:
         """The tokens that begin with these bytes, or that these bytes begin with."""
-        texts, ids = self._ordered
+        texts, ids = self._texts, self._ids
         first = bisect_left(texts, data)
         last = bisect_right(texts, data + b"\xff" * self._longest, first)
         found = list(ids[first:last])
@@ -67,15 +73,3 @@ class Entries:
             if self.grows(data[place:]):
                 count = min(count, common_prefix(self.vocabulary.tokenize(text[:end], special=False), tokens))
         return count
-
-    @cached_property
-    def _ordered(self) -> tuple[list[bytes], list[int]]:
-        """The texts that are not empty, ascending, and their ids."""
-        known = sorted(
-            (piece, token) for token in range(self.vocabulary.size) if (piece := self.vocabulary.piece(token))
-        )
-        return [piece for piece, _ in known], [token for _, token in known]
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self._ordered[0]), default=0)

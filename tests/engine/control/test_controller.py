@@ -138,6 +138,21 @@ def test_a_draft_model_whose_drafts_lead_to_no_token_is_left_alone() -> None:
     assert 1 <= tried <= 25
 
 
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
+    """What drafts of any length cost tells the same step, and the step ahead lowers what a draft promises."""
+    controller = measured()
+    now = replace(NOW, ahead=1)
+    for _ in range(20):
+        outcome = Outcome(k, k, k, k + 1, [], [], cheap(k + 1), draft_ms=0.2 * (k + 1), other_ms=0.0)
+        controller.learn(now, Decision("model", k, ""), outcome)
+    assert controller.draft.at(1, now.depth) == pytest.approx(0.2, rel=0.05)
+    with_it, without = (
+        float(controller.decide(replace(one, free=False, longest=4)).reason.split()[0]) for one in (now, NOW)
+    )
+    assert with_it < without
+
+
 def test_it_is_taken_again_when_the_text_has_changed() -> None:
     controller = measured()
     for _ in range(100):
