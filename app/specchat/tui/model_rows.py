@@ -81,7 +81,8 @@ def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> C
     what = "here" if here else "incomplete" if model.missing else "usual" if usual else ""
     sign = Content.styled("● " if here else "★ " if usual else "  ", STYLES[Grade.OK])
     columns = ((in_words(model.size), 9), (what, 10), (parts, 8))
-    return row(width, sign, f"{model.quantisation or '–':<10} {model.path}", *columns, style="")
+    name = Content.assemble(sign, (f"{clean_line(model.quantisation) or '–':<9}", "bold"))
+    return row(width, name, model.path, *columns)
 
 
 def download_row(view: DownloadView, width: int) -> Content:

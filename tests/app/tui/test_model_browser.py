@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import huggingface_hub.constants  # noqa: F401 - it reads HF_HUB_OFFLINE once, which a test below sets
 import pytest
 
 from app.tui.chatting import Chat, header, quiet
