@@ -68,7 +68,8 @@ def test_the_text_is_that_of_plain_decoding(
     for prompt in ("hello", "and again"):
         plain = plainly(session)
         plain.messages = list(session.messages)
-        for _ in session.generate(prompt):
+        for event in session.generate(prompt):
+            assert len(event.drafted) <= event.k
             check_memory(session)
         assert ask(plain, prompt) == session.text
 
@@ -81,6 +82,7 @@ def test_a_draft_model_that_would_write_the_same_text_is_never_refused(k: int) -
     assert session.text == TEXT
     assert session.end_reason == "end"
     assert session.stats.alpha == 1
+    assert max(len(event.drafted) for event in rounds) == k
     assert {event.source for event in rounds} <= {"translated", "none"}
     assert session.stats.num_rounds <= 1 + len(session.answer_ids) / min(k, 3)
     assert k < 5 or rounds[-1].drafted[-1].id == ONE.end, "the end of the answer is drafted too"
