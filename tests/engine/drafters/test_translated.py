@@ -181,3 +181,15 @@ def test_settings_turned_in_mid_answer_change_nothing() -> None:
         session.settings = replace(session.settings, **changes[event.index % 5])
         check_memory(session)
     assert session.text == plain
+
+
+def test_a_draft_model_that_is_called_in_mid_answer_holds_nothing_of_another_conversation() -> None:
+    session = translated(babbling(ONE, 4, end=-30), babbling(OTHER, 5), seed=4)
+    ask(session, "a first conversation")
+    session.messages = []
+    session.settings = replace(session.settings, k=0)
+    for event in session.generate("other"):
+        session.settings = replace(session.settings, k=3)
+        if event.drafted:
+            check_memory(session)
+    assert session.stats.num_draft_tokens > 0
