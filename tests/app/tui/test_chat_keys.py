@@ -4,6 +4,7 @@ from app.tui.chatting import answer, ask, chat, figures, header, prompt, questio
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.knobs import Knob, Knobs
+from specchat.tui.widgets.load_knobs import LoadKnob
 
 
 async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() -> None:
@@ -76,8 +77,7 @@ async def test_escape_stops_an_answer_first_and_then_leaves_the_knobs() -> None:
 async def test_the_arrows_go_round_and_round_the_knobs() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f2", "up")
-        assert isinstance(pilot.app.focused, Knob)
-        assert pilot.app.focused.dial.label == "max tokens"
+        assert isinstance(pilot.app.focused, LoadKnob)
         await pilot.press("down", "down")
         assert isinstance(pilot.app.focused, Knob)
         assert pilot.app.focused.dial.label == "drafter"

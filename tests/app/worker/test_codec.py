@@ -76,6 +76,7 @@ EVENTS: list[Event] = [
         "differs",
         512,
         "recurrent",
+        "the vocabularies differ",
         MemoryUse(10, 0, 2**40, 0, None),
     ),
     Started({"type": "start", "seed": 7}),
