@@ -25,7 +25,8 @@ chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another 
 
 test: $(VENV)/.test check ## all checks, then all tests (TESTS=tests/engine for some)
 	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(or $(TESTS),tests --ignore tests/e2e)
+	@$(if $(TESTS),,$(BIN)/python -m pytest -q tests/e2e)
 
 check: $(VENV)/.test ## the checks alone: style, types, boundaries
 	@echo "== ruff, mypy, import-linter"

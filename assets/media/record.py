@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from specchat.cli.verify import verify
 from specchat.options import ChatOptions
@@ -67,8 +68,13 @@ async def inspector(pilot: Pilot[None]) -> None:
     await conversation(pilot)
     await pilot.press("f4")
     await pilot.pause(1)
-    await pilot.press("up", "up")
-    await pilot.pause(2)
+    await pilot.press("down")
+    others = pilot.app.screen.query_one("#others", Static)
+    for _ in range(120):
+        await pilot.pause(0.25)
+        if "rank" in str(others.render()):
+            return
+    raise TimeoutError("nothing was found out about the marked token within half a minute")
 
 
 async def sessions(pilot: Pilot[None]) -> None:

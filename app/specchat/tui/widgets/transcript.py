@@ -52,6 +52,9 @@ class Transcript(Selecting):
         self._unseen = unseen + self._stack.height - before
         self._settle()
         self.refresh()
+        if follow:
+            # A scroll that was asked for before may still wait for this refresh.
+            self.call_after_refresh(self.follow)
 
     def remove_entry(self, entry: Entry) -> None:
         """Takes an entry out."""
@@ -67,7 +70,7 @@ class Transcript(Selecting):
             case "page_down":
                 self.scroll_page_down(animate=False)
             case "home":
-                self.scroll_home(animate=False)
+                self.scroll_to(y=0, animate=False)
             case "end":
                 self.follow()
 
