@@ -16,7 +16,7 @@ SOURCES = Sources(
     k_max=16,
     themes=lambda: (("specchat-dark", ""), ("nord", "")),
     presets=lambda: (("Precise", ""),),
-    folder=Path("/work"),
+    folder=Path("/talks"),
 )
 
 
@@ -65,9 +65,9 @@ def turned(text: str, settings: Settings | None = None) -> Settings:
         ("/why", asked.Explain()),
         ("/verify", asked.Verify()),
         ("/replay", asked.Replay()),
-        ("/replay a b.jsonl", asked.Replay(Path("/work/a b.jsonl"))),
+        ("/replay a b.jsonl", asked.Replay(Path("/talks/a b.jsonl"))),
         ("/export md", asked.Export("markdown")),
-        ('/export html "a b.html"', asked.Export("html", Path("/work/a b.html"))),
+        ('/export html "a b.html"', asked.Export("html", Path("/talks/a b.html"))),
         ("/export md ~nobody-of-that-name", asked.Export("markdown", Path.cwd() / "~nobody-of-that-name")),
         ("/theme", asked.SetTheme()),
         ("/theme NORD", asked.SetTheme("nord")),
