@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from specchat.errors import SpecchatError
@@ -19,6 +18,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.playback import Deck
 from specchat.tui.race_rows import lane_title, lead_line, most_lead, verdict_line
 from specchat.tui.recording import Recording, from_reading
+from specchat.tui.screens.playing import PlayingScreen, deck_bindings
 from specchat.tui.widgets.deck_bar import DeckBar
 from specchat.tui.widgets.played import Played
 
@@ -26,19 +26,13 @@ _PROGRESS = 0.2
 _FIRST = "Both are recorded first, one after the other, so that neither takes speed from the other.\n"
 
 
-class RaceScreen(Screen[None]):
+class RaceScreen(PlayingScreen):
     """Records both answers, unless Esc stops it, and lets them run."""
 
     CSS_PATH = "race.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "Back", id="race.leave"),
-        Binding("space", "pause", "Play, pause", id="race.pause"),
-        Binding("left", "round(-1)", "Round", key_display="← →", id="race.round_back"),
-        Binding("right", "round(1)", "Round after", show=False, id="race.round_on"),
-        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -", id="race.faster_on"),
-        Binding("minus,down", "faster(-1)", "Slower", show=False, id="race.faster_back"),
-        Binding("home", "go(False)", "Ends", key_display="home end", id="race.go_start"),
-        Binding("end", "go(True)", "End", show=False, id="race.go_end"),
+        *deck_bindings("race"),
         Binding("f3,v", "view", "View", id="race.view"),
     ]
 
@@ -92,22 +86,6 @@ class RaceScreen(Screen[None]):
             if recording is self._current or self._race is None:
                 recording.stop()
         self.dismiss()
-
-    def action_pause(self) -> None:
-        """Plays or pauses."""
-        self.query_one(DeckBar).toggle()
-
-    def action_round(self, steps: int) -> None:
-        """To where the next round of either was done, or the one before."""
-        self.query_one(DeckBar).step(steps)
-
-    def action_faster(self, steps: int) -> None:
-        """Another speed."""
-        self.query_one(DeckBar).faster(steps)
-
-    def action_go(self, end: bool) -> None:
-        """To the beginning or the end."""
-        self.query_one(DeckBar).go(end=end)
 
     async def _record(self) -> None:
         traces: list[Trace] = []

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from specchat.terminal import clean_line
@@ -17,25 +16,20 @@ from specchat.traces.exports.document import pair_of
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.playback import Deck
+from specchat.tui.screens.playing import PlayingScreen, deck_bindings
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.deck_bar import DeckBar
 from specchat.tui.widgets.played import Played
 
 
-class ReplayScreen(Screen[None]):
+class ReplayScreen(PlayingScreen):
     """One turn of a trace at a time."""
 
     CSS_PATH = "replay.tcss"
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Back", id="replay.dismiss"),
-        Binding("space", "pause", "Play, pause", id="replay.pause"),
-        Binding("left", "round(-1)", "Round", key_display="← →", id="replay.round_back"),
-        Binding("right", "round(1)", "Round after", show=False, id="replay.round_on"),
-        Binding("plus,equals_sign,up", "faster(1)", "Speed", key_display="+ -", id="replay.faster_on"),
-        Binding("minus,down", "faster(-1)", "Slower", show=False, id="replay.faster_back"),
-        Binding("home", "go(False)", "Ends", key_display="home end", id="replay.go_start"),
-        Binding("end", "go(True)", "End", show=False, id="replay.go_end"),
+        *deck_bindings("replay"),
         Binding("n", "turn(1)", "Turn", key_display="n p", id="replay.turn_on"),
         Binding("p", "turn(-1)", "Turn before", show=False, id="replay.turn_back"),
         Binding("f3,v", "view", "View", id="replay.view"),
@@ -91,22 +85,6 @@ class ReplayScreen(Screen[None]):
     async def action_view(self) -> None:
         """Shows the answer in another way."""
         await self.query_one(Played).cycle_view()
-
-    def action_pause(self) -> None:
-        """Plays or pauses."""
-        self.query_one(DeckBar).toggle()
-
-    def action_round(self, steps: int) -> None:
-        """One round further or back."""
-        self.query_one(DeckBar).step(steps)
-
-    def action_faster(self, steps: int) -> None:
-        """Another speed."""
-        self.query_one(DeckBar).faster(steps)
-
-    def action_go(self, end: bool) -> None:
-        """To the beginning or the end."""
-        self.query_one(DeckBar).go(end=end)
 
     def action_scroll(self, where: str) -> None:
         """Scrolls what is played."""
