@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Blur, Click, Key
+from textual.events import Click, Key
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static
 
 from specchat.tui.dials import Dial
+from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings
 
@@ -23,15 +21,11 @@ _LABEL = 13
 _VALUE = 14
 
 
-class Knob(Widget, can_focus=True):
+class Knob(TypedKnob):
     """One dial: ← and → turn it, typing sets it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,minus", "turn(-1)", "Lower", show=False, id="knobs.turn_back"),
-        Binding("right,plus", "turn(1)", "Raise", show=False, id="knobs.turn_on"),
-        Binding("up", "move(-1)", "Previous", show=False, id="knobs.move_back"),
-        Binding("down", "move(1)", "Next", show=False, id="knobs.move_on"),
-    ]
+    SIGNS = ".,"
+    LONGEST = _VALUE
 
     @dataclass
     class Turned(Message):
@@ -51,7 +45,6 @@ class Knob(Widget, can_focus=True):
         super().__init__()
         self.dial = dial
         self._settings = settings
-        self._typing = ""
 
     def show(self, settings: Settings) -> None:
         """Shows the value in these settings."""
@@ -74,34 +67,13 @@ class Knob(Widget, can_focus=True):
         self._typing = ""
         self.post_message(self.Turned(self.dial, steps))
 
-    def action_move(self, steps: int) -> None:
-        """Goes to the next knob, or to the one before, round and round."""
-        if steps > 0:
-            self.screen.focus_next("Knob, LoadKnob")
-        else:
-            self.screen.focus_previous("Knob, LoadKnob")
-
-    def on_key(self, event: Key) -> None:
-        """Collects what is typed until Enter."""
+    def takes(self, event: Key) -> bool:
+        """Enter takes what was typed."""
         if event.key == "enter" and self._typing:
             self.post_message(self.Typed(self.dial, self._typing))
             self._typing = ""
-        elif event.key == "backspace":
-            self._typing = self._typing[:-1]
-        elif event.key == "escape" and self._typing:
-            self._typing = ""
-        elif event.character and (event.character.isalnum() or event.character in ".,"):
-            self._typing = (self._typing + event.character)[:_VALUE]
-        else:
-            return
-        event.stop()
-        event.prevent_default()
-        self.refresh()
-
-    def on_blur(self, event: Blur) -> None:
-        """A value that is left without Enter is not taken."""
-        self._typing = ""
-        self.refresh()
+            return True
+        return super().takes(event)
 
     def on_click(self, event: Click) -> None:
         """A click on an arrow turns."""

@@ -10,15 +10,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Blur, Click, Key
+from textual.events import Click, Key
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static
 
 from specchat.options import ChatOptions
 from specchat.terminal import clean_line
 from specchat.tui.load_dials import LOAD_DIALS, LoadDial
 from specchat.tui.panes.roles import Role
+from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.options import LoadOptions
 
@@ -28,16 +28,12 @@ _LIVE = "← → turn, Enter loads again"
 _WAITS = "Enter loads again; the conversation stays"
 
 
-class LoadKnob(Widget, can_focus=True):
+class LoadKnob(TypedKnob):
     """One line: a dial that ← and → turn and typing sets, or a model that Enter chooses."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,minus", "turn(-1)", "Lower", show=False, id="knobs.turn_back"),
-        Binding("right,plus", "turn(1)", "Raise", show=False, id="knobs.turn_on"),
-        Binding("up", "move(-1)", "Previous", show=False, id="knobs.move_back"),
-        Binding("down", "move(1)", "Next", show=False, id="knobs.move_on"),
-        Binding("enter", "enter", "Load again", id="knobs.enter"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "enter", "Load again", id="knobs.enter")]
+    SIGNS = "_"
+    LONGEST = _VALUE
 
     @dataclass
     class Turned(Message):
@@ -65,7 +61,6 @@ class LoadKnob(Widget, can_focus=True):
         self.role: Role | None = role
         self._value = ""
         self._changed = False
-        self._typing = ""
 
     def show(self, value: str, *, changed: bool) -> None:
         """Shows a value; one that is not in force yet is marked."""
@@ -90,11 +85,6 @@ class LoadKnob(Widget, can_focus=True):
         if self.dial is not None:
             self.post_message(self.Turned(self.dial, steps))
 
-    def action_move(self, steps: int) -> None:
-        """Goes to the knob below or above, the live ones included."""
-        move = self.screen.focus_next if steps > 0 else self.screen.focus_previous
-        move("Knob, LoadKnob")
-
     def action_enter(self) -> None:
         """Takes what was typed, else loads or chooses."""
         if self._typing and self.dial is not None:
@@ -103,26 +93,9 @@ class LoadKnob(Widget, can_focus=True):
         else:
             self.post_message(self.Entered(self.role))
 
-    def on_key(self, event: Key) -> None:
-        """Collects what is typed until Enter."""
-        if self.dial is None:
-            return
-        if event.key == "backspace":
-            self._typing = self._typing[:-1]
-        elif event.key == "escape" and self._typing:
-            self._typing = ""
-        elif event.character and (event.character.isalnum() or event.character == "_"):
-            self._typing = (self._typing + event.character)[:_VALUE]
-        else:
-            return
-        event.stop()
-        event.prevent_default()
-        self.refresh()
-
-    def on_blur(self, event: Blur) -> None:
-        """A value that is left without Enter is not taken."""
-        self._typing = ""
-        self.refresh()
+    def takes(self, event: Key) -> bool:
+        """Nothing is typed on a model."""
+        return self.dial is not None and super().takes(event)
 
     def on_click(self, event: Click) -> None:
         """A click on an arrow turns, one on a model chooses."""
