@@ -6,8 +6,6 @@ from pathlib import Path
 
 import platformdirs
 
-from specchat.models.environment import hub_environment
-
 _NAME = "specchat"
 
 
@@ -57,8 +55,3 @@ def log_folder() -> Path:
 def worker_log() -> Path:
     """The log of the engine's process, whose end is the reason shown after a crash."""
     return log_folder() / "worker.log"
-
-
-def hugging_face_cache() -> Path:
-    """The cache that is shared with other programs, where Hugging Face's own variables put it."""
-    return hub_environment().cache

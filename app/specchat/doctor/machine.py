@@ -12,6 +12,7 @@ from rich.console import Console
 
 from specchat import paths
 from specchat.doctor.report import Finding, Status
+from specchat.models.environment import hub_environment
 from specchat_assets import BuiltinPairError, builtin_pair
 
 _COMPILERS = ("c++", "g++", "clang++", "cl")
@@ -24,7 +25,7 @@ def machine_findings() -> Iterator[Finding]:
     yield _folder("data", paths.data_folder())
     yield _folder("cache", paths.cache_folder())
     yield _folder("log", paths.log_folder())
-    yield _folder("Hugging Face", paths.hugging_face_cache())
+    yield _folder("Hugging Face", hub_environment().cache)
     yield _builtin_pair()
     yield from _terminal()
     yield _tool(

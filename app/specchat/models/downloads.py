@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -132,11 +131,6 @@ class Downloads:
         for view in left:
             self._pulls[view.id].wait(max(deadline - monotonic(), 0.0))
         return [view for view in self.views() if view.id in {one.id for one in left} and _is_short(view)]
-
-
-def names_of(views: Sequence[DownloadView]) -> str:
-    """Which ones, and how far they are: `a/b:Q4_K_M at 40 %`."""
-    return ", ".join(f"{view.name} at {view.percent:.0f} %" for view in views)
 
 
 def _is_short(view: DownloadView) -> bool:

@@ -86,14 +86,6 @@ class Hub:
         files = [file for file in _files(repository, info) if file is not None]
         return Listing(repository, str(info["sha"]), bool(info.get("gated")), tuple(group(files)))
 
-    def file_again(self, file: HubFile) -> HubFile:
-        """The same file as the hub has it now. Raises HubError where it is gone."""
-        for model in self.files(file.repository).models:
-            for one in model.files:
-                if one.path == file.path:
-                    return one
-        raise HubError(f"{file.repository} has no {file.path} any more: list its files again")
-
     def _get(self, path: str, params: Mapping[str, Any]) -> Any:
         def once() -> Any:
             url = f"{hub_environment().endpoint}{path}"

@@ -16,11 +16,6 @@ class Recall:
         self._place: int | None = None
         self._draft = Entry("")
 
-    @property
-    def walking(self) -> bool:
-        """Whether an entry is shown in the draft's place."""
-        return self._place is not None
-
     def older(self, draft: Entry) -> Entry | None:
         """The entry before; None where there is none."""
         if self._place is None:
