@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from specchat_engine.rounds import Outcome, TokenKind
+from specchat_engine.rounds import Outcome, Round, TokenKind
 
 BLUE = "#4f9dea"
 ORANGE = "#e8912d"
@@ -45,3 +45,8 @@ LOOKS: Mapping[Outcome | TokenKind, Look] = MappingProxyType(
         TokenKind.NONE: Look(None, (), ""),
     }
 )
+
+
+def word_of(event: Round) -> str:
+    """A round as a word of the ribbon: `●●○·◆`."""
+    return "".join(LOOKS[token.outcome].glyph for token in event.drafted) + LOOKS[event.token.kind].glyph

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
+from specchat.chat.session import ChatSession
+from specchat.chat.turn import TurnModel
 from specchat.naming import pair_name
 from specchat.plain.paper import Paper
 from specchat.statistics import statistics_line
 from specchat.store.records import StoredMessage
 from specchat.traces.trace import Trace
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
-from specchat.tui.session import ChatSession
-from specchat.tui.turn import TurnModel
 from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings

@@ -9,6 +9,12 @@ from pathlib import Path
 from typing import TextIO
 
 from specchat.attachments import read_attachments, with_attachments
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
+from specchat.chat.commands.invocations import Refusal
+from specchat.chat.commands.parsing import message_text, parse
+from specchat.chat.session import ChatSession
+from specchat.chat.stored_settings import settings_from
 from specchat.cli.reporting import FAILED, INTERRUPTED
 from specchat.errors import AttachmentError
 from specchat.naming import pair_name
@@ -17,12 +23,6 @@ from specchat.paths import sessions_db, worker_log
 from specchat.plain.answering import Answering
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
-from specchat.tui.commands.invocations import Refusal
-from specchat.tui.commands.parsing import message_text, parse
-from specchat.tui.session import ChatSession
-from specchat.tui.stored_settings import settings_from
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.errors import EngineError

@@ -5,6 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 
+from specchat.chat.archive import Archive
+from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.sources import Sources
+from specchat.chat.exporting import export_conversation
+from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError
 from specchat.insight.explain import Shown, explanations
 from specchat.insight.summary import Summary
@@ -12,12 +18,6 @@ from specchat.plain.answering import Answering
 from specchat.plain.paper import Paper
 from specchat.presets import apply, find_preset, preset_names
 from specchat.traces.trace import Trace
-from specchat.tui.archive import Archive
-from specchat.tui.commands import invocations as asked
-from specchat.tui.commands.registry import COMMANDS
-from specchat.tui.commands.sources import Sources
-from specchat.tui.exporting import export_conversation
-from specchat.tui.session import ChatSession, new_conversation
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K, Settings
 

@@ -15,12 +15,12 @@ from textual.binding import Binding, BindingType
 from textual.keys import Keys
 from textual.screen import Screen
 
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
 from specchat.options import ChatOptions
 from specchat.paths import sessions_db, worker_log
 from specchat.terminal import clean_line
 from specchat.tui.appearance import Appearance
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
 from specchat.tui.downloading import Downloading
 from specchat.tui.screens.chat import ChatScreen
 from specchat.tui.theme import DARK, LIGHT, outcome_variables

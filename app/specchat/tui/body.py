@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from specchat.tui.markdown import MarkdownRows
 from specchat.tui.parts import Part
-from specchat.tui.pieces import Clickable, Piece
-from specchat.tui.wrapping import Line, Wrapper
+from specchat.typeset.pieces import Clickable, Piece
+from specchat.typeset.wrapping import Line, Wrapper
 
 TOGGLE_THOUGHT = "toggle_thought"
 SECTIONS = 3

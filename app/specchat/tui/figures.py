@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from specchat.blocks import bar, columns, levels, number, per_cent, percent, speed
+from specchat.chat.turn import TurnView
 from specchat.insight.explain import Figure
 from specchat.terminal import clean_line
 from specchat.tui.ribbon import QUIET, Styled, latest, words
-from specchat.tui.turn import TurnView
 from specchat_engine.memory_use import MemoryUse
 
 ACCEPTED = "$outcome-accepted"

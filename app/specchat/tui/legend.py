@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from specchat.palette import LOOKS
-from specchat.tui.pieces import Ink, Piece
+from specchat.typeset.pieces import Ink, Piece
 
 _MEANINGS = {
     Ink.ACCEPTED: "a right guess of the draft: nearly free",

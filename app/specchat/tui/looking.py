@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from specchat.chat.client import EngineClient
 from specchat.traces.trace import Trace
-from specchat.tui.client import EngineClient
 from specchat.tui.spots import output_tokens
 from specchat.worker.codec import build
 from specchat.worker.protocol import ChatMessage, Inspected, WorkerFailed

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from specchat.tui.client import EngineClient
+from specchat.chat.client import EngineClient
 from specchat.worker.protocol import Event, Kept, Recalled
 
 WORTH_KEEPING = 256

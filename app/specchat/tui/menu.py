@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from specchat.tui.commands.completing import Completion, complete, is_open_ended
-from specchat.tui.commands.sources import Sources
+from specchat.chat.commands.completing import Completion, complete, is_open_ended
+from specchat.chat.commands.sources import Sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
+from specchat.chat.turn import TurnView
 from specchat.insight.explain import Figure, explain
 from specchat.tui.figures import Row, rows
-from specchat.tui.turn import TurnView
 
 MARKABLE = tuple(figure for figure in Figure if figure is not Figure.ALPHA_AND_RATE)
 """The figures that the mark goes through, from top to bottom."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from specchat.thoughts import Span, ThoughtSplitter, without_marks
-from specchat.tui.pieces import Ink, Inker, Piece
+from specchat.typeset.pieces import Ink, Inker, Piece
 from specchat_engine.rounds import Round
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from specchat.chat.session import ChatSession
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.insight.curve import fitted
 from specchat.naming import model_name
 from specchat.rules import rule_label
 from specchat.store.records import StoredMessage
 from specchat.terminal import clean
 from specchat.traces.trace import Trace
-from specchat.tui.session import ChatSession
-from specchat.tui.turn import TurnModel, TurnView
 from specchat.tui.widgets.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.rounds import Round

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from specchat.chat.client import EngineClient
+from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
-from specchat.tui.client import EngineClient
-from specchat.tui.session import Question
 from specchat.worker.codec import encode_event
 from specchat.worker.protocol import ChatMessage, Ended, Started, WorkerFailed
 from specchat_engine.rounds import Round

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from app.tui.scripted_client import ScriptedClient, chat_options, script
+from specchat.chat.archive import Archive
 from specchat.paths import sessions_db
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
 from specchat.resuming import session_to_resume
 from specchat.store.store import Store
-from specchat.tui.archive import Archive
 from specchat.worker.protocol import WorkerFailed
 
 

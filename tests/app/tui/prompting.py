@@ -14,9 +14,9 @@ from textual.keys import key_to_character
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from specchat.chat.commands.invocations import Invocation
+from specchat.chat.commands.sources import Sources
 from specchat.history import History
-from specchat.tui.commands.invocations import Invocation
-from specchat.tui.commands.sources import Sources
 from specchat.tui.theme import outcome_variables
 from specchat.tui.widgets.popup import Popup
 from specchat.tui.widgets.prompt import Prompt

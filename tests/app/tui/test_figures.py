@@ -3,8 +3,8 @@ from rich.cells import cell_len
 
 from app.tui.scripted_client import script
 from specchat.blocks import bar, columns, levels, percent
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.tui.figures import strip
-from specchat.tui.turn import TurnModel, TurnView
 
 
 def turn(rounds: int) -> TurnView:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.tui.commands.sources import Sources
+from specchat.chat.commands.sources import Sources
 from specchat.tui.menu import Menu, menu_at
 
 

@@ -2,9 +2,9 @@ import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import script
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.insight.explain import Figure
 from specchat.tui.panel import MARKABLE, explanation, following, panel
-from specchat.tui.turn import TurnModel, TurnView
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.memory_use import MemoryUse
 

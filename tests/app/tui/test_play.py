@@ -1,9 +1,9 @@
 """A turn that is under way, and what is left of it when it breaks off."""
 
 from app.tui.scripted_client import LOADED, chat_options, script
+from specchat.chat.session import ChatSession
 from specchat.store.records import State
 from specchat.tui.play import Play
-from specchat.tui.session import ChatSession
 from specchat.tui.widgets.answer import View
 from specchat.worker.protocol import WorkerFailed
 

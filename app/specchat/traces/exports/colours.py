@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specchat.palette import LOOKS, ON_LIGHT, Look
-from specchat.tui.pieces import Ink
+from specchat.typeset.pieces import Ink
 from specchat_engine.rounds import Outcome, TokenKind
 
 FOLDED = "⋯"

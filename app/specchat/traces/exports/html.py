@@ -11,13 +11,13 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from specchat.palette import word_of
 from specchat.rules import rule_label
 from specchat.terminal import clean
 from specchat.traces.exports.colours import shapes, values, when_dark
 from specchat.traces.exports.document import Document, ending_of, figures_of, pair_of
 from specchat.traces.trace import Trace
-from specchat.tui.pieces import Ink, Inker
-from specchat.tui.turn import word_of
+from specchat.typeset.pieces import Ink, Inker
 from specchat_engine.rounds import Outcome, Round
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

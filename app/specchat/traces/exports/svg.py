@@ -12,8 +12,8 @@ from specchat.terminal import clean
 from specchat.traces.exports.colours import FOLD, FOLDED, shapes, values, when_dark
 from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
-from specchat.tui.pieces import Ink, Inker, Piece
-from specchat.tui.wrapping import Wrapper
+from specchat.typeset.pieces import Ink, Inker, Piece
+from specchat.typeset.wrapping import Wrapper
 
 COLUMNS = 96
 _CELL, _ROW, _MARGIN = 8.4, 21, 24

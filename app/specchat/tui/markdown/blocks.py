@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Protocol
 
-from specchat.tui.cells import cells, fit
-from specchat.tui.pieces import Piece
-from specchat.tui.wrapping import Line, Wrapper
+from specchat.typeset.cells import cells, fit
+from specchat.typeset.pieces import Piece
+from specchat.typeset.wrapping import Line, Wrapper
 
 CODE_GROUND = "on $surface"
 QUIET = "$quiet"

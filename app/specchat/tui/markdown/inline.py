@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specchat.terminal import clean_line
-from specchat.tui.pieces import Clickable, Piece, shown
+from specchat.typeset.pieces import Clickable, Piece, shown
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

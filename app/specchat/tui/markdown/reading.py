@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from specchat.tui.markdown.blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
 from specchat.tui.markdown.inline import inline_pieces
-from specchat.tui.pieces import Piece
+from specchat.typeset.pieces import Piece
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -100,7 +100,7 @@ class ActingScreen(ReloadingScreen):
 
     async def export(self, kind: str, path: Path | None = None) -> None:
         """Writes what is said to a file."""
-        from specchat.tui.exporting import export_conversation
+        from specchat.chat.exporting import export_conversation
 
         session = self._session
         try:

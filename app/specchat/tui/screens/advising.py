@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
 from specchat.insight.advice import Advice
 from specchat.naming import pair_name
@@ -14,7 +15,6 @@ from specchat.tui.advising import earlier_turns, look_back
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.screens.help import written_key
-from specchat.tui.session import ChatSession
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Ended, WorkerFailed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from dataclasses import asdict, replace
 
+from specchat.chat.session import new_conversation
+from specchat.chat.stored_settings import settings_from
+from specchat.chat.turn import TurnView
 from specchat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.store.records import State
 from specchat.tui.screens.conversation import ConversationScreen
-from specchat.tui.session import new_conversation
-from specchat.tui.stored_settings import settings_from
-from specchat.tui.turn import TurnView
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Loaded

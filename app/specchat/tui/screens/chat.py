@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
+from specchat.chat.commands.invocations import Invocation
+from specchat.chat.dials import DraftLengthDial
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.presets import apply, find_preset, read_presets
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
-from specchat.tui.commands.invocations import Invocation
-from specchat.tui.dials import DraftLengthDial
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.resuming import ResumingScreen

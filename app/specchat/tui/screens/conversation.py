@@ -9,6 +9,12 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
+from specchat.chat.commands.sources import Sources
+from specchat.chat.dials import dials
+from specchat.chat.session import ChatSession, Phase
+from specchat.chat.turn import TurnView
 from specchat.history import History, history_file
 from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
@@ -16,18 +22,12 @@ from specchat.paths import memories_folder
 from specchat.presets import preset_names
 from specchat.priority import give_way
 from specchat.traces.trace import Trace
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
-from specchat.tui.commands.sources import Sources
 from specchat.tui.conversation_entries import entries_of
-from specchat.tui.dials import dials
 from specchat.tui.legend import legend_line
 from specchat.tui.memories import Memories
 from specchat.tui.pace import Pace
 from specchat.tui.play import Play
-from specchat.tui.session import ChatSession, Phase
 from specchat.tui.siblings import Siblings
-from specchat.tui.turn import TurnView
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.download_bar import DownloadBar

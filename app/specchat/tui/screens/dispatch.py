@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specchat.tui.commands import invocations as asked
+from specchat.chat.commands import invocations as asked
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from specchat.tui.commands.registry import BY_NAME, COMMANDS, Command
+from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command
 from specchat.tui.legend import legend_rows
 
 _KEYS = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from specchat.chat.turn import TurnView
 from specchat.tui.screens.advising import AdvisingScreen
-from specchat.tui.turn import TurnView
 from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Loaded

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.tui.panes.roles import Role
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.session import Phase
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.worker.protocol import Loaded, WorkerFailed

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.naming import pair_name
 from specchat.traces.reading import read_trace
@@ -17,7 +18,6 @@ from specchat.traces.trace import Trace
 from specchat.tui.looking import looker, sampling_of
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.stepping import SteppingScreen
-from specchat.tui.session import Question
 from specchat.tui.spots import output_tokens
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript

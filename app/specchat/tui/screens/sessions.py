@@ -13,9 +13,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from specchat.chat.archive import Archive
 from specchat.errors import SpecchatError
 from specchat.store.store import Store
-from specchat.tui.archive import Archive
 from specchat.tui.pace import Pace
 from specchat.tui.session_rows import MARKS, Row
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
 from specchat.options import ChatOptions
-from specchat.tui.archive import Archive
-from specchat.tui.client import EngineClient
 from specchat.tui.play import Play
 from specchat.tui.screens.acting import ActingScreen
 from specchat.tui.stepping import Stepping

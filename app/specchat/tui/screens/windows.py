@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specchat.tui.commands import invocations as asked
+from specchat.chat.commands import invocations as asked
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat import ChatScreen

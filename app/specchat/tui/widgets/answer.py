@@ -10,11 +10,11 @@ from specchat.terminal import clean_line
 from specchat.tui.body import SECTIONS, Body, View
 from specchat.tui.markdown import MarkdownRows
 from specchat.tui.parts import Parts
-from specchat.tui.pieces import Piece, shown
 from specchat.tui.siblings import NO_SIBLINGS, Siblings
 from specchat.tui.token_cursor import TokenCursor
 from specchat.tui.widgets.entry import Entry
-from specchat.tui.wrapping import Line, Wrapper
+from specchat.typeset.pieces import Piece, shown
+from specchat.typeset.wrapping import Line, Wrapper
 from specchat_engine.rounds import Round
 
 __all__ = ["Answer", "View"]

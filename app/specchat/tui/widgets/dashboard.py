@@ -9,11 +9,11 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
+from specchat.chat.turn import TurnView
 from specchat.insight.explain import Figure
 from specchat.tui.figures import strip
 from specchat.tui.legend import legend_line
 from specchat.tui.panel import Panel, following, panel
-from specchat.tui.turn import TurnView
 
 
 class Dashboard(Static, can_focus=True):

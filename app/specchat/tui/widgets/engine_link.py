@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from specchat.chat.client import EngineClient
+from specchat.chat.session import ChatSession, Question
 from specchat.options import ChatOptions
-from specchat.tui.client import EngineClient
-from specchat.tui.session import ChatSession, Question
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
 from specchat_engine.settings import Settings
 

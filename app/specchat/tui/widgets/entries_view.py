@@ -18,10 +18,10 @@ from textual.strip import Strip
 
 from specchat.tui.pace import Pace
 from specchat.tui.painting import Painter
-from specchat.tui.pieces import Piece
 from specchat.tui.stack import GAP, Stack
 from specchat.tui.widgets.entry import Anchor, Entry
-from specchat.tui.wrapping import Line
+from specchat.typeset.pieces import Piece
+from specchat.typeset.wrapping import Line
 
 _LEFT = 2
 _RIGHT = 1

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from specchat.tui.pieces import Piece
-from specchat.tui.wrapping import Line, Wrapper
+from specchat.typeset.pieces import Piece
+from specchat.typeset.wrapping import Line, Wrapper
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from specchat.tui.session import HeaderView, Speculation
+from specchat.chat.session import HeaderView, Speculation
 
 _NOTE_SECONDS = 2.5
 _STYLES = {

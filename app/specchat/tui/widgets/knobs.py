@@ -12,7 +12,7 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
-from specchat.tui.dials import Dial
+from specchat.chat.dials import Dial
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings

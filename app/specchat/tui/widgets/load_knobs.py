@@ -14,9 +14,9 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
+from specchat.chat.load_dials import LOAD_DIALS, LoadDial
 from specchat.options import ChatOptions
 from specchat.terminal import clean_line
-from specchat.tui.load_dials import LOAD_DIALS, LoadDial
 from specchat.tui.panes.roles import Role
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError

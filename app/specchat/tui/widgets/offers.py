@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from textual.events import Key
 
+from specchat.chat.commands.sources import Sources
 from specchat.history import Entry
 from specchat.terminal import clean_line
-from specchat.tui.commands.sources import Sources
 from specchat.tui.menu import Menu, menu_at
 from specchat.tui.recall import Search
 from specchat.tui.widgets.composer import Composer

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from specchat.chat.session import plain_ms_of
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.insight.curve import fitted
 from specchat.traces.exports.document import ending_of, target_of
 from specchat.traces.trace import Trace
-from specchat.tui.session import plain_ms_of
 from specchat.tui.summing_up import costs_in
-from specchat.tui.turn import TurnModel, TurnView
 from specchat.tui.widgets.answer import Answer, View
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.transcript import Transcript

@@ -14,12 +14,12 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from specchat.attachments import read_attachments, with_attachments
+from specchat.chat.commands.invocations import Attach, Invocation, Refusal
+from specchat.chat.commands.parsing import message_text, parse
+from specchat.chat.commands.sources import Sources
 from specchat.errors import AttachmentError
 from specchat.history import Entry, History
 from specchat.mentions import written
-from specchat.tui.commands.invocations import Attach, Invocation, Refusal
-from specchat.tui.commands.parsing import message_text, parse
-from specchat.tui.commands.sources import Sources
 from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers

@@ -10,14 +10,14 @@ from textual.strip import Strip
 from specchat.tui.body import TOGGLE_THOUGHT
 from specchat.tui.markdown.inline import OPEN_LINK
 from specchat.tui.painting import CLICK
-from specchat.tui.pieces import Clickable, Piece
 from specchat.tui.siblings import NEXT, PREVIOUS
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.selecting import Selecting
 from specchat.tui.widgets.welcome import Welcome
-from specchat.tui.wrapping import Line
+from specchat.typeset.pieces import Clickable, Piece
+from specchat.typeset.wrapping import Line
 
 _JUMP = "jump_to_end"
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat.tui.cells import cells
 from specchat.tui.markdown import MarkdownRows
-from specchat.tui.pieces import Clickable, shown
-from specchat.tui.wrapping import Line
+from specchat.typeset.cells import cells
+from specchat.typeset.pieces import Clickable, shown
+from specchat.typeset.wrapping import Line
 
 PARTS = [
     "# Title\n",

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from app.tui.prompting import Prompting, prompting, sources_in
+from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.registry import COMMANDS
 from specchat.history import Entry, History
-from specchat.tui.commands import invocations as asked
-from specchat.tui.commands.registry import COMMANDS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 from specchat.insight.break_even import break_even
 from specchat.insight.explain import Shown
 from specchat.insight.summary import Figures, Summary
-from specchat.palette import LOOKS
+from specchat.palette import word_of
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.memory_use import MemoryUse
 from specchat_engine.rounds import Round
@@ -88,11 +88,6 @@ class TurnView:
         if self.block_efficiency is not None and self.drafted:
             parts.append(f"τ {self.block_efficiency:.1f}")
         return " · ".join(parts)
-
-
-def word_of(event: Round) -> str:
-    """A round as a word of the ribbon: `●●○·◆`."""
-    return "".join(LOOKS[token.outcome].glyph for token in event.drafted) + LOOKS[event.token.kind].glyph
 
 
 class TurnModel:

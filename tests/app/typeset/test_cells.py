@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from specchat.tui.cells import cells, drawn, fit
-from specchat.tui.pieces import shown
+from specchat.typeset.cells import cells, drawn, fit
+from specchat.typeset.pieces import shown
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from specchat.chat.commands.invocations import Invocation, Refusal
+from specchat.chat.commands.readers import nearest
+from specchat.chat.commands.registry import BY_NAME
+from specchat.chat.commands.sources import Sources
 from specchat.terminal import clean_line
-from specchat.tui.commands.invocations import Invocation, Refusal
-from specchat.tui.commands.readers import nearest
-from specchat.tui.commands.registry import BY_NAME
-from specchat.tui.commands.sources import Sources
 
 _COMMAND = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
 

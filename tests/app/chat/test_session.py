@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import LOADED, chat_options, ended, script
+from specchat.chat.session import ChatSession, Speculation
 from specchat.store.records import State
-from specchat.tui.session import ChatSession, Speculation
 from specchat.tui.widgets.header import header
 from specchat.worker.protocol import Ended
 

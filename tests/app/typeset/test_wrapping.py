@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from specchat.tui.cells import cells, drawn
-from specchat.tui.pieces import Ink, Piece, shown
-from specchat.tui.wrapping import Wrapper
+from specchat.typeset.cells import cells, drawn
+from specchat.typeset.pieces import Ink, Piece, shown
+from specchat.typeset.wrapping import Wrapper
 
 HOSTILE = "ab \n漢é👍🏽\u200d\ufe0f\u0301\u0300👩🇩🇪\u200cक्ष\u0e33"
 TEXTS = st.lists(st.one_of(st.text(alphabet=HOSTILE, max_size=12), st.text(max_size=6).map(shown)), max_size=12)

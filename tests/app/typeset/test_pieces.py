@@ -1,5 +1,5 @@
 from app.tui.scripted_client import script
-from specchat.tui.pieces import Ink, Inker, Piece
+from specchat.typeset.pieces import Ink, Inker, Piece
 
 
 def pieces(notation: str) -> list[Piece]:

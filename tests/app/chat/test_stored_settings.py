@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from specchat.tui.stored_settings import settings_from
+from specchat.chat.stored_settings import settings_from
 from specchat_engine import SamplingParams, SettingError, Settings
 
 DRAFTERS = ("hybrid", "model", "lookup", "none")

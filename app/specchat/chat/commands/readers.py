@@ -7,9 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
-from specchat.paths import expanded
-from specchat.terminal import clean_line
-from specchat.tui.commands.invocations import (
+from specchat.chat.commands.invocations import (
     ApplyPreset,
     Attach,
     Copy,
@@ -36,9 +34,11 @@ from specchat.tui.commands.invocations import (
     StepMode,
     Turn,
 )
-from specchat.tui.commands.settable import ALIASES, Settable, settables
-from specchat.tui.commands.sources import Sources
-from specchat.tui.load_dials import LOADABLE, LoadDial
+from specchat.chat.commands.settable import ALIASES, Settable, settables
+from specchat.chat.commands.sources import Sources
+from specchat.chat.load_dials import LOADABLE, LoadDial
+from specchat.paths import expanded
+from specchat.terminal import clean_line
 from specchat_engine.errors import SettingError
 from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings

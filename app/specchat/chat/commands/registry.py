@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from specchat.tui.commands import invocations as asked
-from specchat.tui.commands import readers
-from specchat.tui.commands.readers import Reader
-from specchat.tui.commands.settable import ALIASES, settables, values
-from specchat.tui.commands.sources import Sources
-from specchat.tui.load_dials import LOADABLE, LoadName
+from specchat.chat.commands import invocations as asked
+from specchat.chat.commands import readers
+from specchat.chat.commands.readers import Reader
+from specchat.chat.commands.settable import ALIASES, settables, values
+from specchat.chat.commands.sources import Sources
+from specchat.chat.load_dials import LOADABLE, LoadName
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
 """What a word can be, each with a few words about it; the text is the word before."""

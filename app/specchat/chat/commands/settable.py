@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
-from specchat.tui.dials import ChoiceDial, DraftLengthDial, dials
+from specchat.chat.dials import ChoiceDial, DraftLengthDial, dials
 from specchat_engine.errors import SettingError
 from specchat_engine.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings

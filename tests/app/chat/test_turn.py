@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from app.tui.scripted_client import ended, script
-from specchat.tui.turn import TurnModel, TurnView, word_of
+from specchat.chat.turn import TurnModel, TurnView
+from specchat.palette import word_of
 
 
 def seen(notation: str) -> TurnView:

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from specchat.tui.commands import completing
-from specchat.tui.commands.completing import Completion, complete, is_open_ended
-from specchat.tui.commands.invocations import Refusal
-from specchat.tui.commands.parsing import parse
-from specchat.tui.commands.registry import COMMANDS
-from specchat.tui.commands.sources import Sources
+from specchat.chat.commands import completing
+from specchat.chat.commands.completing import Completion, complete, is_open_ended
+from specchat.chat.commands.invocations import Refusal
+from specchat.chat.commands.parsing import parse
+from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.sources import Sources
 
 
 @pytest.fixture

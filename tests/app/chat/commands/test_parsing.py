@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.parsing import message_text, parse
+from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.sources import Sources
 from specchat.terminal import clean_line
-from specchat.tui.commands import invocations as asked
-from specchat.tui.commands.parsing import message_text, parse
-from specchat.tui.commands.registry import COMMANDS
-from specchat.tui.commands.sources import Sources
 from specchat_engine.settings import Settings
 
 SOURCES = Sources(

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from specchat.chat.commands.readers import unquoted
+from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command, Files
+from specchat.chat.commands.sources import Sources
 from specchat.mentions import mention_at, paths_beginning, written
 from specchat.terminal import clean_line
-from specchat.tui.commands.readers import unquoted
-from specchat.tui.commands.registry import BY_NAME, COMMANDS, Command, Files
-from specchat.tui.commands.sources import Sources
 
 MOST = 200
 

@@ -1,6 +1,6 @@
 import pytest
 
-from specchat.tui.dials import Dial, dials
+from specchat.chat.dials import Dial, dials
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+from specchat.chat.archive import Archive
 from specchat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.naming import model_name
@@ -15,7 +16,6 @@ from specchat.terminal import clean_line
 from specchat.traces.exports import export_session
 from specchat.traces.exports.document import SaidMessage
 from specchat.traces.trace import Trace
-from specchat.tui.archive import Archive
 from specchat.worker.protocol import Loaded
 
 _ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl", "svg": ".svg"}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from specchat.tui.commands.settable import Settable
-from specchat.tui.load_dials import LoadDial
+from specchat.chat.commands.settable import Settable
+from specchat.chat.load_dials import LoadDial
 from specchat_engine.options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 

@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from specchat.tui.cells import cells, fit
-from specchat.tui.pieces import Piece
+from specchat.typeset.cells import cells, fit
+from specchat.typeset.pieces import Piece
 
 _CHUNKS = re.compile(r"\n| +|[^ \n]+")
 
