@@ -27,6 +27,11 @@ def presets_file() -> Path:
     return config_file().with_name("presets.toml")
 
 
+def theme_file() -> Path:
+    """The theme that was last chosen in the app; it need not exist."""
+    return config_file().with_name("theme.toml")
+
+
 def data_folder() -> Path:
     """What the user would miss: stored conversations."""
     return platformdirs.user_data_path(_NAME, appauthor=False)
@@ -35,6 +40,11 @@ def data_folder() -> Path:
 def sessions_db() -> Path:
     """The one file of the stored conversations; it need not exist."""
     return data_folder() / "sessions.db"
+
+
+def unfinished_file() -> Path:
+    """The list of the application's downloads that have not ended; it need not exist."""
+    return data_folder() / "downloads.json"
 
 
 def cache_folder() -> Path:

@@ -39,6 +39,10 @@ Resume = Annotated[
     typer.Option("--resume", metavar="[ID|last]", help="Go on with a stored session; without an id, with the last."),
 ]
 
+Theme = Annotated[
+    str | None, typer.Option("--theme", metavar="NAME", help="Colours for this time; /theme in the chat keeps them.")
+]
+
 Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Prompts of each kind of text.")]
 
 Arms = Annotated[
@@ -104,13 +108,15 @@ def specchat(
 
 @app.command()
 @takes_model_flags
-def chat(plain: Plain = False, resume: Resume = None, debug: Debug = False, *, flags: ModelFlags) -> None:
+def chat(
+    plain: Plain = False, resume: Resume = None, theme: Theme = None, debug: Debug = False, *, flags: ModelFlags
+) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
         from specchat.cli.chat import open_chat
         from specchat.config import read_config
 
-        raise typer.Exit(open_chat(read_config(flags.given()), resume, plain=plain))
+        raise typer.Exit(open_chat(read_config(flags.given()), resume, plain=plain, theme=theme))
 
 
 @app.command()

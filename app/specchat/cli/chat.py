@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 
+from specchat.chosen_theme import chosen_theme
 from specchat.cli.reporting import WRONG_USAGE, no_native_debugger, say
 from specchat.config import Config
 from specchat.first_run import is_first_run
+from specchat.ground import ask_ground, told_ground
 from specchat.models.library import remember_pair
 from specchat.pair import chat_options
 from specchat.paths import sessions_db
 from specchat.resuming import session_to_resume
 
 
-def open_chat(config: Config, resume: str | None, *, plain: bool) -> int:
-    """Opens the chat, with a stored session where one is asked for, and returns the exit code when it is over."""
+def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | None = None) -> int:
+    """Opens the chat, with a stored session where one is asked for, and returns the exit code when it is over.
+
+    `theme` is for this time only.
+    """
     options = chat_options(config)
     first_run = resume is None and is_first_run(config)
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -28,8 +33,13 @@ def open_chat(config: Config, resume: str | None, *, plain: bool) -> int:
 
         no_native_debugger()
         return chat_plainly(options, session)
-    from specchat.tui.app import run_chat
-    from specchat.tui.appearance import read_appearance
-
-    run_chat(options, read_appearance(config.theme, config.keys), session, first_run=first_run)
+    chosen = chosen_theme()
+    question = None if theme or config.theme or chosen else ask_ground()
+    try:
+        from specchat.tui.app import run_chat
+        from specchat.tui.appearance import read_appearance
+    finally:
+        ground = question.answer() if question else told_ground()
+    appearance = read_appearance(theme, config.keys, configured=config.theme, chosen=chosen, light=ground.light)
+    run_chat(options, appearance, session, first_run=first_run, ground=ground)
     return 0

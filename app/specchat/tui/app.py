@@ -10,24 +10,26 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.keys import Keys
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
+from specchat.ground import Ground
 from specchat.options import ChatOptions
 from specchat.paths import sessions_db, worker_log
 from specchat.terminal import clean_line
 from specchat.tui.appearance import Appearance
 from specchat.tui.downloading import Downloading
+from specchat.tui.listening import listen
 from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.theme import DARK, LIGHT, outcome_variables
+from specchat.tui.themed import ThemedApp
 from specchat.worker.client import WorkerClient
 
 
-class SpecchatApp(App[None]):
+class SpecchatApp(ThemedApp):
     """Chats with one pair of models."""
 
     TITLE = "specchat"
@@ -46,19 +48,13 @@ class SpecchatApp(App[None]):
         first_run: bool = False,
     ) -> None:
         """`resume` is a stored session to open with; `first_run` welcomes someone who is new."""
-        super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
+        super().__init__(appearance)
         self._options = options
         self._client = client
         self._archive = Archive(sessions_db(), self._tell_trouble)
         self.downloading = Downloading()
         self.unfinished: list[tuple[str, float]] = []
         """Downloads that were under way when the app ended, each with the per cent that are kept."""
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        self._appearance = appearance or Appearance()
-        self.theme = self._appearance.theme
-        self.set_keymap(self._appearance.keymap)
         self._resume = resume
         self._first_run = first_run
 
@@ -71,10 +67,6 @@ class SpecchatApp(App[None]):
         await self.push_screen(chat)
         if self._first_run:
             chat.call_after_refresh(chat.welcome)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The outcomes' colours for Textual's own themes."""
-        return outcome_variables(dark=self.current_theme.dark)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Textual's commands and the chat's."""
@@ -120,9 +112,18 @@ class SpecchatApp(App[None]):
 
 
 def run_chat(
-    options: ChatOptions, appearance: Appearance, resume: int | None = None, *, first_run: bool = False
+    options: ChatOptions,
+    appearance: Appearance,
+    resume: int | None = None,
+    *,
+    first_run: bool = False,
+    ground: Ground | None = None,
 ) -> None:
-    """Opens the terminal app, with a stored session or a welcome where asked, and returns when the user quits."""
+    """Opens the terminal app, with a stored session or a welcome where asked, and returns when the user quits.
+
+    `ground` holds what was read from the terminal before.
+    """
+    listen(ground or Ground())
     # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
     if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))

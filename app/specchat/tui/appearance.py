@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import os
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,35 +17,45 @@ from specchat.errors import ConfigError
 from specchat.tui.keymap import known_bindings, read_keymap
 from specchat.tui.theme import DARK_NAME, LIGHT_NAME
 
-_LIGHT_GROUNDS = frozenset({"7", "15"})
-
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A theme's name, and the keys that are not the usual ones."""
+    """A theme's name, the keys that are not the usual ones, and whether the configuration names the theme."""
 
     theme: str = DARK_NAME
     keymap: Keymap = field(default_factory=dict)
+    configured: bool = False
 
 
-def read_appearance(theme: str | None, keys: Mapping[str, str]) -> Appearance:
-    """What the configuration asks for. Raises ConfigError, in one line, for a theme or a key that there is not."""
+def read_appearance(
+    theme: str | None,
+    keys: Mapping[str, str],
+    *,
+    configured: str | None = None,
+    chosen: str | None = None,
+    light: bool = False,
+) -> Appearance:
+    """What is asked for now, else configured, else was chosen in the app before, else fits the terminal's ground.
+
+    Raises ConfigError, in one line, for a theme or a key that there is not. One that was chosen may be gone.
+    """
     names = (DARK_NAME, LIGHT_NAME, *BUILTIN_THEMES)
-    if theme is not None and theme not in names:
-        close = difflib.get_close_matches(theme, names, 1)
+    wanted = theme or configured
+    if wanted is not None and wanted not in names:
+        close = difflib.get_close_matches(wanted, names, 1)
         hint = f"did you mean {close[0]}?" if close else f"use {', '.join(names)}"
-        raise ConfigError(f"theme is {theme!r}: {hint}")
-    return Appearance(theme or _usual_theme(), read_keymap(keys, all_bindings()) if keys else {})
+        raise ConfigError(f"theme is {wanted!r}: {hint}")
+    usual = LIGHT_NAME if light else DARK_NAME
+    return Appearance(
+        wanted or (chosen if chosen in names else usual),
+        read_keymap(keys, all_bindings()) if keys else {},
+        configured=configured is not None,
+    )
 
 
 def all_bindings() -> dict[str, str]:
     """The keys of every binding of the app that has an id. It imports every screen, which takes a moment."""
     return known_bindings(*dict.fromkeys(_holders()))
-
-
-def _usual_theme() -> str:
-    """Dark, unless the terminal says that its ground is light, as those that set COLORFGBG do."""
-    return LIGHT_NAME if os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_GROUNDS else DARK_NAME
 
 
 def _holders() -> Iterator[type]:

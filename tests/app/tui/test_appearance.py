@@ -4,6 +4,7 @@ from textual.widgets import Static, TextArea
 
 from app.tui.chatting import chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.chosen_theme import chosen_theme
 from specchat.errors import ConfigError
 from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance, _holders, all_bindings, read_appearance
@@ -14,15 +15,6 @@ from specchat.tui.widgets.knobs import Knobs
 
 def test_without_a_configuration_the_theme_is_our_dark_one() -> None:
     assert read_appearance(None, {}) == Appearance(DARK_NAME, {})
-
-
-@pytest.mark.parametrize(("ground", "name"), [("0;15", LIGHT_NAME), ("15;0", DARK_NAME), ("0;default;15", LIGHT_NAME)])
-def test_a_terminal_that_says_how_light_it_is_is_believed(
-    ground: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLORFGBG", ground)
-    assert read_appearance(None, {}).theme == name
-    assert read_appearance("nord", {}).theme == "nord"
 
 
 @pytest.mark.parametrize("name", ["nord", "textual-light", LIGHT_NAME])
@@ -96,3 +88,47 @@ async def test_a_theme_is_chosen_by_command() -> None:
         await pilot.pause(0.1)
         assert pilot.app.theme == "nord"
         assert prompt(pilot).text == ""
+
+
+@pytest.mark.parametrize("how", ["command", "palette"])
+async def test_a_theme_that_was_chosen_is_the_next_starts_theme_too(how: str) -> None:
+    async with chat(ScriptedClient()) as pilot:
+        assert chosen_theme() is None
+        if how == "command":
+            await pilot.press(*"/theme nord", "enter")
+        else:
+            await pilot.press(*"/theme", "enter")
+            await pilot.pause(0.3)
+            await pilot.press(*"nord")
+            await pilot.pause(0.5)
+            await pilot.press("down", "enter")
+        await pilot.pause(0.3)
+        assert pilot.app.theme == "nord"
+    assert read_appearance(None, {}, chosen=chosen_theme(), light=True).theme == "nord"
+
+
+async def test_a_theme_for_this_time_is_not_kept() -> None:
+    app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance("nord", {}, chosen="dracula"))
+    async with app.run_test() as pilot:
+        await pilot.pause(0.2)
+        assert app.theme == "nord"
+    assert chosen_theme() is None
+
+
+async def test_who_chooses_beside_the_configuration_is_told_which_comes_first() -> None:
+    app = SpecchatApp(chat_options(), ScriptedClient(), read_appearance(None, {}, configured="nord"))
+    async with app.run_test(size=(140, 40), notifications=True) as pilot:
+        await pilot.press(*"/theme dracula", "enter")
+        await pilot.pause(0.3)
+        assert [note.message for note in app._notifications] == [
+            "dracula until you leave: the theme in the configuration comes first"
+        ]
+
+
+def test_what_is_asked_for_comes_before_what_is_configured_what_was_chosen_and_the_ground() -> None:
+    choices = {"configured": "nord", "chosen": "dracula", "light": True}
+    assert read_appearance("monokai", {}, **choices).theme == "monokai"
+    assert read_appearance(None, {}, **choices).theme == "nord"
+    assert read_appearance(None, {}, chosen="dracula", light=True).theme == "dracula"
+    assert read_appearance(None, {}, light=True).theme == LIGHT_NAME
+    assert read_appearance(None, {}, chosen="gone").theme == DARK_NAME

@@ -1,0 +1,41 @@
+"""What every app of this package looks like: two themes of its own beside Textual's, and the user's keys."""
+
+from __future__ import annotations
+
+from textual.app import App
+
+from specchat.chosen_theme import remember_theme
+from specchat.errors import ConfigError
+from specchat.tui.appearance import Appearance
+from specchat.tui.theme import DARK, LIGHT, outcome_variables
+
+
+class ThemedApp(App[None]):
+    """An app in the user's colours. A theme that is chosen while it runs is the next start's theme too."""
+
+    def __init__(self, appearance: Appearance | None = None) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self._appearance = appearance or Appearance()
+        self._in_force = self._appearance.theme
+        self.theme = self._in_force
+        self.set_keymap(self._appearance.keymap)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The outcomes' colours for Textual's own themes."""
+        return outcome_variables(dark=self.current_theme.dark)
+
+    def watch_theme(self, name: str) -> None:
+        """Remembers a theme, however it was chosen."""
+        if not self.is_running or name == self._in_force:
+            return
+        self._in_force = name
+        try:
+            remember_theme(name)
+        except ConfigError as error:
+            self.notify(f"the theme is not remembered: {error}", severity="warning")
+            return
+        if self._appearance.configured:
+            self.notify(f"{name} until you leave: the theme in the configuration comes first")
