@@ -106,11 +106,16 @@ def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[
     return sorted(candidates, key=place)
 
 
-def _known_alpha(target: Entry | None, header: Header, draft: Entry) -> float | None:
-    """α of the pair as the catalog has it, where both files come from its repositories."""
-    if target is None or not header.n_params:
-        return None
+def reported_alpha(target: str, draft: str) -> float | None:
+    """α of the pair of these two repositories as the catalog has it; None where it has none."""
     known = catalog()
-    one, two = (known.of(entry.name.partition(":")[0]) for entry in (target, draft))
+    one, two = (known.of(repository) for repository in (target, draft))
     pairs = known.drafts_for(one) if one else []
     return next((pair.alpha for pair in pairs if pair.draft == two), None)
+
+
+def _known_alpha(target: Entry | None, header: Header, draft: Entry) -> float | None:
+    if target is None or not header.n_params:
+        return None
+    one, two = (entry.name.partition(":")[0] for entry in (target, draft))
+    return reported_alpha(one, two)

@@ -1,4 +1,4 @@
-"""The downloads of the application: several at once, watched from anywhere, paused when it ends."""
+"""The downloads of the application: several at once, watched from anywhere, gone on with after it has ended."""
 
 from __future__ import annotations
 
@@ -8,26 +8,11 @@ from pathlib import Path
 from time import monotonic
 
 from specchat.errors import SpecchatError
-from specchat.models.hub_files import HubFile
-from specchat.models.names import Group
 from specchat.models.patience import Patience, Stopped
-from specchat.models.pull import Pull, PullProgress, PullState
+from specchat.models.pull import FileProgress, Pull, PullProgress, PullState
+from specchat.models.wanted import Wanted, bytes_here, forget, remember, unfinished
 
 _LAST_WAIT = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be fetched: a target, a draft for what is loaded, or both. `name` is what the user reads."""
-
-    name: str
-    target: Group[HubFile] | None = None
-    draft: Group[HubFile] | None = None
-
-    @property
-    def files(self) -> tuple[HubFile, ...]:
-        """All of them, each once."""
-        return tuple(dict.fromkeys(file for model in (self.target, self.draft) if model for file in model.files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +33,11 @@ class DownloadView:
         """Whether it goes on by itself, or would if it were resumed."""
         return self.progress.state in (PullState.RUNNING, PullState.PAUSED)
 
+    @property
+    def resumable(self) -> bool:
+        """Whether it ended before it was complete: stopped, failed, or interrupted by the end of the application."""
+        return self.progress.state in (PullState.FAILED, PullState.CANCELLED)
+
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
@@ -59,12 +49,15 @@ class Arrived:
 
 
 class Downloads:
-    """All downloads since the application began. Nothing here blocks but `close`; call it from one thread."""
+    """All downloads since the application began, behind those that an earlier run of it left in part.
+
+    Nothing here waits but `close`; call it from one thread.
+    """
 
     def __init__(self, patience: Patience | None = None) -> None:
         self._patience = patience
         self._ids = itertools.count(1)
-        self._wanted: dict[int, Wanted] = {}
+        self._wanted: dict[int, Wanted] = {next(self._ids): wanted for wanted in unfinished()}
         self._pulls: dict[int, Pull] = {}
 
     def start(self, wanted: Wanted) -> int:
@@ -72,12 +65,14 @@ class Downloads:
 
         Raises FetchError where the disk has too little space.
         """
-        same = next((key for key, other in self._wanted.items() if other == wanted), None)
-        if same is not None and self.view(same).progress.state in (PullState.RUNNING, PullState.PAUSED, PullState.DONE):
+        models = (wanted.target, wanted.draft)
+        same = next((key for key, one in self._wanted.items() if (one.target, one.draft) == models), None)
+        if same is not None and not self.view(same).resumable:
             self.resume(same)
             return same
         pull = Pull(wanted.files, self._patience)
         pull.start()
+        remember(wanted)
         key = next(self._ids) if same is None else same
         self._wanted[key], self._pulls[key] = wanted, pull
         return key
@@ -88,7 +83,7 @@ class Downloads:
 
     def resume(self, key: int) -> None:
         """Goes on after a pause, a failure or a cancel. Raises FetchError where the disk has too little space."""
-        if self.view(key).progress.state in (PullState.FAILED, PullState.CANCELLED):
+        if self.view(key).resumable:
             self.start(self._wanted[key])
         else:
             self._pulls[key].resume()
@@ -100,20 +95,22 @@ class Downloads:
     def forget(self, key: int) -> None:
         """Takes one that has ended out of the list."""
         if not self.view(key).active:
-            del self._wanted[key], self._pulls[key]
+            self._pulls.pop(key, None)
+            forget(self._wanted.pop(key))
 
     def view(self, key: int) -> DownloadView:
         """One of them as it is now."""
-        return DownloadView(key, self._wanted[key].name, self._pulls[key].progress())
+        wanted, pull = self._wanted[key], self._pulls.get(key)
+        return DownloadView(key, wanted.name, pull.progress() if pull else _left(wanted))
 
     def views(self) -> list[DownloadView]:
         """All of them as they are now, the oldest first."""
-        return [self.view(key) for key in self._pulls]
+        return [self.view(key) for key in self._wanted]
 
     def arrived(self, key: int) -> Arrived | None:
         """What can be loaded of it; None before it is complete."""
-        wanted, pull = self._wanted[key], self._pulls[key]
-        if pull.progress().state is not PullState.DONE:
+        wanted, pull = self._wanted[key], self._pulls.get(key)
+        if pull is None or pull.progress().state is not PullState.DONE:
             return None
         try:
             paths = dict(zip(pull.files, pull.result(), strict=True))
@@ -130,8 +127,15 @@ class Downloads:
         deadline = monotonic() + _LAST_WAIT
         for view in left:
             self._pulls[view.id].wait(max(deadline - monotonic(), 0.0))
+        forget(*(self._wanted[view.id] for view in self.views() if not _is_short(view)))
         return [view for view in self.views() if view.id in {one.id for one in left} and _is_short(view)]
 
 
 def _is_short(view: DownloadView) -> bool:
     return view.progress.state is not PullState.DONE
+
+
+def _left(wanted: Wanted) -> PullProgress:
+    """How far an earlier run of the application came."""
+    files = tuple(FileProgress(file.path, bytes_here(file), file.size) for file in wanted.files)
+    return PullProgress(PullState.CANCELLED, files, None, None, (), "")

@@ -10,7 +10,7 @@ from specchat.blocks import bar
 from specchat.models.downloads import DownloadView
 from specchat.models.pull import PullState
 from specchat.terminal import clean_line
-from specchat.tui.model_rows import pace
+from specchat.tui.model_rows import ended_at, pace
 
 LOAD_KEY = "Ctrl+G"
 _BAR = 12
@@ -29,8 +29,9 @@ def download_line(views: Sequence[DownloadView], width: int) -> Content:
         return _fitted(Content.assemble(("✓ ", "$outcome-accepted"), name), f" is here · {LOAD_KEY} loads it", width)
     if state is PullState.FAILED:
         why = Content.assemble(("✗ ", "$text-error"), f"{name}: {clean_line(last.progress.error)}")
-        return _fitted(why, " · F8 goes on", width)
-    return _fitted(Content.assemble(("○ ", "$quiet"), f"{name} was stopped"), " · F8 goes on", width)
+        return _fitted(why, f" · {LOAD_KEY} resumes", width)
+    stopped = Content.assemble(("○ ", "$quiet"), name)
+    return _fitted(stopped, f" · {ended_at(last)} · {LOAD_KEY} resumes", width)
 
 
 def _active(active: Sequence[DownloadView], width: int) -> Content:

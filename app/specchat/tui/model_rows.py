@@ -86,9 +86,11 @@ def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> C
 
 
 def download_row(view: DownloadView, width: int) -> Content:
-    """A download: a bar, how much, how fast, how long."""
+    """A download: a bar, how much, how fast, how long; where it ended too early, how to go on with it."""
     progress = view.progress
     sign = Content.styled(f"{_SIGN[progress.state]} ", _STATE[progress.state])
+    if view.resumable:
+        return row(width, sign, view.name, (f"{ended_at(view)}: Enter resumes", 36), style="bold")
     how = f"{view.percent:3.0f} % of {in_words(progress.size)}"
     drawn = ((bar(view.percent / 100, _BAR), _BAR),) if width >= _WIDE else ()
     return row(width, sign, view.name, *drawn, (how, 17), (pace(view), 22), style="bold")
@@ -98,11 +100,17 @@ def pace(view: DownloadView) -> str:
     """How fast it goes and how long it takes, or what it is instead."""
     progress = view.progress
     if progress.state is not PullState.RUNNING:
-        return {PullState.DONE: "here", PullState.CANCELLED: "stopped"}.get(progress.state, progress.state.value)
+        return {PullState.DONE: "here"}.get(progress.state, progress.state.value)
     if not progress.rate:
         return "waiting"
     left = f", {clock(progress.left)} left" if progress.left is not None else ""
     return f"{in_words(progress.rate)}/s{left}"
+
+
+def ended_at(view: DownloadView) -> str:
+    """Where a download ended that is not complete."""
+    how = "failed" if view.progress.state is PullState.FAILED else "interrupted"
+    return f"{how} at {view.percent:.0f} %"
 
 
 def verdict_lines(verdict: Verdict) -> Content:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from specchat.models.downloads import Downloads, Wanted
+from specchat.models.downloads import Downloads
 from specchat.models.pull import PullState
+from specchat.models.wanted import Wanted, bytes_here, remember, unfinished
+from specchat.paths import unfinished_file
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
 from support.hub_server import Hub, Repository
@@ -108,6 +110,65 @@ def test_closing_keeps_what_has_arrived_and_tells_what_is_left(
     assert again.close() == []
 
 
+def test_what_an_earlier_run_left_is_listed_and_goes_on_behind_its_bytes(
+    hub: Hub, downloads: Downloads, isolated_machine: Path
+) -> None:
+    hub.repositories = {"a/big-GGUF": tiny_repository(1), "a/small-GGUF": tiny_repository(2)}
+    both = Wanted("the pair", *(client().files(name).choose() for name in hub.repositories))
+    hub.slow = 0.02
+    key = downloads.start(both)
+    until(lambda: begun(downloads, key))
+    downloads.close()
+    hub.slow = 0.0
+    again = Downloads(IMPATIENT)
+    (left,) = again.views()
+    assert left.name == "the pair"
+    assert left.resumable
+    assert 0 < left.percent < 100
+    assert left.progress.done == sum(map(bytes_here, both.files))
+    begun_files = [file for file in both.files if bytes_here(file)]
+    again.resume(left.id)
+    until(lambda: state(again, left.id) is PullState.DONE)
+    resumed = [asked for asked in hub.transfers() if "Range" in asked.headers]
+    assert len(resumed) == len(begun_files)
+    arrived = again.arrived(left.id)
+    assert arrived is not None
+    assert arrived.target is not None
+    assert arrived.draft is not None
+    assert again.close() == []
+    assert Downloads(IMPATIENT).views() == []
+    assert not unfinished_file().exists()
+
+
+def test_what_is_gone_or_whole_is_not_offered_again(
+    hub: Hub, tiny: Repository, downloads: Downloads, hugging_face_home: Path
+) -> None:
+    hub.slow = 0.02
+    key = downloads.start(wanted())
+    until(lambda: begun(downloads, key))
+    downloads.close()
+    assert unfinished() == [wanted()]
+    (part,) = hugging_face_home.rglob("*.part")
+    part.unlink()
+    assert unfinished() == []
+    assert Downloads(IMPATIENT).views() == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "{}", "[7]", '[{"name": "x", "target": {"files": [{}]}}]', '[{"name": "x"}]']
+)
+def test_a_list_that_is_not_ours_is_no_list(isolated_machine: Path, text: str) -> None:
+    unfinished_file().parent.mkdir(parents=True)
+    unfinished_file().write_text(text)
+    assert unfinished() == []
+
+
+def test_a_kept_path_that_leads_out_of_the_cache_is_dropped(hub: Hub, tiny: Repository) -> None:
+    remember(wanted())
+    unfinished_file().write_text(unfinished_file().read_text().replace(MODEL, "../../x.gguf"))
+    assert unfinished() == []
+
+
 def test_one_that_has_ended_can_be_forgotten_and_one_that_goes_on_cannot(
     hub: Hub, tiny: Repository, downloads: Downloads
 ) -> None:
@@ -119,3 +180,4 @@ def test_one_that_has_ended_can_be_forgotten_and_one_that_goes_on_cannot(
     until(lambda: not downloads.view(key).active)
     downloads.forget(key)
     assert downloads.views() == []
+    assert Downloads(IMPATIENT).views() == []

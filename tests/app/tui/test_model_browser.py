@@ -13,7 +13,10 @@ import pytest
 from app.tui.chatting import Chat, header, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
 from app.tui.test_branching import command, screen
+from specchat.models.hub import Hub as HubClient
+from specchat.models.references import on_the_hub
 from specchat.models.shelf import Shelf, keep_shelf
+from specchat.models.wanted import Wanted
 from specchat.options import ChatOptions
 from specchat.tui.app import SpecchatApp
 from specchat.tui.downloading import downloading
@@ -215,3 +218,86 @@ async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub:
     assert name == "a/tiny-GGUF:F16"
     assert 0 < percent < 100
     assert [*(tmp_path / "home").rglob("*.part")]
+
+
+async def test_a_pair_of_the_hub_is_judged_before_either_is_here_and_downloaded_together(
+    options: ChatOptions, hub: Hub, tiny_models: TinyModels
+) -> None:
+    big, small = (path.read_bytes() for path in (tiny_models.stranger, tiny_models.draft))
+    hub.repositories["a/pair-big-GGUF"] = Repository({"big-F16.gguf": big}, downloads=5)
+    hub.repositories["a/pair-small-GGUF"] = Repository({"small-F16.gguf": small}, downloads=2)
+    async with chatting(options) as (pilot, client):
+        await pilot.press("f8", "tab", "tab", *"pair", "enter")
+        await until(pilot, lambda: "pair-small-GGUF" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "big-F16.gguf" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "F5 on another model judges it as this one's draft" in shown(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "pair-small-GGUF" in shown(pilot))
+        await choose(pilot, "pair-small-GGUF")
+        await pilot.press("enter")
+        await until(pilot, lambda: "small-F16.gguf" in shown(pilot))
+        await pilot.press("f5")
+        await until(pilot, lambda: "As the draft of a/pair-big-GGUF:F16:" in shown(pilot))
+        read = {asked.path.split("?")[0] for asked in hub.transfers()}
+        assert len(read) == 2
+        assert all("Range" in asked.headers for asked in hub.transfers())
+        await pilot.press("enter")
+        await until(pilot, lambda: "a/pair-big-GGUF:F16 + a/pair-small-GGUF:F16" in shown(pilot))
+        await until(pilot, lambda: "here" in shown(pilot))
+        await pilot.press("enter")
+        await quiet(pilot)
+        target, draft = client.loaded[-1]
+        assert draft is not None
+        assert (target.read_bytes(), draft.read_bytes()) == (big, small)
+
+
+async def test_what_was_interrupted_is_offered_at_the_next_start_and_goes_on(
+    options: ChatOptions, hub: Hub, tmp_path: Path
+) -> None:
+    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
+    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
+    hub.slow = 0.05
+    async with chatting(options) as (pilot, _):
+        await pilot.press("f8", "tab", "tab", *"a/tiny-GGUF", "enter")
+        await until(pilot, lambda: "tiny-F16.gguf" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "As the target" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: any(0 < view.percent < 100 for view in downloading(pilot.app).views()))
+    (part,) = (tmp_path / "home").rglob("*.part")
+    have = part.stat().st_size
+    hub.slow = 0.0
+    hub.asked.clear()
+    async with chatting(options) as (pilot, client):
+        bar = pilot.app.screen.query_one(DownloadBar)
+        await until(pilot, lambda: bar.display and "% · Ctrl+G resumes" in str(bar.render()))
+        assert not hub.asked
+        await pilot.press("f8", "shift+tab")
+        await until(pilot, lambda: f"interrupted at {100 * have / len(model):.0f} %: Enter resumes" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "here" in shown(pilot))
+        assert [asked.headers["Range"] for asked in hub.transfers()] == [f"bytes={have}-"]
+        await pilot.press("enter")
+        await quiet(pilot)
+        assert client.loaded[-1][0].read_bytes() == model
+
+
+async def test_a_key_of_the_chat_resumes_what_was_interrupted(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
+    model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
+    hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
+    hub.slow = 0.05
+    async with chatting(options) as (pilot, _):
+        downloads = downloading(pilot.app).all
+        key = downloads.start(Wanted("it", on_the_hub(HubClient(), "a/tiny-GGUF")))
+        await until(pilot, lambda: 0 < downloads.view(key).percent < 100)
+    hub.slow = 0.0
+    async with chatting(options) as (pilot, client):
+        bar = pilot.app.screen.query_one(DownloadBar)
+        await until(pilot, lambda: bar.display and "it · interrupted at" in str(bar.render()))
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "Ctrl+G loads it" in str(bar.render()))
+        await pilot.press("ctrl+g")
+        await quiet(pilot)
+        assert client.loaded[-1][0].read_bytes() == model

@@ -56,6 +56,12 @@ def test_escape_sequences_of_names_and_findings_are_taken_away() -> None:
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in str(drawn))
 
 
+def test_a_download_that_ended_too_early_says_how_to_go_on_with_it() -> None:
+    interrupted = str(download_row(download("it", 430, PullState.CANCELLED), 100))
+    assert "interrupted at 43 %: Enter resumes" in interrupted
+    assert "failed at 43 %: Enter resumes" in str(download_row(download("it", 430, PullState.FAILED), 80))
+
+
 def test_the_line_tells_the_one_that_goes_on_and_how_many_more_there_are() -> None:
     waiting = download("first", 100, PullState.PAUSED)
     line = str(download_line([waiting, download("second", 500)], 100))
@@ -73,5 +79,7 @@ def test_the_line_tells_how_it_ended() -> None:
     assert "Ctrl+G loads it" in str(download_line([download("it", 1000, PullState.DONE)], 80))
     failed = str(download_line([download("it", 10, PullState.FAILED, "no space is left")], 80))
     assert "✗ it: no space is left" in failed
-    assert "F8 goes on" in failed
+    assert "Ctrl+G resumes" in failed
+    stopped = str(download_line([download("it", 430, PullState.CANCELLED)], 80))
+    assert "it · interrupted at 43 % · Ctrl+G resumes" in stopped
     assert str(download_line([], 80)) == ""

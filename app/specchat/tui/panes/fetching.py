@@ -22,7 +22,7 @@ class FetchingPane(Pane[DownloadView]):
     """What is being fetched, with keys to pause, go on, stop, and load what is here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Load", priority=True, id="models.choose"),
+        Binding("enter", "choose", "Load, resume", priority=True, id="models.choose"),
         Binding("f6,space", "pause", "Pause, go on", priority=True, id="models.pause"),
         Binding("f7,delete", "cancel", "Stop", priority=True, id="models.cancel"),
     ]
@@ -51,7 +51,10 @@ class FetchingPane(Pane[DownloadView]):
         ]
         lines += [Content(clean_line(notice)) for notice in progress.notices[-3:]]
         if progress.error:
-            lines.append(Content.styled(f"{clean_line(progress.error)} (F6 goes on where it was)", "$text-error"))
+            lines.append(Content.styled(clean_line(progress.error), "$text-error"))
+        if item.resumable:
+            kept = "What has arrived is kept: Enter goes on behind it, F7 takes it off the list."
+            lines.append(Content.styled(kept, "$quiet"))
         return Content("\n").join(lines)
 
     def look(self) -> None:
@@ -66,26 +69,33 @@ class FetchingPane(Pane[DownloadView]):
             self.say("" if views else "nothing is being downloaded: Tab leads to what is recommended", calm=True)
 
     def choose(self) -> None:
-        """Loads what is here."""
+        """Loads what is here, goes on with what is not."""
         chosen = self.listing.chosen
         if chosen is None:
             return
         arrived = self._downloads.arrived(chosen.id)
-        if arrived is None:
+        if arrived is not None:
+            self.post_message(self.Load(arrived.target, arrived.draft))
+        elif self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
             self.say("it is not all here yet")
         else:
-            self.post_message(self.Load(arrived.target, arrived.draft))
+            self._resume(chosen)
 
     def action_pause(self) -> None:
         """Pauses, or goes on: also what failed or was stopped."""
         chosen = self.listing.chosen
         if chosen is None:
             return
+        if self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
+            self._downloads.pause(chosen.id)
+            self.look()
+        else:
+            self._resume(chosen)
+
+    def _resume(self, chosen: DownloadView) -> None:
         try:
-            if self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
-                self._downloads.pause(chosen.id)
-            else:
-                self._downloads.resume(chosen.id)
+            self._downloads.resume(chosen.id)
+            self.say("")
         except SpecchatError as error:
             self.say(str(error))
         self.look()
@@ -97,7 +107,7 @@ class FetchingPane(Pane[DownloadView]):
             return
         if chosen.active:
             self._downloads.cancel(chosen.id)
-            self.say("stopped; what has arrived is kept, and F6 goes on with it")
+            self.say("stopped; what has arrived is kept, and Enter goes on with it")
         else:
             self._downloads.forget(chosen.id)
             self.say("")

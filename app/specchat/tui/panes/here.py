@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from specchat.models.cache import PART
-from specchat.models.downloads import Wanted
 from specchat.models.library import Entry
+from specchat.models.wanted import Wanted
 from specchat.tui.model_rows import entry_row, facts
 from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.roles import Role

@@ -9,11 +9,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from specchat.models.downloads import Wanted
 from specchat.models.hub import FoundRepository, Hub, Listing
 from specchat.models.hub_files import HubFile
 from specchat.models.names import Group, choose
 from specchat.models.patience import WAITED_FOR
+from specchat.models.wanted import Wanted
 from specchat.tui.model_rows import file_row, repository_row, verdict_lines
 from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.roles import Role
@@ -37,12 +37,25 @@ class File:
         return f"{self.listing.repository}:{self.model.quantisation or self.model.path}"
 
 
-Judge = Callable[[Group[HubFile], Role], Verdict]
-"""The verdict on a model of the hub as a target, or as a draft of the present target, by its header. It blocks."""
+Judge = Callable[[Group[HubFile], Role, Group[HubFile] | None], Verdict]
+"""The verdict on a model of the hub as a target, or as a draft, by its header: for the target of the hub that is named
+last, or for the one that is loaded. It blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was found of a model in a role; `target` is the hub's model whose draft it would be."""
+
+    role: Role
+    verdict: Verdict
+    target: File | None = None
 
 
 class HubPane(Pane[FoundRepository | File]):
-    """Type and press Enter to search; Enter opens a repository, and then judges and downloads a model of it."""
+    """Type and press Enter to search; Enter opens a repository, and then judges and downloads a model of it.
+
+    A model that was judged as a target is the one that drafts are judged for: both are downloaded together then.
+    """
 
     PLACEHOLDER = "words in a repository's name, or USER/REPO, then Enter"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +71,8 @@ class HubPane(Pane[FoundRepository | File]):
         self._searched: str | None = None
         self._repositories: list[FoundRepository | File] = []
         self._place = 0
-        self._verdicts: dict[str, tuple[Role, Verdict]] = {}
+        self._target: File | None = None
+        self._verdicts: dict[str, Judged] = {}
 
     def row(self, item: FoundRepository | File, width: int) -> Content:
         """A repository, or one of its models."""
@@ -73,10 +87,14 @@ class HubPane(Pane[FoundRepository | File]):
             return Content(f"{item.likes:,} likes · Enter lists its models{gated}")
         if item.name not in self._verdicts:
             return Content.styled("Enter judges it by its header, before anything is downloaded.", "$quiet")
-        role, verdict = self._verdicts[item.name]
-        as_what = "As the target" if role == "target" else "As the draft of the present target"
-        last = "Enter downloads it." if verdict.fits else "It does not fit; Enter downloads it all the same."
-        return Content("\n").join([Content(f"{as_what}:"), verdict_lines(verdict), Content.styled(last, "$quiet")])
+        judged = self._verdicts[item.name]
+        fits = judged.verdict.fits
+        what = "it" if judged.target is None else "both"
+        last = f"Enter downloads {what}." if fits else f"It does not fit; Enter downloads {what} all the same."
+        if judged.role == "target" and fits:
+            last += " F5 on another model judges it as this one's draft, before either is here."
+        lines = [Content(f"{_as_what(judged)}:"), verdict_lines(judged.verdict), Content.styled(last, "$quiet")]
+        return Content("\n").join(lines)
 
     def choose(self) -> None:
         """Searches, opens a repository, judges a model, downloads it: whichever is next."""
@@ -89,11 +107,7 @@ class HubPane(Pane[FoundRepository | File]):
         elif chosen is not None and chosen.name not in self._verdicts:
             self._judge_chosen(self._role)
         elif chosen is not None:
-            role, _ = self._verdicts[chosen.name]
-            model = chosen.model
-            self.post_message(
-                self.Fetch(Wanted(chosen.name, model) if role == "target" else Wanted(chosen.name, None, model))
-            )
+            self.post_message(self.Fetch(_wanted(chosen, self._verdicts[chosen.name])))
 
     def action_judge(self, role: Role) -> None:
         """Reads the header of the chosen model where it is."""
@@ -107,12 +121,20 @@ class HubPane(Pane[FoundRepository | File]):
             self.say(f"{chosen.listing.repository} lacks {chosen.model.missing[0]}: choose another model")
             return
 
+        beside = self._target if role == "draft" and self._target and self._target.name != chosen.name else None
+
         def know(verdict: Verdict) -> None:
-            self._verdicts[chosen.name] = (role, verdict)
+            self._verdicts[chosen.name] = Judged(role, verdict, beside)
+            if role == "target" and verdict.fits:
+                self._target = chosen
             self.tell()
             self.say("")
 
-        self.ask(f"reading the header of {chosen.name} …", lambda: self._judge(chosen.model, role), know)
+        self.ask(
+            f"reading the header of {chosen.name} …",
+            lambda: self._judge(chosen.model, role, beside.model if beside else None),
+            know,
+        )
 
     def back(self) -> bool:
         """From a repository back to what was found."""
@@ -167,3 +189,17 @@ class HubPane(Pane[FoundRepository | File]):
         self.say(
             "gated: accept its conditions on its page and log in before you download" if gated else "Esc goes back"
         )
+
+
+def _as_what(judged: Judged) -> str:
+    if judged.role == "target":
+        return "As the target"
+    return f"As the draft of {judged.target.name if judged.target else 'the present target'}"
+
+
+def _wanted(chosen: File, judged: Judged) -> Wanted:
+    if judged.role == "target":
+        return Wanted(chosen.name, chosen.model)
+    if judged.target is None:
+        return Wanted(chosen.name, None, chosen.model)
+    return Wanted(f"{judged.target.name} + {chosen.name}", judged.target.model, chosen.model)

@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
 from specchat.models.patience import WAITED_FOR
 from specchat.models.recommended import Suggestion, basis, suggestions
+from specchat.models.wanted import Wanted
 from specchat.terminal import clean_line
 from specchat.tui.model_rows import verdict_lines
 from specchat.tui.panes.pane import Pane

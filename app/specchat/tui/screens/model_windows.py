@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.models.at_hand import models_at_hand
-from specchat.models.candidates import Candidate, judge_drafts
-from specchat.models.downloads import Wanted
+from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
 from specchat.models.hub import Hub
 from specchat.models.hub_files import HubFile
 from specchat.models.library import Entry
@@ -19,6 +18,7 @@ from specchat.models.patience import WAITED_FOR
 from specchat.models.references import on_the_hub
 from specchat.models.remote import remote_header
 from specchat.models.timings import timed_drafts
+from specchat.models.wanted import Wanted
 from specchat.tui.downloading import downloading
 from specchat.tui.panes.roles import Role
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
@@ -51,7 +51,7 @@ def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "he
     around = Around(
         models=lambda: models_at_hand(loaded),
         place=lambda: ask_machine(bandwidth=True),
-        judge=lambda model, as_what: _judged(chat, model, as_what),
+        judge=lambda model, role, target: _judged(chat, model, role, target),
         downloads=downloading(chat.app).all,
         fetch=fetch,
         wanted=_wanted,
@@ -81,10 +81,13 @@ def _wanted(entry: Entry) -> Wanted:
     return Wanted(entry.name, on_the_hub(Hub(WAITED_FOR), entry.name))
 
 
-def _judged(chat: ReloadingScreen, model: Group[HubFile], role: Role) -> Verdict:
-    """The verdict on a model that is still on the hub, by its header."""
+def _judged(chat: ReloadingScreen, model: Group[HubFile], role: Role, target: Group[HubFile] | None) -> Verdict:
+    """The verdict on a model that is still on the hub, by its header; a draft's for this target or the loaded one."""
     options = chat.options
     header, machine = remote_header(model.files, WAITED_FOR), ask_machine().machine
-    if role == "draft":
+    if role == "target":
+        return judge(header, None, options.options, machine)
+    if target is None:
         return judge(read_model(options.target), header, options.options, machine)
-    return judge(header, None, options.options, machine)
+    alpha = reported_alpha(target.files[0].repository, model.files[0].repository)
+    return judge(remote_header(target.files, WAITED_FOR), header, options.options, machine, alpha=alpha)

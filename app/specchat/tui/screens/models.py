@@ -14,9 +14,10 @@ from textual.screen import ModalScreen
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from specchat.errors import SpecchatError
-from specchat.models.downloads import Downloads, Wanted
+from specchat.models.downloads import Downloads
 from specchat.models.library import Entry
 from specchat.models.machine import Place
+from specchat.models.wanted import Wanted
 from specchat.tui.panes.fetching import FetchingPane
 from specchat.tui.panes.here import HerePane
 from specchat.tui.panes.hub import HubPane, Judge

@@ -29,7 +29,7 @@ class ReloadingScreen(BranchingScreen):
     """Loads models while the chat is open. What cannot be loaded leaves the pair that was there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+g", "load_arrived", "Load what was downloaded", show=False, id="chat.load_arrived"),
+        Binding("ctrl+g", "load_arrived", "Load or resume a download", show=False, id="chat.load_arrived"),
     ]
     _left: tuple[ChatOptions, Settings | None] | None = None
 
@@ -52,12 +52,18 @@ class ReloadingScreen(BranchingScreen):
         await self.browse_models()
 
     async def action_load_arrived(self) -> None:
-        """Loads what was downloaded last."""
-        arrived = self.query_one(DownloadBar).take()
-        if arrived is None:
-            self._note("no download waits to be loaded: F8 finds models")
-        else:
+        """Loads what was downloaded last, or goes on with a download that was interrupted."""
+        bar = self.query_one(DownloadBar)
+        arrived = bar.take()
+        if arrived is not None:
             await self.load_pair(arrived.target, arrived.draft)
+            return
+        try:
+            resumed = bar.resume()
+        except SpecchatError as error:
+            self._note(str(error))
+            return
+        self._note("the download goes on" if resumed else "no download waits to be loaded: F8 finds models")
 
     async def load_pair(self, target: Path | None, draft: Path | None = None) -> None:
         """Another target, with the draft that it had last where none is given; without a target another draft."""
@@ -127,6 +133,7 @@ class ReloadingScreen(BranchingScreen):
         await super()._loaded(event)
         options = self._session.options
         self.query_one(LoadKnobs).fit(options)
+        self.query_one(DownloadBar).recall()
         if reloaded:
             if options.draft is not None and event.draft is not None:
                 self.run_worker(asyncio.to_thread(_remember, options.target, options.draft), group="remember")

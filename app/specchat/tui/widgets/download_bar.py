@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -29,6 +30,26 @@ class DownloadBar(Static):
         self._clock: Timer | None = None
         self._until = 0.0
         self._loaded: set[int] = set()
+        self._recalled = False
+
+    def recall(self) -> None:
+        """Offers what an earlier run left unfinished, once: what that needs is imported in a thread."""
+        from specchat.paths import unfinished_file
+
+        if not self._recalled and unfinished_file().exists():
+            self._import_downloads()
+        self._recalled = True
+
+    @work(thread=True)
+    def _import_downloads(self) -> None:
+        import specchat.models.downloads
+        import specchat.tui.download_line  # noqa: F401 - what it draws with
+
+        self.call_later(self._list)
+
+    def _list(self) -> None:
+        if downloading(self.app).all.views():
+            self.follow()
 
     def follow(self) -> None:
         """A download has begun, or goes on."""
@@ -52,6 +73,15 @@ class DownloadBar(Static):
 
         self.display = True
         self.update(download_line(views, max(self.size.width, self.screen.size.width - 2)), layout=False)
+
+    def resume(self) -> bool:
+        """Goes on with what was interrupted last; whether there was any. Raises FetchError where space is lacking."""
+        for view in reversed(downloading(self.app).views()):
+            if view.resumable:
+                downloading(self.app).all.resume(view.id)
+                self.follow()
+                return True
+        return False
 
     def take(self) -> Arrived | None:
         """What arrived last and was not loaded yet, to be loaded now."""
