@@ -12,6 +12,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
+from specchat.endings import with_ending
 from specchat.naming import pair_name
 from specchat.plain.paper import Paper
 from specchat.statistics import statistics_line
@@ -65,12 +66,12 @@ class Answering:
         ended = last if isinstance(last, Ended) else None
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended else _text(rounds)
-        self._end(session, message, text, view.num_tokens, last, view.summary())
+        figures = with_ending(ended.reason if ended else "error", view.summary())
+        self._end(session, message, text, view.num_tokens, last, figures)
         trace = _trace(started, rounds, last) if started else None
         self._keep(session, message, trace)
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
-            mark = "stopped · " if ended.reason == "cancelled" else ""
-            self._paper.say(f"[{mark}{statistics_line(trace.stats, trace.start)}]")
+            self._paper.say(f"[{with_ending(ended.reason, statistics_line(trace.stats, trace.start))}]")
         return trace
 
     def _end(

@@ -6,19 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from specchat.conversation import Conversation
-from specchat.store.records import State, StoredMessage
+from specchat.endings import ending_in
+from specchat.store.records import StoredMessage
 from specchat.tui.siblings import Siblings
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message import UserMessage
 from specchat_engine.rounds import Round
-
-_MARKS = {
-    State.CUT: "cut off: specchat ended while this was written",
-    State.STREAMING: "being written by another specchat",
-    State.STOPPED: "stopped",
-    State.WHOLE: "",
-}
 
 
 def entries_of(conversation: Conversation, name: str, rounds: Callable[[int], Sequence[Round]]) -> list[Entry]:
@@ -35,7 +29,7 @@ def _entry(
     return Answer.stored(
         name,
         message.content,
-        message.figures or _MARKS[message.state],
+        message.figures or ending_in(message.state),
         trace=partial(rounds, message.id),
         key=message.id,
         siblings=siblings,

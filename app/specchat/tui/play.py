@@ -8,6 +8,7 @@ from typing import Any
 
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel, TurnView
+from specchat.endings import with_ending
 from specchat.insight.curve import fitted
 from specchat.naming import model_name
 from specchat.rules import rule_label
@@ -19,12 +20,6 @@ from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.rounds import Round
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
-_MARKS = {
-    "cancelled": "stopped",
-    "length": "max tokens",
-    "context": "context full",
-    "error": "the answer broke off",
-}
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
 _AGAIN = "The conversation is kept; the next message starts the engine again."
 
@@ -106,9 +101,8 @@ class Play:
         ended = last if isinstance(last, Ended) else None
         costs = fitted(ended.costs, self._rounds) if ended else None
         figures = self._model.final_view(ended.stats if ended else None, costs)
-        mark = _MARKS.get(ended.reason, "") if ended else _MARKS["error"]
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in self._verifiers if figures.drafted]
-        line = " · ".join(part for part in (mark, figures.summary(), *rules) if part)
+        line = with_ending(ended.reason if ended else "error", figures.summary(), *rules)
         await self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)

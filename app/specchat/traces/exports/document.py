@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
+from specchat.endings import with_ending
 from specchat.naming import model_name, pair_name
 from specchat.statistics import statistics_line
 from specchat.traces.trace import Trace
 
 SaidMessage = tuple[str, str, str]
 """Role, content and a line of figures, empty where there is none."""
-
-_ENDINGS: Mapping[str | None, str] = MappingProxyType(
-    {
-        "cancelled": "stopped",
-        "length": "stopped at the token limit",
-        "context": "stopped where the context was full",
-        "error": "failed",
-        None: "recording cut short",
-    }
-)
-"""How an answer ended, where it did not end by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +44,7 @@ def target_of(start: Mapping[str, Any]) -> str:
 
 def figures_of(trace: Trace) -> str:
     """The turn's statistics in one line, behind how it ended where it did not end by itself."""
-    line = statistics_line(trace.stats, trace.start)
-    ending = ending_of(trace)
-    return f"{ending} · {line}" if ending else line
-
-
-def ending_of(trace: Trace) -> str:
-    """How the answer was ended from outside, in words; empty where it ended by itself."""
-    return _ENDINGS.get(trace.reason, "")
+    return with_ending(trace.reason, statistics_line(trace.stats, trace.start))
 
 
 def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:

@@ -11,11 +11,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from specchat.endings import ending
 from specchat.palette import word_of
 from specchat.rules import rule_label
 from specchat.terminal import clean
 from specchat.traces.exports.colours import shapes, values, when_dark
-from specchat.traces.exports.document import Document, ending_of, figures_of, pair_of
+from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
 from specchat.typeset.pieces import Ink, Inker
 from specchat_engine.rounds import Outcome, Round
@@ -54,7 +55,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
         "pair": pair_of(start),
         "rule": rule_label(start["verifier"], lossless=start["lossless"]),
         "figures": figures_of(trace),
-        "ending": ending_of(trace),
+        "ending": ending(trace.reason),
         "error": None if trace.error is None else clean(trace.error),
         "given": _pieces(trace.opening, inker) if trace.opening else [],
         "rounds": [_round_data(event, inker) for event in trace.rounds],

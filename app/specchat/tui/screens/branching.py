@@ -9,6 +9,7 @@ from specchat.chat.session import new_conversation
 from specchat.chat.stored_settings import settings_from
 from specchat.chat.turn import TurnView
 from specchat.conversation import Conversation
+from specchat.endings import STOPPED
 from specchat.errors import SpecchatError
 from specchat.store.records import State
 from specchat.tui.screens.conversation import ConversationScreen
@@ -188,7 +189,7 @@ class BranchingScreen(ConversationScreen):
         play, self._play = self._play, None
         self._link.forget()
         message = self._session.conversation.message(play.message.id)
-        unanswered = self._session.answered(message.id, play.text, play.num_tokens, None, "stopped")
+        unanswered = self._session.answered(message.id, play.text, play.num_tokens, None, STOPPED)
         if unanswered is not None:
             self.query_one(Prompt).give_back(unanswered)
         if self._session.conversation.holds(message.id):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from specchat.chat.session import plain_ms_of
 from specchat.chat.turn import TurnModel, TurnView
+from specchat.endings import with_ending
 from specchat.insight.curve import fitted
-from specchat.traces.exports.document import ending_of, target_of
+from specchat.traces.exports.document import target_of
 from specchat.traces.trace import Trace
 from specchat.tui.summing_up import costs_in
 from specchat.tui.widgets.answer import Answer, View
@@ -79,4 +80,4 @@ class Played(Transcript, can_focus=False):
         if self.trace.end is None:
             return "the recording stops here: the trace has no end"
         summary = self.figures().summary() if self._alone else ""
-        return " · ".join(part for part in (ending_of(self.trace), summary) if part)
+        return with_ending(self.trace.reason, summary)
