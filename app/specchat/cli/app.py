@@ -81,6 +81,8 @@ ExportFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
+OnScreen = Annotated[bool, typer.Option("--tui", help="Play it in the terminal app, with its figures and keys.")]
+
 Bundle = Annotated[
     Path | None,
     typer.Option("--bundle", metavar="FILE.zip", help="Pack versions, findings, logs and a trace for a bug report."),
@@ -187,6 +189,7 @@ def replay(
     turn: Turn = None,
     export: ExportFile = None,
     force: Force = False,
+    tui: OnScreen = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -195,6 +198,14 @@ def replay(
         from specchat.cli.replay import export_traces, read_speed, read_turns
         from specchat.cli.replay import replay as replay_turns
 
+        if tui:
+            from specchat.cli.replay import replay_on_screen
+            from specchat.config import read_config
+
+            if export or json or speed != "1":
+                say("--tui plays on the screen, where + and - turn the speed: leave --speed, --export and --json away")
+                raise typer.Exit(2)
+            raise typer.Exit(replay_on_screen(read_turns(file, turn), read_config({}), file.name))
         factor = read_speed(speed)
         traces = read_turns(file, turn)
         if export:

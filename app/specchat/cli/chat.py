@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from specchat.chosen_theme import chosen_theme
+from specchat.cli.looks import Looks
 from specchat.cli.reporting import WRONG_USAGE, no_native_debugger, say
 from specchat.config import Config
 from specchat.first_run import is_first_run
-from specchat.ground import ask_ground, told_ground
 from specchat.models.library import remember_pair
 from specchat.pair import chat_options
 from specchat.paths import sessions_db
@@ -33,13 +32,7 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
 
         no_native_debugger()
         return chat_plainly(options, session)
-    chosen = chosen_theme()
-    question = None if theme or config.theme or chosen else ask_ground()
-    try:
+    with Looks(config, theme) as looks:
         from specchat.tui.app import run_chat
-        from specchat.tui.appearance import read_appearance
-    finally:
-        ground = question.answer() if question else told_ground()
-    appearance = read_appearance(theme, config.keys, configured=config.theme, chosen=chosen, light=ground.light)
-    run_chat(options, appearance, session, first_run=first_run, ground=ground)
+    run_chat(options, looks.appearance(), session, first_run=first_run, ground=looks.ground)
     return 0

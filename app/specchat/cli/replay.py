@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from specchat.cli.looks import Looks
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import INTERRUPTED, say
+from specchat.cli.reporting import INTERRUPTED, WRONG_USAGE, say
+from specchat.config import Config
 from specchat.errors import ConfigError
 from specchat.terminal import clean
 from specchat.traces.reading import lines_of, read_trace
@@ -59,6 +61,17 @@ def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
             _show_question(trace)
         if play(trace, output, speed if live else math.inf) == INTERRUPTED:
             return INTERRUPTED
+    return 0
+
+
+def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> int:
+    """Plays turns in the terminal app, with the answer, its figures and the keys of a replay; returns the exit code."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say("--tui needs a terminal, and a trace that is a file: leave --tui away in scripts and pipes")
+        return WRONG_USAGE
+    with Looks(config) as looks:
+        from specchat.tui.replaying import run_replay
+    run_replay(traces, source, looks.appearance(), looks.ground)
     return 0
 
 

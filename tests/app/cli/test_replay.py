@@ -259,3 +259,13 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_the_statistics(written: Callable
     assert code == 130
     assert said.startswith((b"specchat: 5 tokens", b"specchat: 7 tokens"))  # it may come while the round is written
     assert said.count(b"\n") == 1
+
+
+def test_the_screen_needs_a_terminal_and_no_other_way_to_play(
+    written: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(sample_trace())
+    assert main(["replay", file, "--tui"]) == 2
+    assert "--tui needs a terminal" in capsys.readouterr().err
+    assert main(["replay", file, "--tui", "--json"]) == 2
+    assert "leave --speed, --export and --json away" in capsys.readouterr().err
