@@ -103,6 +103,11 @@ def preset_names() -> list[tuple[str, str]]:
         return [(preset.name, preset.sentence) for preset in BUILT_IN]
 
 
+def is_built_in(name: str) -> bool:
+    """Whether this is the name of a preset that comes with the application."""
+    return any(preset.name == name for preset in BUILT_IN)
+
+
 def find_preset(name: str) -> Preset:
     """The preset of this name. Raises ConfigError where there is none, or the file cannot be used."""
     presets = read_presets()
@@ -121,7 +126,12 @@ def save_preset(preset: Preset) -> None:
 
 
 def forget_preset(name: str) -> None:
-    """Removes one of the user's presets. Raises ConfigError where there is none, or the file cannot be written."""
+    """Removes one of the user's presets.
+
+    Raises ConfigError where it is built in or there is none, and where the file cannot be written.
+    """
+    if is_built_in(name):
+        raise ConfigError(f"the preset {name!r} is built in: it stays")
     own = _read_own()
     if name not in own:
         raise ConfigError(f"there is no preset {name!r} of your own: you have {', '.join(own) or 'none'}")
@@ -133,7 +143,7 @@ def _checked(name: str) -> str:
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise ConfigError(f"a preset cannot be named {name!r}: use 1 to {_LONGEST_NAME} printable characters")
-    if any(preset.name == name for preset in BUILT_IN):
+    if is_built_in(name):
         raise ConfigError(f"the preset {name!r} is built in: choose another name")
     return name
 

@@ -10,13 +10,14 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.registry import COMMANDS
 from specchat.chat.commands.sources import Sources
 from specchat.chat.exporting import export_conversation
+from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError
 from specchat.insight.explain import Shown, explanations
 from specchat.insight.summary import Summary
 from specchat.plain.answering import Answering
 from specchat.plain.paper import Paper
-from specchat.presets import apply, find_preset, preset_names
+from specchat.presets import preset_names
 from specchat.traces.trace import Trace
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K, Settings
@@ -66,8 +67,8 @@ class Commands:
                 self._show_sessions(words)
             case asked.Turn() | asked.Speculate():
                 self._turn(invocation)
-            case asked.ApplyPreset(name):
-                self._apply_preset(name)
+            case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
+                self._preset(invocation)
             case asked.SetSystem(text):
                 self._archive.changed(session.conversation.change(system=text))
                 say("The system prompt holds from the next message on." if text else "No system prompt any more.")
@@ -127,15 +128,19 @@ class Commands:
         except SettingError as error:
             self._paper.say(str(error))
 
-    def _apply_preset(self, name: str | None) -> None:
+    def _preset(self, invocation: OfPresets) -> None:
         settings, loaded = self._session.settings, self._session.loaded
-        if name is None or settings is None or loaded is None:
-            self._paper.say("/preset " + ", ".join(known for known, _ in preset_names()))
+        if settings is None or loaded is None:
             return
         try:
-            self._take(apply(settings, find_preset(name), loaded.recommended))
+            done = do_preset(invocation, settings, loaded.recommended)
         except SpecchatError as error:
             self._paper.say(str(error))
+            return
+        for line in done.words.splitlines():
+            self._paper.say(line)
+        if done.settings is not None:
+            self._take(done.settings)
 
     def _take(self, settings: Settings) -> None:
         session = self._session

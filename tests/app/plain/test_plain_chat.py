@@ -104,6 +104,14 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_went(chat: Chat) -> None
         assert (answer.figures or "").startswith("the answer broke off")
 
 
+def test_presets_are_listed_saved_and_put_in_force_line_by_line(chat: Chat) -> None:
+    chat("/temp 0.3", "/preset save calm", "/temp 1", "/preset calm", "/preset", "Hi")
+    assert [settings.sampling.temperature for settings in chat.client.settings] == [0.3]
+    lines = chat.notes.getvalue().splitlines()
+    assert "saved: /preset calm is temperature 0.3" in lines
+    assert "calm: temperature 0.3" in lines
+
+
 def test_a_model_that_cannot_be_loaded_ends_it(chat: Chat) -> None:
     chat.client.load_events = (WorkerFailed("guide.gguf is not there"),)
     assert chat("Hi") == 1

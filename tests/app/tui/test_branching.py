@@ -145,6 +145,23 @@ async def test_commands_turn_settings_at_once() -> None:
         assert turned.sampling.temperature == 0
 
 
+async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await command(pilot, "/temp 0.2")
+        await command(pilot, "/preset save letters")
+        assert "saved: /preset letters is temperature 0.2" in header(pilot)
+        await command(pilot, "/preset greedy")
+        await command(pilot, "/preset letters")
+        turned = screen(pilot).settings
+        assert turned is not None
+        assert turned.sampling.temperature == 0.2
+        await command(pilot, "/preset")
+        assert "letters: temperature 0.2" in notices(pilot)[-1]
+        await command(pilot, "/preset forget letters")
+        await command(pilot, "/preset letters")
+        assert "there is no preset letters" in header(pilot)
+
+
 async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/regenn")

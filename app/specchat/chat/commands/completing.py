@@ -76,12 +76,12 @@ def _arguments(command: Command, text: str, start: int, cursor: int, sources: So
 
 def _matching(names: Iterable[tuple[str, str]], typed: str, start: int, end: int, behind: str) -> Iterator[Completion]:
     """Names that begin so, then those that hold it somewhere, where it is more than a letter."""
-    offered = [(clean_line(name), clean_line(words)) for name, words in names]
+    offered = [(clean_line(name), clean_line(words), name.endswith(" ")) for name, words in names]
     typed = typed.casefold()
     for begins in (True, False) if len(typed) > 1 else (True,):
-        for name, words in offered:
+        for name, words, goes_on in offered:
             if typed in name.casefold() and name.casefold().startswith(typed) is begins:
-                yield Completion(name + behind, words, start, end)
+                yield Completion(name + (" " if goes_on else behind), words, start, end)
 
 
 def _files(typed: str, start: int, end: int, sources: Sources) -> list[Completion]:

@@ -125,9 +125,23 @@ class ShowSystem(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class ApplyPreset(Invocation):
-    """A template of sampling parameters; None to choose one."""
+    """A template of sampling parameters; None for a list of all."""
 
     name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SavePreset(Invocation):
+    """The sampling as it is now, as a template of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPreset(Invocation):
+    """One of the user's own templates, to be removed."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

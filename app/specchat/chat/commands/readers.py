@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from specchat.chat.commands.invocations import (
-    ApplyPreset,
     Attach,
     Copy,
     Export,
@@ -19,10 +18,8 @@ from specchat.chat.commands.invocations import (
     NewSession,
     Part,
     Refusal,
-    Reload,
     Replay,
     Scope,
-    SetSeed,
     SetSystem,
     SetTheme,
     ShowHelp,
@@ -30,30 +27,20 @@ from specchat.chat.commands.invocations import (
     ShowSessions,
     ShowStatistics,
     ShowSystem,
-    Speculate,
     StepMode,
-    Turn,
 )
-from specchat.chat.commands.settable import ALIASES, Settable, settables
 from specchat.chat.commands.sources import Sources
-from specchat.chat.load_dials import LOADABLE, LoadDial
 from specchat.paths import expanded
 from specchat.terminal import clean_line
-from specchat_engine.errors import SettingError
-from specchat_engine.options import LoadOptions
-from specchat_engine.settings import Settings
 
 Read = Invocation | Refusal
 Reader = Callable[[str, Sources], Read]
 
 NONE = "none"
 EXPORT_KINDS: tuple[ExportKind, ...] = get_args(ExportKind)
-MODES: tuple[Literal["on", "off", "auto"], ...] = ("on", "off", "auto")
 SWITCH = ("on", "off")
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PARTS: tuple[Part, ...] = get_args(Part)
-
-_SEED_LIMIT = 2**64
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -102,40 +89,6 @@ def read_draft(argument: str, _sources: Sources) -> Read:
     if not argument:
         return ShowModels("draft")
     return LoadDraft(None if argument.lower() == NONE else unquoted(argument))
-
-
-def setter(key: str) -> Reader:
-    """A command for one setting."""
-
-    def read(argument: str, sources: Sources) -> Read:
-        return _turned(settables(sources.drafters, sources.k_max)[key], argument)
-
-    return read
-
-
-def read_set(argument: str, sources: Sources) -> Read:
-    """A key and a value."""
-    known = settables(sources.drafters, sources.k_max)
-    typed, _, value = argument.partition(" ")
-    key = typed.lower().replace("_", "-")
-    key = ALIASES.get(key, key)
-    if not typed:
-        return Refusal(f"say what to set: use {', '.join((*known, 'seed', *LOADABLE))}")
-    if key == "seed":
-        return _read_seed(value.strip())
-    if key in LOADABLE:
-        return _reloaded(LOADABLE[key], value.strip())
-    if key not in known:
-        return Refusal(f"there is no setting {typed}: {closest(key, (*known, *LOADABLE, 'seed'))}")
-    return _turned(known[key], value.strip())
-
-
-def read_mode(argument: str, _sources: Sources) -> Read:
-    """on, off or auto."""
-    for mode in MODES:
-        if argument.lower() == mode:
-            return Speculate(mode)
-    return Refusal(f"speculation is {argument!r}: use {', '.join(MODES)}" if argument else "use on, off or auto")
 
 
 def read_system(argument: str, _sources: Sources) -> Read:
@@ -194,14 +147,8 @@ def read_copy(argument: str, _sources: Sources) -> Read:
 
 def read_theme(argument: str, sources: Sources) -> Read:
     """A theme's name."""
-    named = _named(argument, sources.themes(), "theme")
-    return named if isinstance(named, Refusal) else SetTheme(named)
-
-
-def read_preset(argument: str, sources: Sources) -> Read:
-    """A template's name."""
-    named = _named(argument, sources.presets(), "preset")
-    return named if isinstance(named, Refusal) else ApplyPreset(named)
+    found = named(argument, sources.themes(), "theme")
+    return found if isinstance(found, Refusal) else SetTheme(found)
 
 
 def unquoted(text: str) -> str:
@@ -209,7 +156,8 @@ def unquoted(text: str) -> str:
     return text[1:].removesuffix('"') if text.startswith('"') else text
 
 
-def _named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | Refusal | None:
+def named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | Refusal | None:
+    """The name in the list that was meant; None where none was typed, and what was typed where the list is empty."""
     names = [name for name, _ in known]
     for name in names:
         if name.lower() == argument.lower():
@@ -221,31 +169,3 @@ def _named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | 
 
 def _path(argument: str, sources: Sources) -> Path:
     return sources.folder / expanded(Path(unquoted(argument)))
-
-
-def _turned(setting: Settable, value: str) -> Read:
-    if not value:
-        return Refusal(f"{setting.label} needs a value behind it")
-    try:
-        setting.typed(Settings(), value)
-    except SettingError as error:
-        return Refusal(str(error))
-    return Turn(setting, value)
-
-
-def _reloaded(setting: LoadDial, value: str) -> Read:
-    if not value:
-        return Refusal(f"{setting.key} needs a value behind it; the models are then loaded again")
-    try:
-        setting.typed(LoadOptions(), value)
-    except SettingError as error:
-        return Refusal(str(error))
-    return Reload(setting, value)
-
-
-def _read_seed(value: str) -> Read:
-    if value in ("-1", "new"):
-        return SetSeed(None)
-    if not (value.isascii() and value.isdigit()) or int(value) >= _SEED_LIMIT:
-        return Refusal(f"seed is {value!r}: use 0 to 2^64 - 1, or -1 for a new one")
-    return SetSeed(int(value))

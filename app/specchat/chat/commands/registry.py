@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from specchat.chat.commands import invocations as asked
-from specchat.chat.commands import readers
+from specchat.chat.commands import readers, turning
 from specchat.chat.commands.readers import Reader
 from specchat.chat.commands.settable import ALIASES, settables, values
 from specchat.chat.commands.sources import Sources
 from specchat.chat.load_dials import LOADABLE, LoadName
+from specchat.presets import is_built_in
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
-"""What a word can be, each with a few words about it; the text is the word before."""
+"""What a word can be, each with a few words about it; the text is the word before.
+
+Where one ends in a blank, more has to be typed behind it.
+"""
 
 
 class Files:
@@ -62,6 +66,16 @@ def _drafts(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     return ((readers.NONE, "no draft model"), *sources.models())
 
 
+def _presets(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    known = tuple(sources.presets())
+    own = [name for name, _ in known if not is_built_in(name)]
+    return (
+        *known,
+        (f"{turning.SAVE} ", "NAME: keeps the sampling as it is now"),
+        *((f"{turning.FORGET} {name}", "takes it off the list") for name in own),
+    )
+
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         "help", "[COMMAND]", "The keys, the colours, the figures and the commands.", readers.read_help, (_commands,)
@@ -88,23 +102,23 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("models", "", "The models of this machine, and where to get others.", readers.alone(asked.ShowModels())),
     Command(
-        "k", "auto|0|1|2|…", "The most tokens drafted in a round; 0 is plain.", readers.setter("k"), (_fixed("auto"),)
+        "k", "auto|0|1|2|…", "The most tokens drafted in a round; 0 is plain.", turning.setter("k"), (_fixed("auto"),)
     ),
     Command(
         "spec",
         "on|off|auto",
         "Speculation on, off, or with k chosen by itself.",
-        readers.read_mode,
-        (_fixed(*readers.MODES),),
+        turning.read_mode,
+        (_fixed(*turning.MODES),),
     ),
-    Command("temp", "NUMBER", "The temperature; 0 is greedy.", readers.setter("temperature")),
-    Command("set", "KEY VALUE", "Any setting; some load the models again.", readers.read_set, (_keys, _values)),
+    Command("temp", "NUMBER", "The temperature; 0 is greedy.", turning.setter("temperature")),
+    Command("set", "KEY VALUE", "Any setting; some load the models again.", turning.read_set, (_keys, _values)),
     Command(
         "preset",
-        "[NAME]",
-        "A template of sampling parameters.",
-        readers.read_preset,
-        (lambda sources, _: sources.presets(),),
+        "[NAME|save NAME|forget NAME]",
+        "Templates of sampling parameters: all, one in force, the present one kept.",
+        turning.read_preset,
+        (_presets,),
     ),
     Command(
         "system",

@@ -12,9 +12,9 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Invocation
 from specchat.chat.dials import DraftLengthDial
+from specchat.chat.presetting import OfPresets, do_preset
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
-from specchat.presets import apply, find_preset, read_presets
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.resuming import ResumingScreen
@@ -131,20 +131,23 @@ class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
         self.query_one(Knobs).show(settings)
         self._apply(settings)
 
-    def apply_preset(self, name: str | None) -> None:
-        """A template of sampling parameters; without a name, which there are."""
+    async def preset(self, invocation: OfPresets) -> None:
+        """Templates of sampling parameters; a list stays in the conversation, the rest is said for a moment."""
         loaded = self._session.loaded
         if self.settings is None or loaded is None:
             self._note("the model is still loading")
             return
         try:
-            if name is None:
-                self._note("/preset " + ", ".join(preset.name for preset in read_presets()))
-                return
-            self.turn_to(apply(self.settings, find_preset(name), loaded.recommended))
-            self._note(f"{name} from the next round on")
+            done = do_preset(invocation, self.settings, loaded.recommended)
         except SpecchatError as error:
             self._note(str(error))
+            return
+        if done.settings is not None:
+            self.turn_to(done.settings)
+        if "\n" in done.words:
+            await self._notice(done.words)
+        else:
+            self._note(done.words)
 
     def set_theme(self, name: str | None) -> None:
         """Another theme; without a name, the list of them."""

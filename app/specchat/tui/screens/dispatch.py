@@ -31,8 +31,8 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             chat.set_system(text)
         case asked.ShowSystem():
             await chat.show_system()
-        case asked.ApplyPreset(name):
-            chat.apply_preset(name)
+        case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
+            await chat.preset(invocation)
         case asked.SetTheme(name):
             chat.set_theme(name)
         case asked.Regenerate():

@@ -21,6 +21,7 @@ def sources(tmp_path: Path) -> Sources:
         drafters=("lookup", "none"),
         sessions=lambda: (("A long talk", "3 turns"), ("Small talk", "1 turn"), ("Talking", "")),
         themes=lambda: (("nord", "dark"), ("specchat-dark", "")),
+        presets=lambda: (("greedy", "the likeliest"), ("letters to Ann", "warm")),
         folder=folder,
     )
 
@@ -56,6 +57,18 @@ def test_arguments_are_completed(sources: Sources) -> None:
     assert offered("/export h", sources) == ["/export html "]
     assert offered("/draft n", sources) == ["/draft none"]
     assert offered("/help wh", sources) == ["/help why"]
+
+
+def test_a_preset_is_offered_to_be_put_in_force_and_only_ones_own_to_be_forgotten(sources: Sources) -> None:
+    assert offered("/preset ", sources) == [
+        "/preset greedy",
+        "/preset letters to Ann",
+        "/preset save ",
+        "/preset forget letters to Ann",
+    ]
+    assert offered("/preset letters t", sources) == ["/preset letters to Ann", "/preset forget letters to Ann"]
+    assert offered("/preset forget l", sources) == ["/preset forget letters to Ann"]
+    assert offered("/preset save le", sources) == []
 
 
 def test_names_that_begin_so_come_before_those_that_hold_it(sources: Sources) -> None:

@@ -1,0 +1,40 @@
+"""What `/preset` does: templates of sampling parameters listed, put in force, saved and forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specchat.chat.commands.invocations import ApplyPreset, ForgetPreset, SavePreset
+from specchat.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
+from specchat_engine.params import SamplingParams
+from specchat_engine.settings import Settings
+
+OfPresets = ApplyPreset | SavePreset | ForgetPreset
+
+
+@dataclass(frozen=True, slots=True)
+class PresetDone:
+    """What to tell the user, in a line or more, and the settings where they are others now."""
+
+    words: str
+    settings: Settings | None = None
+
+
+def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingParams) -> PresetDone:
+    """Does what a command asks for; `recommended` is what the loaded model recommends.
+
+    Raises ConfigError where it cannot be done.
+    """
+    match invocation:
+        case SavePreset(name):
+            preset = preset_of(name, settings.sampling)
+            save_preset(preset)
+            return PresetDone(f"saved: /preset {preset.name} is {preset.sentence}")
+        case ForgetPreset(name):
+            forget_preset(name)
+            return PresetDone(f"{name} is off the list")
+        case ApplyPreset(name) if name is not None:
+            return PresetDone(f"{name} from the next round on", apply(settings, find_preset(name), recommended))
+        case _:
+            listed = [f"{preset.name}: {preset.sentence}" for preset in read_presets()]
+            return PresetDone("\n".join(["Templates, put in force by /preset NAME:", *listed]))

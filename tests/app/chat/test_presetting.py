@@ -1,0 +1,47 @@
+"""What `/preset` does, with the user's real file."""
+
+from pathlib import Path
+
+import pytest
+
+from specchat.chat.commands.invocations import ApplyPreset, ForgetPreset, SavePreset
+from specchat.chat.presetting import do_preset
+from specchat.errors import ConfigError
+from specchat.paths import presets_file
+from specchat.presets import BUILT_IN, read_presets
+from specchat_engine.params import SamplingParams
+from specchat_engine.settings import Settings
+
+RECOMMENDED = SamplingParams(temperature=0.6)
+NOW = Settings(k=3, sampling=SamplingParams(temperature=0.4, top_k=7))
+
+
+def test_what_was_saved_is_put_in_force_again() -> None:
+    saved = do_preset(SavePreset("letters"), NOW, RECOMMENDED)
+    assert saved.settings is None
+    assert saved.words == "saved: /preset letters is temperature 0.4, top k 7"
+    applied = do_preset(ApplyPreset("letters"), Settings(k=9), RECOMMENDED)
+    assert applied.settings == Settings(k=9, sampling=NOW.sampling)
+
+
+def test_the_list_has_every_template_with_what_it_is_for() -> None:
+    do_preset(SavePreset("letters"), NOW, RECOMMENDED)
+    listed = do_preset(ApplyPreset(None), NOW, RECOMMENDED)
+    assert listed.settings is None
+    assert [line.partition(":")[0] for line in listed.words.splitlines()[1:]] == [
+        *(preset.name for preset in BUILT_IN),
+        "letters",
+    ]
+
+
+def test_what_was_forgotten_is_off_the_list() -> None:
+    do_preset(SavePreset("letters"), NOW, RECOMMENDED)
+    do_preset(ForgetPreset("letters"), NOW, RECOMMENDED)
+    assert read_presets() == BUILT_IN
+
+
+@pytest.mark.parametrize("invocation", [SavePreset("greedy"), ForgetPreset("greedy")])
+def test_what_comes_with_the_application_stays_as_it_is(invocation: SavePreset | ForgetPreset) -> None:
+    with pytest.raises(ConfigError, match="'greedy' is built in"):
+        do_preset(invocation, NOW, RECOMMENDED)
+    assert not Path(presets_file()).exists()
