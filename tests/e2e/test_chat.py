@@ -89,7 +89,7 @@ def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Speccha
     terminal.type("60")
     terminal.wait_for("max tokens +‹ 60")
     terminal.keys("Escape")
-    terminal.wait_for("f2 Knobs", absent="esc")
+    terminal.wait_for("F2 Knobs", absent="esc")
     terminal.type(QUESTION)
     terminal.wait_for(rf"max tokens · {STATISTICS}")
 

@@ -29,6 +29,6 @@ def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> 
     terminal.keys("End")
     terminal.wait_for("✓ texts equal")
     terminal.keys("Escape")
-    terminal.wait_for("F1 Help|f1 Help")
+    terminal.wait_for("F1 Help")
     terminal.type("/verify ")
     terminal.wait_for(r"\d+ tokens, all equal")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
@@ -33,6 +33,7 @@ from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
+from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.message import TranscriptNotice, UserMessage
@@ -91,7 +92,7 @@ class ConversationScreen(Screen[None]):
             yield Static("›", id="sign")
             yield Prompt(self._sources, self._history)
         with Horizontal(id="keys"):
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyRow()
             yield Static(legend_line(), id="legend")
 
     def _sources(self) -> Sources:
@@ -134,6 +135,7 @@ class ConversationScreen(Screen[None]):
             elif rounds:
                 self._figures.request()
                 self._keeping.request()
+                return
         self._show_header()
 
     async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
@@ -272,6 +274,7 @@ class ConversationScreen(Screen[None]):
     def _draw_figures(self) -> None:
         if self._play is not None:
             self._show_figures(self._play.view())
+            self._show_header()
 
     def _show_figures(self, view: TurnView) -> None:
         self.query_one(Dashboard).show(view)

@@ -13,13 +13,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
 from specchat.errors import SpecchatError
 from specchat.models.candidates import Candidate, ranked
 from specchat.terminal import clean_line
 from specchat.tui.model_rows import candidate_row, verdict_lines
+from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
 from specchat_engine.errors import EngineError
 
@@ -61,7 +62,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             with VerticalScroll(id="details", can_focus=False):
                 yield Static(id="facts")
             yield Static("reading headers …", id="says")
-            yield Footer(compact=True)
+            yield KeyRow()
 
     def on_mount(self) -> None:
         """Judges every model, in a thread."""

@@ -11,12 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from specchat.terminal import clean, clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
+from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.inspection import InspectedToken, Inspection
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
@@ -68,7 +69,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             yield Static(id="round")
             yield Static(id="tokens")
             yield Static(id="others")
-        yield Footer(compact=True)
+        yield KeyRow()
 
     def on_mount(self) -> None:
         """Draws what the trace tells, and looks for the rest."""

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
+from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads
@@ -24,6 +24,7 @@ from specchat.tui.panes.hub import HubPane, Judge
 from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.roles import Role
 from specchat.tui.panes.suggested import SuggestedPane
+from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.options import LoadOptions
 
 
@@ -92,7 +93,7 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
                 yield SuggestedPane(around.place, around.options, self._first, id="suggested")
                 yield HubPane(around.judge, self._role, id="hub")
                 yield FetchingPane(around.downloads, id="fetching")
-            yield Footer(compact=True)
+            yield KeyRow()
 
     def on_mount(self) -> None:
         """The keyboard goes to the first part."""

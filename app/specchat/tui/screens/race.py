@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from specchat.errors import SpecchatError
 from specchat.terminal import clean_line
@@ -20,6 +20,7 @@ from specchat.tui.race_rows import lane_title, lead_line, most_lead, verdict_lin
 from specchat.tui.recording import Recording, from_reading
 from specchat.tui.screens.playing import PlayingScreen, deck_bindings
 from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.played import Played
 
 _PROGRESS = 0.2
@@ -48,7 +49,7 @@ class RaceScreen(PlayingScreen):
         """What was asked, and how far the recording is."""
         yield Static(Content.assemble(("race   ", "bold"), (clean_line(self._question), "$text-secondary")), id="head")
         yield Static(id="recording")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyRow()
 
     def on_mount(self) -> None:
         """Begins to record."""
@@ -118,7 +119,7 @@ class RaceScreen(PlayingScreen):
             Static(id="lead"),
             Static(id="verdict"),
             DeckBar(Deck.of(marks), id="deck"),
-            before=self.query_one(Footer),
+            before=self.query_one(KeyRow),
         )
         for played in self.query(Played):
             await played.begin(played.trace)

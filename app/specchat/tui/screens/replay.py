@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from specchat.terminal import clean_line
 from specchat.traces.exports.document import pair_of
@@ -19,6 +19,7 @@ from specchat.tui.playback import Deck
 from specchat.tui.screens.playing import PlayingScreen, deck_bindings
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.played import Played
 
 
@@ -53,7 +54,7 @@ class ReplayScreen(PlayingScreen):
             yield Dashboard(id="panel")
         yield DashboardRow(id="figures")
         yield DeckBar(self._deck(), id="deck")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyRow()
 
     async def on_mount(self) -> None:
         """Shows the beginning."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from specchat.chat.archive import Archive
@@ -18,6 +18,7 @@ from specchat.errors import SpecchatError
 from specchat.store.store import Store
 from specchat.tui.pace import Pace
 from specchat.tui.session_rows import MARKS, Row
+from specchat.tui.widgets.key_row import KeyRow
 
 PAGE = 100
 """So many sessions are read at a time."""
@@ -63,7 +64,7 @@ class SessionsScreen(ModalScreen[int | None]):
             yield Input(self._begin_with, placeholder=_PLACEHOLDER, id="search")
             yield OptionList(id="list", compact=True, markup=False)
             yield Static(id="says")
-            yield Footer(compact=True)
+            yield KeyRow()
 
     def on_mount(self) -> None:
         """Reads the first page."""

@@ -1,0 +1,101 @@
+"""The last row: the keys that work now, the most useful first, as many as there is room for; F1 has all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.events import Click
+from textual.screen import Screen
+from textual.widget import Widget
+
+_FUNCTION_KEY = re.compile(r"f\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedKey:
+    """A key with what it does; one that is not `enabled` is dim."""
+
+    key: str
+    shown: str
+    told: str
+    enabled: bool = True
+
+    @property
+    def width(self) -> int:
+        """In cells."""
+        return cell_len(f"{self.shown} {self.told}")
+
+
+def fitting(keys: list[OfferedKey], width: int) -> list[OfferedKey]:
+    """The first keys, whole, with a blank between them, up to the one that has no room."""
+    fit: list[OfferedKey] = []
+    for key in keys:
+        width -= key.width + bool(fit)
+        if width < 0:
+            break
+        fit.append(key)
+    return fit
+
+
+class KeyRow(Widget, can_focus=False):
+    """Shows the bindings of the screen and of what has the focus, in their order. A click presses the key.
+
+    Unlike Textual's footer it never shows a part of a key, and is one widget: keys change often.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS: ClassVar[str] = "KeyRow { dock: bottom; width: 1fr; height: 1; background: $background; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: list[OfferedKey] = []
+
+    def on_mount(self) -> None:
+        """Listens to the screen."""
+        self.screen.bindings_updated_signal.subscribe(self, self._offer)
+
+    def on_unmount(self) -> None:
+        """Listens no more."""
+        self.screen.bindings_updated_signal.unsubscribe(self)
+
+    def render(self) -> Content:
+        """`F1 Help F2 Knobs`."""
+        parts: list[str | tuple[str, str]] = []
+        for key in fitting(self._keys, self.size.width):
+            dim = "" if key.enabled else "dim "
+            parts += [" "] if parts else []
+            parts += [
+                (key.shown, f"{dim}bold $footer-key-foreground"),
+                (f" {key.told}", f"{dim}$footer-description-foreground"),
+            ]
+        return Content.assemble(*parts)
+
+    def on_click(self, event: Click) -> None:
+        """Presses the key under the pointer."""
+        place = event.x
+        for key in fitting(self._keys, self.size.width):
+            if 0 <= place < key.width:
+                self.app.simulate_key(key.key)
+                event.stop()
+                return
+            place -= key.width + 1
+
+    def _offer(self, screen: Screen[object]) -> None:
+        """What works now, one key for each thing to do."""
+        # A terminal that is not looked at takes the focus away, and with it the keys that will work again.
+        if not screen.app.app_focus or screen is not self.screen:
+            return
+        offered: dict[str, OfferedKey] = {}
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if binding.show and binding.action not in offered:
+                shown = self.app.get_key_display(binding)
+                shown = shown.upper() if _FUNCTION_KEY.fullmatch(shown) else shown
+                offered[binding.action] = OfferedKey(binding.key, shown, binding.description, enabled)
+        keys = list(offered.values())
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh()

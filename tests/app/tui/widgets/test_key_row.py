@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from app.tui.chatting import Chat, ask, chat
+from app.tui.scripted_client import ScriptedClient
+from specchat.tui.widgets.key_row import KeyRow, OfferedKey, fitting
+from specchat.tui.widgets.knobs import Knobs
+
+
+def shown(pilot: Chat) -> str:
+    row = pilot.app.screen.query_one(KeyRow)
+    return "".join(segment.text for segment in row.render_line(0)).rstrip()
+
+
+@given(
+    some.lists(some.tuples(some.text("abc^", min_size=1, max_size=4), some.text("Key ⏎", max_size=9))),
+    some.integers(0, 90),
+)
+def test_as_many_keys_as_fit_are_shown_whole_and_the_first_come_first(words: list[tuple[str, str]], width: int) -> None:
+    keys = [OfferedKey(key, key, told) for key, told in words]
+    fit = fitting(keys, width)
+    assert fit == keys[: len(fit)]
+    needed = [sum(key.width for key in keys[:count]) + count - 1 for count in range(1, len(keys) + 1)]
+    assert len(fit) == sum(need <= width for need in needed)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+async def test_no_key_is_cut_and_the_help_is_always_there(width: int) -> None:
+    async with chat(ScriptedClient(), (width, 24)) as pilot:
+        row = shown(pilot)
+        assert row.startswith("F1 Help F2 Knobs F3 View F8 Models ^o Sessions ^n New")
+        assert row.endswith(" New" if width == 60 else " Race")
+
+
+async def test_while_an_answer_is_written_its_key_comes_first() -> None:
+    async with chat(ScriptedClient(hold_after=1), (60, 24)) as pilot:
+        await ask(pilot)
+        assert shown(pilot).startswith("esc Stop F1 Help")
+        assert shown(pilot).endswith("^o Sessions")
+
+
+async def test_a_click_presses_the_key_under_the_pointer() -> None:
+    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        place = shown(pilot).index("F2 Knobs")
+        await pilot.click(KeyRow, offset=(place + 4, 0))
+        await pilot.pause(0.2)
+        assert pilot.app.screen.query_one(Knobs).display
+        assert shown(pilot).startswith("esc Back")
+        await pilot.click(KeyRow, offset=(79, 0))
