@@ -39,10 +39,10 @@ def _parse_bias(text: str) -> tuple[int, float]:
 
 
 def check_one_grammar(settings: Mapping[str, Any]) -> None:
-    """Raises ValueError where more than one of `GRAMMAR_KEYS` is set."""
+    """Raises ConfigError where more than one of `GRAMMAR_KEYS` is set."""
     given = [key for key in GRAMMAR_KEYS if settings[key] is not None]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are both given: an answer follows one grammar, so leave one away")
+        raise ConfigError(f"{' and '.join(given)} are both given: an answer follows one grammar, so leave one away")
 
 
 def grammar_text(

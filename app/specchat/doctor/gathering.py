@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def configuration(*, with_texts: bool) -> dict[str, Any]:
     """The values of the configuration file and of variables; texts by their length, and no unknown settings."""
     from specchat.config import ENV_PREFIX, Config
 
-    known = Config.model_fields.keys()
+    known = {field.name for field in fields(Config)}
 
     def shown(name: str, value: Any) -> Any:
         if name not in known or is_secret_name(name):
