@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from specchat.config import read_config
-from specchat.models.library import find_path
+from specchat.models.finding import find_path
 from specchat.paths import expanded
 
 

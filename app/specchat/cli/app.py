@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +12,7 @@ from typer.core import TyperGroup
 from specchat import __version__
 from specchat.cli.flags import ModelFlags, takes_model_flags, takes_model_flags_but
 from specchat.cli.models import models
-from specchat.cli.reporting import INTERRUPTED, one_line_errors, say
+from specchat.cli.reporting import one_line_errors, say
 
 app = typer.Typer(
     help="Chat with local GGUF models and see speculative decoding at work. Without a command it opens the chat.",
@@ -234,10 +232,10 @@ def doctor(
         raise typer.Exit(print_report(examine(), as_json=json))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code. Flags without a command belong to `chat`."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+def run_command(words: Sequence[str]) -> int:
+    """Reads the words of a command line, runs the command and returns its exit code."""
+    words = list(words)
+    if words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}:
         words.insert(0, "chat")
     words = _with_resumed(words)
     command = typer.main.get_command(app)
@@ -247,10 +245,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known = isinstance(command, TyperGroup) and words[0] in command.commands
         say(f"{wrong.format_message().rstrip('.')}; see `specchat {f'{words[0]} ' if known else ''}--help`")
         return wrong.exit_code
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    finally:
-        _flush_quietly()
 
 
 def _with_resumed(words: Sequence[str]) -> list[str]:
@@ -260,11 +254,3 @@ def _with_resumed(words: Sequence[str]) -> list[str]:
     at = words.index("--resume") + 1
     alone = at == len(words) or words[at].startswith("-")
     return [*words[:at], *(["last"] if alone else []), *words[at:]]
-
-
-def _flush_quietly() -> None:
-    """A pipe that its reader closed and a full disk were dealt with before: Python's last flush must not fail too."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,7 +8,7 @@ from specchat.cli.looks import Looks
 from specchat.cli.reporting import WRONG_USAGE, no_native_debugger, say
 from specchat.config import Config
 from specchat.first_run import is_first_run
-from specchat.models.library import remember_pair
+from specchat.models.shelf import remember_pair
 from specchat.pair import chat_options
 from specchat.paths import sessions_db
 from specchat.resuming import session_to_resume

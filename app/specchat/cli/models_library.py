@@ -8,7 +8,8 @@ from pathlib import Path
 
 from specchat.cli.models_tables import print_json, print_rows
 from specchat.cli.reporting import FAILED, WRONG_USAGE, say
-from specchat.models.library import Entry, find, find_path, models
+from specchat.models.finding import find, find_path
+from specchat.models.library import Entry, models
 from specchat.models.removal import check_removable, remove
 from specchat.models.shelf import Pair, keep_shelf, read_shelf
 from specchat.models.sizes import count, in_words

@@ -13,7 +13,8 @@ from specchat.config import Config
 from specchat.errors import LibraryError
 from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, ranked
-from specchat.models.library import find_path, remember_pair
+from specchat.models.finding import find_path
+from specchat.models.shelf import remember_pair
 from specchat.models.timings import Timing, keep_timings
 from specchat.pair import load_options
 from specchat_engine import Engine

@@ -8,8 +8,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
-
 from specchat.errors import ConfigError, SpecchatError
 from specchat.terminal import clean_line
 from specchat_assets import BuiltinPairError
@@ -31,20 +29,27 @@ def no_native_debugger() -> None:
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 
+def complain(error: Exception, *, debug: bool = False) -> int:
+    """Says in one line why a command failed, behind the traceback where `debug` asks for it; returns the exit code."""
+    if isinstance(error, BrokenPipeError):
+        return 0  # the reader has seen enough
+    if debug:
+        traceback.print_exception(error)
+    say(_in_words(error, debug))
+    return WRONG_USAGE if isinstance(error, ConfigError | SettingError) else FAILED
+
+
 @contextmanager
 def one_line_errors(debug: bool) -> Iterator[None]:
-    """Turns an error into its line and exit code 1, or 2 for a wrong setting; `debug` puts the traceback before it."""
+    """Turns an error of a command of typer's into its line and exit code."""
+    import typer
+
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except BrokenPipeError:
-        raise typer.Exit(0) from None  # the reader has seen enough
     except Exception as error:  # noqa: BLE001 - the outermost frame of a command: a user never sees a traceback unasked
-        if debug:
-            traceback.print_exc()
-        say(_in_words(error, debug))
-        raise typer.Exit(WRONG_USAGE if isinstance(error, ConfigError | SettingError) else FAILED) from None
+        raise typer.Exit(complain(error, debug=debug)) from None
 
 
 def _in_words(error: Exception, debug: bool) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specchat.errors import LibraryError
+from specchat.models.finding import find, find_path
 from specchat.models.hub import Hub
-from specchat.models.library import find, find_path
 from specchat.models.references import on_the_hub, split_reference
 from specchat.models.remote import remote_header
 from specchat_engine.gguf import Header

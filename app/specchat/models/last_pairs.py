@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.models.library import find_path
+from specchat.models.finding import find_path
 from specchat.models.shelf import read_shelf
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from specchat.paths import data_folder, expanded
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LAST_PAIRS = 20
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,15 @@ def keep_shelf(shelf: Shelf) -> None:
         replace_text(shelf_file(), json.dumps(kept, indent=1, ensure_ascii=False))
     except OSError as error:
         raise LibraryError(f"{shelf_file()} cannot be written: {error.strerror or error}; make it writable") from None
+
+
+def remember_pair(target: Path, draft: Path) -> None:
+    """Keeps a pair, as it was named, as the one used last; a folder that cannot be written costs nothing but that."""
+    names = [str(one.absolute()) if one.is_file() else one.as_posix() for one in (target, draft)]
+    try:
+        keep_shelf(read_shelf().with_pair(Pair(*names)))
+    except LibraryError as error:
+        _log.warning("the pair is not remembered: %s", error)
 
 
 def _pair(kept: Mapping[str, object]) -> Pair:

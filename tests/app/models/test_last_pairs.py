@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat.models.last_pairs import last_draft
-from specchat.models.library import remember_pair
+from specchat.models.shelf import remember_pair
 
 
 def test_the_draft_of_the_last_pair_is_taken_again_while_it_is_there(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from specchat.errors import LibraryError
 from specchat.models import summaries
-from specchat.models.library import find, find_path, models
+from specchat.models.finding import find, find_path
+from specchat.models.library import models
 from specchat.models.shelf import Pair, Shelf, keep_shelf, read_shelf, shelf_file
 from specchat.models.sources import Source
 from support.hub_faults import Fault, Wrong

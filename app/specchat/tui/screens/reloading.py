@@ -149,7 +149,7 @@ class ReloadingScreen(BranchingScreen):
 
     async def _path_of(self, name: str) -> Path | None:
         """A model's file; None, and said why, where there is none of that name."""
-        from specchat.models.library import find_path
+        from specchat.models.finding import find_path
 
         try:
             path = await asyncio.to_thread(find_path, name)
@@ -166,6 +166,6 @@ def _last_draft(target: Path) -> Path | None:
 
 
 def _remember(target: Path, draft: Path) -> None:
-    from specchat.models.library import remember_pair
+    from specchat.models.shelf import remember_pair
 
     remember_pair(target, draft)
