@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -25,6 +26,9 @@ PAGE = 100
 
 _NEAR_THE_END = 20
 _SEARCH_PAUSE = 0.12
+_LOOK_AGAIN = 2.0
+"""Seconds between two looks whether another application wrote into the same file."""
+
 _PLACEHOLDER = "type to search titles and messages"
 
 
@@ -70,6 +74,7 @@ class SessionsScreen(ModalScreen[int | None]):
         """Reads the first page."""
         self.query_one(OptionList).can_focus = False
         self._search()
+        self.set_interval(_LOOK_AGAIN, self._look_again)
 
     def on_input_changed(self) -> None:
         """Searches, unless a title is being written."""
@@ -147,25 +152,43 @@ class SessionsScreen(ModalScreen[int | None]):
         place = self.query_one(OptionList).highlighted
         return None if place is None or place >= len(self._rows) else self._rows[place]
 
-    def _search(self) -> None:
-        self.run_worker(self._load(self.query_one(Input).value.strip()), group="search", exclusive=True)
+    def _search(self, *, followed: bool = False) -> None:
+        text = self.query_one(Input).value.strip()
+        self.run_worker(self._load(text, followed=followed), group="search", exclusive=True)
 
-    async def _load(self, text: str) -> None:
-        """The first page, or what was found."""
-        try:
+    def _look_again(self) -> None:
+        self.run_worker(self._follow(), group="following", exclusive=True)
+
+    async def _follow(self) -> None:
+        """Reads the list again where another application has changed what is stored."""
+        with suppress(SpecchatError):
+            if self._renaming is None and await self._archive.do(lambda store: store.changed_elsewhere()):
+                self._search(followed=True)
+
+    async def _load(self, text: str, *, followed: bool) -> None:
+        """The first page, or what was found; where others are `followed`, as much as is shown, with the same choice."""
+        most = max(PAGE, len(self._rows)) if followed else PAGE
+
+        def read(store: Store) -> tuple[list[Row], int]:
+            store.changed_elsewhere()  # from now on: what was written before is in the list
             if text:
-                hits = await self._archive.do(lambda store: store.search(text, limit=PAGE, marks=MARKS))
-                self._rows, self._whole, count = [Row.of(hit) for hit in hits], True, len(hits)
-            else:
-                found, count = await self._archive.do(lambda store: (store.sessions(PAGE), store.num_sessions()))
-                self._rows, self._whole = [Row(session) for session in found], len(found) < PAGE
+                hits = store.search(text, limit=PAGE, marks=MARKS)
+                return [Row.of(hit) for hit in hits], len(hits)
+            return [Row(session) for session in store.sessions(most)], store.num_sessions()
+
+        try:
+            rows, count = await self._archive.do(read)
         except SpecchatError as error:
             self._say(str(error))
             return
-        self._draw()
+        chosen = self._chosen() if followed else None
+        self._rows, self._whole = rows, bool(text) or len(rows) < most
+        ids = [row.session.id for row in rows]
+        self._draw(ids.index(chosen.session.id) if chosen is not None and chosen.session.id in ids else None)
         more = "+" if text and count == PAGE else ""
-        self.query_one("#panel").border_subtitle = f"{count:,}{more} found" if text else f"{count:,}"
-        if not self._rows:
+        found = f"{count:,}{more} found" if text else f"{count:,}"
+        self.query_one("#panel").border_subtitle = f"{found}, written by another specchat too" if followed else found
+        if not rows:
             self._say(f"nothing holds “{text}”" if text else "no session yet: what you ask is kept here")
 
     async def _load_more(self) -> None:
