@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +19,7 @@ from specchat_assets import builtin_pair
 from support.hub_server import Hub, Repository, running_hub
 
 SLOW = 0.01
-"""Seconds for each 16 KiB: the pair takes about 25 s, of which the test waits for some."""
+"""Seconds for each 16 KiB: the target takes about 25 s, of which the test waits for some."""
 
 
 @pytest.fixture
@@ -54,10 +58,7 @@ def start(terminals: list[Terminal], new: dict[str, str]) -> Terminal:
 
 
 def search(terminal: Terminal, text: str, file: str) -> None:
-    """From the chat to the models of a repository."""
-    terminal.keys("F8")
-    terminal.wait_for("On this machine")
-    terminal.keys("Tab", "Tab")
+    """From the empty field of the hub to the models of a repository."""
     terminal.wait_for("words in a repository's name")
     terminal.type(text)
     terminal.wait_for(rf"lab/{text}-GGUF .* ↓")
@@ -65,58 +66,134 @@ def search(terminal: Terminal, text: str, file: str) -> None:
     terminal.wait_for(file)
 
 
-def test_a_pair_is_found_judged_fetched_with_an_interruption_and_loaded(
+def listed(new: dict[str, str]) -> dict[str, str]:
+    """The hub's models as another program would find them, each with why it cannot be used."""
+    command = (*SPECCHAT, "models", "ls", "--json")
+    done = subprocess.run(command, env=new, capture_output=True, text=True, check=True, timeout=60)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return {one["name"]: one["problem"] for one in found if one["name"].startswith("lab/")}
+
+
+def parts(home: Path) -> dict[str, int]:
+    """How many bytes have arrived, by sha256."""
+    return {part.name.removesuffix(".part"): part.stat().st_size for part in home.rglob("*.part")}
+
+
+def resumed(hub: Hub) -> dict[str, str]:
+    """Which bytes were asked for since `hub.asked` was emptied, by sha256."""
+    return {asked.path.split("?")[0].strip("/"): asked.headers.get("Range", "") for asked in hub.transfers()}
+
+
+def wait_for_percent(terminal: Terminal, least: int) -> int:
+    """Waits in the list of downloads until so much is there; how much it is then."""
+    found = 0
+
+    def enough(shown: str) -> bool:
+        nonlocal found
+        percents = re.search(r"lab/guide-GGUF.* (\d+) % of 39\.\d MB", shown)
+        found = int(percents[1]) if percents else 0
+        return found >= least
+
+    terminal.wait_until(enough, f"{least} % of the pair")
+    return found
+
+
+def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_chatted_with(
     terminals: list[Terminal], new: dict[str, str], hub: Hub, tmp_path: Path
 ) -> None:
+    home = tmp_path / "home"
     terminal = start(terminals, new)
     terminal.wait_for("Welcome to specchat")
     terminal.wait_for(r"(this|This) machine")
-    terminal.keys("Enter")
-    terminal.wait_for("● active", absent="Welcome to specchat")
-
-    hub.slow = SLOW
+    terminal.keys("Up", "Up", "Enter")
     search(terminal, "guide", "guide-F16.gguf")
     terminal.keys("Enter")
-    terminal.wait_for(r"✓ memory .* free on CPU(.|\n)*Enter downloads it")
-    terminal.keys("Enter")
-    terminal.wait_for(r"guide-GGUF:F16 .* [1-9]\d* % of 35\.\d MB")
+    terminal.wait_for(r"As the target:(.|\n)*✓ memory .* free on CPU")
     terminal.keys("Escape")
-    terminal.wait_for(r"↓ lab/guide-GGUF:F16 .* % ·", absent="Downloads")
+    terminal.wait_for("lab/guide-GGUF .* ↓")
+    terminal.keys("C-u")
+    search(terminal, "little", "little-F16.gguf")
+    terminal.keys("F5")
+    terminal.wait_for(r"As the draft of lab/guide-GGUF:F16:(.|\n)*✓ tokenizer(.|\n)*✓ vocabulary")
+    assert all(re.fullmatch(r"bytes=\d+-\d+", asked.headers["Range"]) for asked in hub.transfers())
+    assert not parts(home)
 
-    terminal.keys("C-q")
-    left = terminal.wait_for(r"exit code 0")
-    kept = re.search(r"(\d+) % of lab/guide-GGUF:F16 are here and kept", left)
-    assert kept
-    assert int(kept[1]) > 0
-    assert [*(tmp_path / "home").rglob("*.part")]
+    hub.slow = SLOW
+    terminal.keys("Enter")
+    wait_for_percent(terminal, 5)
+    engine = terminal.engine()
+    os.kill(terminal.app(), signal.SIGKILL)
+    terminal.wait_for("exit code 137")
+    terminal.wait_until(lambda _: not Path(f"/proc/{engine}").exists(), "the end of the engine's process")
+    killed = parts(home)
+    assert killed
+    assert not [*home.rglob("*.gguf")]
+    assert all("% of it have been downloaded" in problem for problem in listed(new).values())
+
+    hub.asked.clear()
+    again = start(terminals, new)
+    again.wait_for(r"lab/guide-GGUF.* interrupted at \d+ % · Ctrl\+G resumes", absent="Welcome to specchat")
+    again.keys("F8")
+    again.wait_for(r"✗ lab/guide-GGUF:F16 · \d+ % of it")
+    assert not hub.transfers()
+    again.keys("BTab")
+    again.wait_for(r"lab/guide-GGUF.* interrupted at \d+ %: Enter resumes")
+    again.keys("Enter")
+    percent = wait_for_percent(again, 100 * killed[max(killed, key=lambda one: killed[one])] // 39_000_000 + 5)
+    assert resumed(hub) == {digest: f"bytes={size}-" if size else "" for digest, size in killed.items()}
+    again.keys("Escape")
+    again.wait_for(r"↓ lab/guide-GGUF.* % ·", absent="Downloads")
+    again.keys("C-q")
+    left = re.search(r"(\d+) % of lab/guide-GGUF.* are here and kept", again.wait_for("exit code 0"))
+    assert left
+    assert int(left[1]) >= percent
+    quitted = parts(home)
+    assert quitted
+    assert all(quitted[digest] > size for digest, size in killed.items() if digest in quitted)
+    assert {name: bool(problem) for name, problem in listed(new).items()}["lab/guide-GGUF:F16"]
 
     hub.slow = 0.0
-    again = start(terminals, new)
-    again.wait_for("● active", absent="Welcome to specchat")
-    again.keys("F8")
-    again.wait_for(r"✗ lab/guide-GGUF:F16")
-    again.keys("End", *["Down"] * 2)
-    again.wait_for(r"% of it have been downloaded")
-    again.type("lab/guide")
-    again.wait_for(r"guide-GGUF:F16 .* here")
-    assert "Range" in hub.transfers()[-1].headers
-    again.keys("Escape")
-    again.wait_for(r"lab/guide-GGUF:F16 is here · Ctrl\+G loads it")
+    hub.asked.clear()
+    last = start(terminals, new)
+    last.wait_for(r"● active(.|\n)*interrupted at \d+ % · Ctrl\+G resumes")
+    last.keys("C-g")
+    last.wait_for(r"lab/guide-GGUF.* is here · Ctrl\+G loads it")
+    assert resumed(hub) == {digest: f"bytes={size}-" for digest, size in quitted.items()}
+    assert listed(new) == {"lab/guide-GGUF:F16": "", "lab/little-GGUF:F16": ""}
+    for path, name in zip(builtin_pair(), ("guide-F16.gguf", "little-F16.gguf"), strict=True):
+        (fetched,) = home.rglob(name)
+        assert fetched.read_bytes() == path.read_bytes()
+    last.keys("F8")
+    last.wait_for(r"  lab/guide-GGUF:F16 .* 35\.\d MB(.|\n)*  lab/little-GGUF:F16 ", absent="✗")
+    last.keys("Escape")
+    last.wait_for("● active", absent="On this machine")
 
-    search(again, "little", "little-F16.gguf")
-    again.keys("F5")
-    again.wait_for(r"As the draft of the present target(.|\n)*✓ tokenizer")
-    again.keys("Enter")
-    again.wait_for(r"little-GGUF:F16 .* here")
-    again.keys("Escape")
-    again.wait_for(r"lab/little-GGUF:F16 is here")
+    last.keys("C-g")
+    last.wait_for("● active", absent=r"Ctrl\+G loads it")
+    last.keys("F8")
+    last.wait_for(r"● lab/guide-GGUF:F16 (.|\n)*● lab/little-GGUF:F16 ")
+    last.keys("Escape")
+    last.wait_for("● active", absent="On this machine")
+    last.type("What is speculative decoding?")
+    last.wait_for(r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d")
 
-    again.keys("F8")
-    again.wait_for("lab/guide-GGUF:F16")
-    again.keys(*"guide-GGUF")
-    again.keys("F4")
-    again.wait_for(r"A draft for guide-F16(.|\n)*✓ .*little(.|\n)*fit")
-    again.keys("Enter")
-    again.wait_for(r"● active", absent="A draft for")
-    again.type("What is speculative decoding?")
-    again.wait_for(r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d")
+
+def test_a_downloaded_draft_joins_the_pair_that_is_chosen_in_the_picker(
+    terminals: list[Terminal], new: dict[str, str], hub: Hub
+) -> None:
+    for name in (*hub.repositories,):
+        done = subprocess.run((*SPECCHAT, "models", "pull", name), env=new, capture_output=True, timeout=60)
+        assert done.returncode == 0
+    terminal = start(terminals, new)
+    terminal.wait_for("Welcome to specchat")
+    terminal.keys("Enter")
+    terminal.wait_for("● active", absent="Welcome to specchat")
+    terminal.keys("F8")
+    terminal.wait_for("lab/guide-GGUF:F16")
+    terminal.keys(*"guide-GGUF")
+    terminal.keys("F4")
+    terminal.wait_for(r"A draft for guide-F16(.|\n)*✓ .*little(.|\n)*fit")
+    terminal.keys("Enter")
+    terminal.wait_for(r"● active", absent="A draft for")
+    terminal.type("What is speculative decoding?")
+    terminal.wait_for(r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d")

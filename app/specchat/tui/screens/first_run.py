@@ -146,8 +146,8 @@ class FirstRunScreen(ModalScreen[Offer]):
             for place in range(listing.option_count)
             if listing.display
         ]
-        marked = (at for at, (listing, place) in enumerate(rows) if listing.has_focus and listing.highlighted == place)
-        now = next(marked, 0)
+        # Only one list has a marked row; which has the keyboard is known too late for keys that follow fast.
+        now = next((at for at, (listing, place) in enumerate(rows) if listing.highlighted == place), 0)
         chosen, place = rows[(now + steps) % len(rows)]
         for listing in self.query(Listing).results():
             listing.highlighted = place if listing is chosen else None
