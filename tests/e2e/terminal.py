@@ -69,6 +69,18 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
         self.keys("Enter")
 
+    def raw(self, sequence: str) -> None:
+        """Sends bytes as a terminal sends them for keys that tmux has no name for, and for the mouse."""
+        self._tmux("send-keys", "-H", *(f"{byte:02x}" for byte in sequence.encode()))
+
+    def resize(self, width: int, height: int) -> None:
+        """Gives the window another size."""
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def ground(self, colour: str) -> None:
+        """Gives the window a ground, which tmux tells whoever asks."""
+        self._tmux("set-option", "-g", "window-style", f"bg={colour}")
+
     def screen(self, *, colours: bool = False) -> str:
         """What the screen shows, without the blanks at the end of rows."""
         shown = self._tmux("capture-pane", "-p", *(["-e"] if colours else []))

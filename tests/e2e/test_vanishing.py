@@ -45,10 +45,14 @@ def test_a_terminal_that_vanishes_takes_the_engine_with_it_and_leaves_what_was_s
     ready(terminal)
     terminal.type("Tell me a story")
     streaming(terminal)
-    engine = terminal.engine()
+    engine, app = terminal.engine(), terminal.app()
     terminal._tmux("kill-server")
     assert comes(lambda: is_gone(engine))
+    assert comes(lambda: is_gone(app))
     assert comes(lambda: kept(tmp_path / "home")[-1].state == "cut")
     question, answer = kept(tmp_path / "home")
     assert question.content == "Tell me a story"
     assert len(answer.content.split()) > 2
+    again = specchat("chat", "--resume")
+    shown = again.wait_for("cut off: specchat ended while this was written")
+    assert "▌ Tell me a story" in shown

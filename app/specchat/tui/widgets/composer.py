@@ -16,6 +16,8 @@ from specchat.tui.pasting import Folds, pasted_text
 
 _SCREENS_KEYS = ("f6", "f7")
 """Keys that a text area has and that are the screen's here: they select, as Shift with the arrows does."""
+_RETURN = "\r"
+"""Enter with a modifier, where a terminal tells in xterm's way, as tmux does: Textual has no name for such a key."""
 
 
 class Composer(TextArea, inherit_bindings=False):
@@ -58,6 +60,9 @@ class Composer(TextArea, inherit_bindings=False):
         """
         await self.ready_for_input()
         if self.takes_key(event):
+            handled = True
+        elif event.character == _RETURN and event.key != "enter":
+            self.action_new_line()
             handled = True
         elif event.is_printable:
             return

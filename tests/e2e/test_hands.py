@@ -1,0 +1,89 @@
+"""Keys and the mouse as terminals send them, on the real program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from e2e.conftest import FLAGS
+from e2e.terminal import SPECCHAT, Terminal
+from e2e.test_chat import ENDLESS, ready, streaming
+
+Specchat = Callable[..., Terminal]
+
+SHIFT_ENTER = {"kitty": "\x1b[13;2u", "xterm": "\x1b[27;2;13~"}
+WHEEL_UP, WHEEL_DOWN = "\x1b[<64;10;10M", "\x1b[<65;10;10M"
+
+
+def click(terminal: Terminal, column: int, row: int) -> None:
+    """Presses and releases the left button; both count from 1."""
+    terminal.raw(f"\x1b[<0;{column};{row}M")
+    terminal.raw(f"\x1b[<0;{column};{row}m")
+
+
+def test_each_way_to_a_new_line_makes_one_and_enter_sends_them_all(specchat: Specchat) -> None:
+    terminal = specchat("chat", "-n", "8", width=80, height=24)
+    ready(terminal)
+    terminal.keys("-l", "one")
+    terminal.raw(SHIFT_ENTER["kitty"])
+    terminal.keys("-l", "two")
+    terminal.raw(SHIFT_ENTER["xterm"])
+    terminal.keys("-l", "three")
+    terminal.keys("C-j")
+    terminal.keys("-l", "four")
+    terminal.keys("M-Enter")
+    terminal.keys("-l", "five\\")
+    terminal.keys("Enter")
+    terminal.keys("-l", "six")
+    terminal.wait_for(r"› one\n +two\n +three\n +four\n +five\n +six\n")
+    terminal.keys("Enter")
+    terminal.wait_for(r"▌ one\n▌ two\n▌ three\n▌ four\n▌ five\n▌ six\n")
+
+
+def test_the_wheel_leaves_the_end_and_a_click_or_the_key_leads_back(specchat: Specchat) -> None:
+    terminal = specchat("chat", *ENDLESS, width=80, height=24)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    terminal.wait_for("▄|▃|▂|▁|█|▅|▆|▇", absent="▌ Tell me a story")
+    for _ in range(12):
+        terminal.raw(WHEEL_UP)
+    shown = terminal.wait_for(r"jump to end \(Ctrl\+End\) · \d+ new")
+    first = shown.splitlines()[1]
+    later = terminal.wait_until(lambda now: new_lines(now) > new_lines(shown), "more lines below")
+    assert later.splitlines()[1] == first, "what is read stays where it is"
+    row = next(number for number, text in enumerate(later.splitlines(), 1) if "jump to end" in text)
+    click(terminal, 10, row)
+    terminal.wait_for("esc Stop", absent="jump to end")
+    for _ in range(3):
+        terminal.raw(WHEEL_UP)
+    terminal.wait_for("jump to end")
+    terminal.keys("C-End")
+    terminal.wait_for("esc Stop", absent="jump to end")
+    terminal.raw(WHEEL_UP)
+    terminal.wait_for("jump to end")
+    for _ in range(8):
+        terminal.raw(WHEEL_DOWN)
+    terminal.wait_for("esc Stop", absent="jump to end")
+
+
+def test_a_light_terminal_gets_the_light_theme_and_what_was_typed_before_is_not_lost(
+    environment: dict[str, str],
+) -> None:
+    terminal = Terminal(("sh", "-c", 'read go; exec "$@"', "sh", *SPECCHAT, "chat", *FLAGS), environment, 80, 24)
+    try:
+        terminal.ground("#ffffff")
+        terminal.keys("Enter")
+        terminal.keys("-l", "early")
+        ready(terminal)
+        shown = terminal.wait_for("› early")
+        assert not re.search(r"\]11;|rgb:", shown)
+        assert "48;2;251;251;250" in terminal.screen(colours=True)
+    finally:
+        terminal.close()
+
+
+def new_lines(shown: str) -> int:
+    """How many lines the hint counts below."""
+    found = re.search(r"· (\d+) new", shown)
+    return int(found[1]) if found else 0
