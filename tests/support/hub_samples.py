@@ -26,11 +26,16 @@ def tiny_repository(seed: int = 1) -> Repository:
     return Repository({MODEL: tiny_model(seed), "README.md": b"# tiny"})
 
 
+def large_repository() -> Repository:
+    """A repository with one real model of some megabytes: more than is fetched at once."""
+    return Repository({MODEL: tiny_model(seed=7, layers=6, width=256)})
+
+
 @cache
-def tiny_model(seed: int) -> bytes:
+def tiny_model(seed: int, layers: int = 2, width: int = 64) -> bytes:
     """A model's bytes, others for another seed."""
     with TemporaryDirectory() as folder:
-        return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed).read_bytes()
+        return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed, layers=layers, width=width).read_bytes()
 
 
 def patience_for(fault: Fault) -> Patience:

@@ -6,20 +6,20 @@ in the real world: a token must not follow.
 
 from __future__ import annotations
 
-import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import sha1, sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from hashlib import sha1
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.hub_faults import Fault, Faults
-from support.hub_files import FileHandler
+from support.hub_names import git_oid, sha256_of, xet_name_of
+from support.hub_serving import Asked, Handler, serving
 
 TOKEN = "hf_test"
+XET_TOKEN = "xet_test"
 
 
 @dataclass
@@ -41,16 +41,6 @@ class Repository:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One request that came."""
-
-    server: str
-    method: str
-    path: str
-    headers: Mapping[str, str]
-
-
 @dataclass
 class Hub:
     """The state that both servers share; change it while they run."""
@@ -65,9 +55,13 @@ class Hub:
     stopping: threading.Event = field(default_factory=threading.Event)
     slow: float = 0.0
     """Seconds between pieces of 16 KiB of a file."""
-
     url: str = ""
     cdn: str = ""
+    storage: str = ""
+    """Where the large files lie for those who talk Xet; empty where they do not."""
+
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Old names of repositories, with the new ones."""
 
     def misbehave(self, *faults: Fault) -> None:
         """Replaces the faults to come."""
@@ -82,62 +76,11 @@ class Hub:
 def running_hub(repositories: Mapping[str, Repository] | None = None) -> Iterator[Hub]:
     """Both servers, on free ports, until the block ends."""
     hub = Hub(dict(repositories or {}))
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for handler in (HubHandler, CdnHandler)]
-    threads = []
-    for server in servers:
-        server.daemon_threads = True
-        vars(server)["hub"] = hub
-        threads.append(threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True))
-    hub.url, hub.cdn = (f"http://127.0.0.1:{server.server_address[1]}" for server in servers)
-    for thread in threads:
-        thread.start()
-    try:
+    with serving(hub, HubHandler) as hub.url, serving(hub, CdnHandler) as hub.cdn:
         yield hub
-    finally:
-        hub.stopping.set()
-        for server in servers:
-            server.shutdown()
-            server.server_close()
 
 
-class _Handler(FileHandler, BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    name = ""
-
-    @property
-    def hub(self) -> Hub:
-        found: Hub = vars(self.server)["hub"]
-        return found
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """Says nothing."""
-
-    def do_HEAD(self) -> None:
-        self._answer()
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def _answer(self) -> None:
-        self.hub.asked.append(Asked(self.name, self.command, self.path, dict(self.headers.items())))
-        try:
-            self.route()
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True
-
-    def route(self) -> None:
-        raise NotImplementedError
-
-    def json(self, value: object, headers: Mapping[str, str] | None = None) -> None:
-        body = json.dumps(value).encode()
-        self.reply(200, body, {"Content-Type": "application/json", **(headers or {})})
-
-    def refuse(self, status: int, code: str, message: str) -> None:
-        body = json.dumps({"error": message}).encode()
-        self.reply(status, body, {"X-Error-Code": code, "X-Error-Message": message, "Content-Type": "application/json"})
-
-
-class HubHandler(_Handler):
+class HubHandler(Handler):
     """huggingface.co: search, what a repository holds, and where its files are."""
 
     name = "hub"
@@ -151,7 +94,10 @@ class HubHandler(_Handler):
         query = parse_qs(urlsplit(self.path).query)
         if path.startswith("/api/") and self.misbehaved(self.hub.faults.take(api=True)):
             return
-        if path == "/api/models":
+        name = "/".join(path.removeprefix("/api/models").split("/")[1:3])
+        if name in self.hub.renamed:
+            self.reply(307, b"", {"Location": self.path.replace(name, self.hub.renamed[name])})
+        elif path == "/api/models":
             self._search(query)
         elif path.startswith("/api/models/"):
             user, name, *rest = path.removeprefix("/api/models/").split("/")
@@ -200,6 +146,9 @@ class HubHandler(_Handler):
             if revision not in ("main", repository.commit):
                 self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
                 return
+        if rest[:1] == ["xet-read-token"]:
+            self._xet_token(name, repository)
+            return
         if rest[:1] == ["tree"]:
             self.json([self._tree_entry(repository, path) for path in sorted(repository.files)])
             return
@@ -207,11 +156,26 @@ class HubHandler(_Handler):
         siblings = [self._sibling(repository, path, blobs=blobs) for path in sorted(repository.files)]
         self.json({**self._info(name, repository), "siblings": siblings})
 
+    def _xet_token(self, name: str, repository: Repository) -> None:
+        if self._refused(name, repository):
+            return
+        token, expiry, url = XET_TOKEN, int(time.time()) + 3600, self.hub.storage
+        headers = {"X-Xet-Access-Token": token, "X-Xet-Token-Expiration": str(expiry), "X-Xet-Cas-Url": url}
+        self.json({"accessToken": token, "exp": expiry, "casUrl": url}, headers)
+
+    def _refused(self, name: str, repository: Repository) -> bool:
+        may_read = not repository.gated or (self.token == TOKEN and self.hub.may_read_gated)
+        if not may_read:
+            status = 403 if self.token else 401
+            self.refuse(status, "GatedRepo", f"Access to model {name} is restricted.")
+        return not may_read
+
     def _tree_entry(self, repository: Repository, path: str) -> dict[str, object]:
         content = repository.files[path]
         entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_oid(content)}
         if not repository.plain_git:
             entry["lfs"] = {"oid": sha256_of(content), "size": len(content), "pointerSize": 134}
+            entry |= {"xetHash": xet_name_of(content)} if self.hub.storage else {}
         return entry
 
     def _sibling(self, repository: Repository, path: str, *, blobs: bool) -> dict[str, object]:
@@ -227,9 +191,7 @@ class HubHandler(_Handler):
         repository = self._find(name)
         if repository is None:
             return
-        if repository.gated and not (self.token == TOKEN and self.hub.may_read_gated):
-            status = 403 if self.token else 401
-            self.refuse(status, "GatedRepo", f"Access to model {name} is restricted.")
+        if self._refused(name, repository):
             return
         if revision not in ("main", repository.commit):
             self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
@@ -243,6 +205,9 @@ class HubHandler(_Handler):
             self.file(content, git_oid(content), common)
             return
         digest = sha256_of(content)
+        if self.hub.storage:
+            token = f"{self.hub.url}/api/models/{name}/xet-read-token/{repository.commit}"
+            common |= {"X-Xet-Hash": xet_name_of(content), "Link": f'<{token}>; rel="xet-auth"'}
         self.reply(
             302,
             b"",
@@ -262,7 +227,7 @@ class HubHandler(_Handler):
         return repository
 
 
-class CdnHandler(_Handler):
+class CdnHandler(Handler):
     """What holds the large files, by their sha256."""
 
     name = "cdn"
@@ -275,15 +240,3 @@ class CdnHandler(_Handler):
                     self.file(content, f"cdn-{digest[:16]}", {})
                     return
         self.reply(404, b"no such blob", {})
-
-
-@lru_cache
-def sha256_of(content: bytes) -> str:
-    """What LFS calls these bytes."""
-    return sha256(content).hexdigest()
-
-
-@lru_cache
-def git_oid(content: bytes) -> str:
-    """What git calls these bytes."""
-    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -18,6 +18,7 @@ models = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
+NoXet = Annotated[bool, typer.Option("--no-xet", help="Plain HTTPS only, as with HF_HUB_DISABLE_XET=1.")]
 Limit = Annotated[int, typer.Option("-n", "--limit", min=1, max=100, help="Most results. [20]")]
 Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words in the name of a repository.")]
 Repository = Annotated[str, typer.Argument(metavar="USER/REPO", help="A repository of the hub.")]
@@ -58,12 +59,12 @@ def files(repository: Repository, json: Json = False, debug: Debug = False) -> N
 
 
 @models.command()
-def pull(models: References, json: Json = False, debug: Debug = False) -> None:
+def pull(models: References, no_xet: NoXet = False, json: Json = False, debug: Debug = False) -> None:
     """Fetch models into the Hugging Face cache; whatever interrupts it, the same command goes on there."""
     with one_line_errors(debug):
         from specchat.cli.models_pull import pull as run
 
-        raise typer.Exit(run(models, as_json=json))
+        raise typer.Exit(run(models, xet=not no_xet, as_json=json))
 
 
 @models.command()

@@ -32,11 +32,11 @@ class _Report(Protocol):
         """Nothing more comes."""
 
 
-def pull(names: Sequence[str], *, as_json: bool) -> int:
+def pull(names: Sequence[str], *, xet: bool, as_json: bool) -> int:
     """Fetches the models, prints where they are, and returns the exit code. Raises HubError or FetchError."""
     hub = Hub()
     chosen = [on_the_hub(hub, name) for name in names]
-    pull = Pull(list(dict.fromkeys(file for model in chosen for file in model.files)))
+    pull = Pull(list(dict.fromkeys(file for model in chosen for file in model.files)), xet=xet)
     report: _Report = _Json() if as_json else _Bars(pull) if sys.stderr.isatty() else _Lines()
     told = 0
     try:

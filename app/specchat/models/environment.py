@@ -12,21 +12,23 @@ _HUB = "https://huggingface.co"
 
 @dataclass(frozen=True, slots=True)
 class HubEnvironment:
-    """Where the hub is, where its cache lies, and whether the network may be used."""
+    """Where the hub is, where its cache lies, and whether the network, and Xet on it, may be used."""
 
     endpoint: str
     cache: Path
     offline: bool
     symlinks: bool
+    xet: bool
 
 
 def hub_environment() -> HubEnvironment:
-    """The present values of HF_ENDPOINT, HF_HUB_CACHE, HF_HOME, HF_HUB_OFFLINE and HF_HUB_DISABLE_SYMLINKS."""
+    """The present values of HF_ENDPOINT, HF_HUB_CACHE, HF_HOME, HF_HUB_OFFLINE, HF_HUB_DISABLE_SYMLINKS and _XET."""
     return HubEnvironment(
         endpoint=os.environ.get("HF_ENDPOINT", _HUB).rstrip("/") or _HUB,
         cache=_path("HF_HUB_CACHE") or _path("HUGGINGFACE_HUB_CACHE") or _home() / "hub",
         offline=_is_true("HF_HUB_OFFLINE") or _is_true("TRANSFORMERS_OFFLINE"),
         symlinks=not _is_true("HF_HUB_DISABLE_SYMLINKS"),
+        xet=not _is_true("HF_HUB_DISABLE_XET"),
     )
 
 

@@ -24,8 +24,18 @@ class HubFile:
 
     @property
     def url(self) -> str:
-        """Where to fetch it: plain HTTPS, which every mirror serves, and no Xet."""
+        """Where to fetch it by plain HTTPS, which every mirror serves."""
         return f"{hub_environment().endpoint}/{self.repository}/resolve/{self.commit}/{quote(self.path)}"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it lies in the hub's storage for large files, instead of in git."""
+        return bool(_SHA256.fullmatch(self.digest))
+
+    @property
+    def xet_token_url(self) -> str:
+        """Where the hub gives its token for Xet's storage."""
+        return f"{hub_environment().endpoint}/api/models/{self.repository}/xet-read-token/{self.commit}"
 
 
 def is_digest(value: object) -> bool:

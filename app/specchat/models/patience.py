@@ -34,6 +34,10 @@ class Stopped(Exception):
     """The user cancelled; what has arrived is kept."""
 
 
+class Paused(Exception):
+    """The user paused: the connection was let go, and is made again after `wait_until_running`."""
+
+
 class Control:
     """Pauses, resumes and cancels a download from another thread."""
 
@@ -79,3 +83,9 @@ class Control:
         """Raises Stopped where it was cancelled."""
         if self.cancelled:
             raise Stopped
+
+    def check_running(self) -> None:
+        """Raises Stopped where it was cancelled, Paused where it is to wait."""
+        self.check()
+        if self.paused:
+            raise Paused

@@ -18,6 +18,7 @@ from specchat.models.hub_files import HubFile
 from specchat.models.patience import Control, Patience, Stopped
 from specchat.models.progress import Meter
 from specchat.models.sizes import in_words
+from specchat.models.xet.source import XetSwitch
 
 AT_ONCE = 3
 _SPARE = 64 * 2**20
@@ -69,12 +70,18 @@ class PullProgress:
 
 
 class Pull:
-    """Fetches files in threads of its own. Whatever happens, calling it again goes on where it was."""
+    """Fetches files in threads of its own. Whatever happens, calling it again goes on where it was.
 
-    def __init__(self, files: Sequence[HubFile], patience: Patience | None = None, at_once: int = AT_ONCE) -> None:
+    Without `xet` only plain HTTPS is used.
+    """
+
+    def __init__(
+        self, files: Sequence[HubFile], patience: Patience | None = None, at_once: int = AT_ONCE, *, xet: bool = True
+    ) -> None:
         self.files = tuple(files)
         self._patience = patience or Patience()
         self._control = Control()
+        self._xet = XetSwitch(wanted=xet)
         self._lock = threading.Lock()
         self._meter = Meter()
         self._done = dict.fromkeys(self.files, 0)
@@ -171,7 +178,7 @@ class Pull:
             with self._lock:
                 self._notices.append(line)
 
-        return Fetch(file, patience=self._patience, control=self._control, hear=hear, tell=tell).run()
+        return Fetch(file, patience=self._patience, control=self._control, xet=self._xet, hear=hear, tell=tell).run()
 
 
 def _by_content(files: Sequence[HubFile]) -> list[list[HubFile]]:

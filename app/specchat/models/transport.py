@@ -44,27 +44,24 @@ class TryAgain(Exception):
 def answer(
     url: str,
     *,
+    method: str = "GET",
+    redirects: bool = True,
     params: Mapping[str, str | int | list[str]] | None = None,
     headers: Mapping[str, str] | None = None,
     silence: float,
 ) -> Iterator[httpx2.Response]:
-    """The answer to a GET request, its body not read yet; redirects are followed, the token stays with the hub.
+    """The answer to a request, its body not read yet; where `redirects` are followed, the token stays with the hub.
 
     Raises TryAgain for what may pass, also while the body is read, and HubError for what will not.
     """
     if hub_environment().offline:
         raise HubError(_OFFLINE)
-    token = access_token()
-    sent = {
-        "User-Agent": f"specchat/{__version__}",
-        "Accept-Encoding": "identity",
-        **({"Authorization": f"Bearer {token}"} if token else {}),
-        **(headers or {}),
-    }
+    own = own_headers()
+    sent = {**own, "Accept-Encoding": "identity", **(headers or {})}
     host = clean_line(urlsplit(url).netloc) or clean_line(url)
     try:
         with get_session().stream(
-            "GET", url, params=params, headers=sent, timeout=silence, follow_redirects=True
+            method, url, params=params, headers=sent, timeout=silence, follow_redirects=redirects
         ) as response:
             if response.status_code in _BUSY:
                 raise TryAgain(_trouble(response), asked_wait(response.headers))
@@ -76,7 +73,7 @@ def answer(
     except OfflineModeIsEnabled:
         raise HubError(_OFFLINE) from None
     except HfHubHTTPError as error:
-        raise refusal(error, url, logged_in=token is not None) from None
+        raise refusal(error, url, logged_in="Authorization" in own) from None
     except httpx2.TooManyRedirects:
         raise HubError(f"{host} redirects in circles: try again later, or another HF_ENDPOINT") from None
     except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
@@ -87,6 +84,12 @@ def answer(
         raise TryAgain(f"{host} cannot be reached: {clean_line(str(error)) or 'no connection'}") from None
     except httpx2.HTTPError as error:
         raise TryAgain(f"the connection to {host} broke: {clean_line(str(error)) or type(error).__name__}") from None
+
+
+def own_headers() -> dict[str, str]:
+    """Who asks: for the hub only, since a login is in them."""
+    token = access_token()
+    return {"User-Agent": f"specchat/{__version__}", **({"Authorization": f"Bearer {token}"} if token else {})}
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:

@@ -12,6 +12,7 @@ import pytest
 from specchat.models.environment import HubEnvironment, hub_environment
 from support.hub_samples import REPOSITORY, tiny_repository
 from support.hub_server import Hub, Repository, running_hub
+from support.xet_storage import running_storage
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +32,13 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub without repositories; HF_ENDPOINT leads to it."""
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+
+
+@pytest.fixture
+def storage(hub: Hub) -> Iterator[Hub]:
+    """Xet's storage of what the hub has, which tells its clients of it."""
+    with running_storage(hub) as running:
         yield running
 
 

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
-
 from specchat.models.cache import partials, place_of
 from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.hub_files import HubFile
-from support.hub_samples import REPOSITORY, listed, pulled
+from support.hub_samples import listed, pulled
 from support.hub_server import Hub, Repository
-
-PULL = f"""
-from specchat.models.hub import Hub
-from specchat.models.pull import Pull
-pull = Pull(Hub().files({REPOSITORY!r}).choose().files)
-pull.start()
-pull.wait()
-"""
+from support.processes import pulling, wait_until
 
 
 def killed_behind(file: HubFile, size: int) -> int:
     """Starts a pull in another process, kills it when more than so many bytes are there, and returns how many are."""
     part = place_of(file, hub_environment()).part
-    child = subprocess.Popen([sys.executable, "-c", PULL])
-    try:
-        give_up = time.monotonic() + 30
-        while not part.exists() or part.stat().st_size <= size:
-            assert child.poll() is None, "the pull ended before it could be killed"
-            assert time.monotonic() < give_up
-            time.sleep(0.005)
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+    with pulling() as child:
+        wait_until(lambda: part.exists() and part.stat().st_size > size, child)
     return part.stat().st_size
 
 

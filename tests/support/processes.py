@@ -1,0 +1,71 @@
+"""Pulls in a process of their own, and processes that should be gone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.hub_samples import REPOSITORY
+
+_PULL = f"""
+from specchat.models.hub import Hub
+from specchat.models.pull import Pull
+pull = Pull(Hub().files({REPOSITORY!r}).choose().files)
+pull.start()
+pull.wait()
+"""
+
+
+@contextmanager
+def pulling() -> Iterator[subprocess.Popen[bytes]]:
+    """A pull of the repository's model in another process, which is killed at the end of the block."""
+    child = subprocess.Popen([sys.executable, "-c", _PULL])
+    try:
+        yield child
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
+def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
+    """Waits for something, half a minute at most, and only while the child runs."""
+    give_up = time.monotonic() + 30
+    while not happened():
+        assert child is None or child.poll() is None, "the pull ended before it could be killed"
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
+
+
+def xet_processes(parent: int) -> list[int]:
+    """The processes that talk Xet for another one."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        fields = _fields(int(folder.name))
+        if len(fields) > 1 and int(fields[1]) == parent and b"specchat.models.xet" in _command(folder):
+            found.append(int(folder.name))
+    return found
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, though nobody may have asked how."""
+    return _fields(pid)[:1] in ([], ["Z"])
+
+
+def _fields(pid: int) -> list[str]:
+    """What the system tells of a process behind its name: its state, its parent …"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _command(folder: Path) -> bytes:
+    try:
+        return (folder / "cmdline").read_bytes()
+    except OSError:
+        return b""
