@@ -21,7 +21,9 @@ def recall(engine: Engine) -> bool:
     """Gives a freshly loaded engine what was learned of its pair before; False where there is nothing to be used."""
     try:
         kept = json.loads(_file(engine).read_text(encoding="utf-8"))
-        engine.controller = Controller.from_json(kept)
+        controller = Controller.from_json(kept)
+        engine.threads.take(kept.get("threads", {}))
+        engine.controller = controller
     except FileNotFoundError:
         return False
     except (OSError, ValueError, RecursionError) as error:
@@ -36,13 +38,18 @@ def keep(engine: Engine) -> None:
     unfinished = path.with_suffix(".unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(engine.controller.to_json()), encoding="utf-8")
+        record = engine.controller.to_json() | {"models": _models(engine), "threads": engine.threads.to_json()}
+        unfinished.write_text(json.dumps(record), encoding="utf-8")
         unfinished.replace(path)
     except OSError as error:
         _log.warning("the record of this pair could not be kept: %s", error)
 
 
+def _models(engine: Engine) -> list[str]:
+    return [info.name for info in (engine.target, engine.draft) if info]
+
+
 def _file(engine: Engine) -> Path:
-    """One file for each pair, build, device and thread count: what was measured with one says little about another."""
+    """One file for each pair, build, device and machine; in it costs stand by thread count."""
     name = sha256(engine.identity.encode()).hexdigest()[:24]
     return cache_folder() / "pairs" / f"{name}.json"

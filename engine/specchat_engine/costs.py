@@ -24,6 +24,10 @@ class PlainCost:
         """Counts one target pass over one token."""
         self._passes.append((depth, milliseconds))
 
+    def forget(self) -> None:
+        """What was seen counts no longer: other threads compute the passes from now on."""
+        self._passes = deque(maxlen=self._passes.maxlen)
+
     def missing(self, depth: int) -> int:
         """How many more passes are needed near this depth."""
         return max(0, ENOUGH - len(self._near(depth)))

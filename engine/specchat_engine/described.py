@@ -13,6 +13,7 @@ from specchat_engine.llama.devices import llama_version
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.params import SamplingParams
 from specchat_engine.template import FALLBACK, ChatTemplate
+from specchat_engine.threads import ThreadsInForce
 
 _RECOMMENDED = {
     "temp": ("temperature", float),
@@ -90,6 +91,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def machine(threads: int) -> dict[str, Any]:
+def machine(threads: ThreadsInForce) -> dict[str, Any]:
     """Where, and on how many threads."""
-    return {"system": platform.platform(), "processor": platform.machine(), "cpus": os.cpu_count(), "threads": threads}
+    where = {"system": platform.platform(), "processor": platform.machine(), "cpus": os.cpu_count()}
+    return where | threads.to_json()

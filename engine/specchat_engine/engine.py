@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from specchat_engine.constraint import constraint_of
 from specchat_engine.control.controller import Controller
@@ -17,17 +18,19 @@ from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.devices import llama_version, physical_cores
+from specchat_engine.llama.devices import llama_version
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.measuring import measure
 from specchat_engine.memory_use import MemoryUse
 from specchat_engine.models import SessionModel
-from specchat_engine.options import LoadOptions
+from specchat_engine.options import LoadOptions, ThreadCount
 from specchat_engine.pairing import check_pair
+from specchat_engine.processors import read_processors
 from specchat_engine.saving import restore, save
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
+from specchat_engine.threads import Threads
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 
@@ -36,6 +39,7 @@ class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
     `translated_because` says why the draft model drafts through text, empty where its token ids are the target's.
+    `threads` tells what the models compute with, and why.
     """
 
     def __init__(self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions) -> None:
@@ -44,17 +48,17 @@ class Engine:
         self.options = options
         self._models = [model for model in (target, draft) if model]
         self._template = template_of(target)
-        threads = options.threads or physical_cores()
+        self._processors = read_processors()
+        usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=threads, options=options)
+        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
         reach = min(n_ctx, draft.n_ctx_train) if draft else 0
         try:
             self._draft = None
             self._translation: Translation | None = None
             if draft:
                 self._translation = _translation(target, draft) if self.translated_because else None
-                fewer = options.threads_draft or threads
-                self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=fewer, options=options)
+                self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=usual, options=options)
             if self._draft and not self._draft.can_go_back:
                 self._draft.close()
                 raise PairError(
@@ -63,6 +67,8 @@ class Engine:
         except BaseException:
             self._target.close()
             raise
+        asked = options.threads, options.threads_draft
+        self.threads = Threads(self._target, self._draft, self._processors, asked)
         self._plain_cost = PlainCost()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
@@ -127,6 +133,11 @@ class Engine:
         return MemoryUse(self.target.size_bytes, weights, target.cache, draft.cache, compute)
 
     @property
+    def machine(self) -> dict[str, Any]:
+        """Where it runs, and on how many threads at this moment."""
+        return machine(self.threads.in_force)
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """The target's vocabulary."""
         return self._models[0].vocabulary
@@ -162,7 +173,7 @@ class Engine:
                 "target": self.target.to_json(),
                 "draft": self.draft.to_json() if self.draft else None,
                 "versions": versions(),
-                "machine": machine(self.options.threads or physical_cores()),
+                "machine": self.machine,
             },
         )
 
@@ -200,14 +211,33 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """What a record of costs and habits belongs to: the files, the build, the devices, the threads."""
-        options = self.options
+        """What a record of costs, habits and threads belongs to: the files, the build, the devices, the machine."""
+        options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
-        return repr((models, llama_version(), physical_cores(), replace(options, n_ctx=0, k_max=1)))
+        return repr((models, llama_version(), self._processors, options))
+
+    def use_threads(self, target: ThreadCount, draft: ThreadCount) -> None:
+        """Other thread counts, as in LoadOptions: from the next pass on, also of a running answer, from any thread.
+
+        Raises SettingError for what is no number of threads.
+        """
+        self.options = replace(self.options, threads=target, threads_draft=draft)
+        self.threads.ask(target, draft)
+        self._plain_cost.forget()
 
     def measuring(self) -> Iterator[None]:
-        """Finds out what passes cost, one pass at a time, between two answers; see `measuring.measure`."""
-        return measure(self._target, self._draft, self.controller)
+        """Finds out what passes cost and, where they are free, which threads are best, pass by pass between answers.
+
+        Costs come first, and once more where other threads were chosen; see `measuring.measure`.
+        """
+        yield from measure(self._target, self._draft, self.controller)
+        if self.plain_because:
+            return
+        before = self.threads.in_force.counts
+        yield from self.threads.trying(date.today())
+        if self.threads.in_force.counts != before:
+            self._plain_cost.forget()
+            yield from measure(self._target, self._draft, self.controller)
 
     def close(self) -> None:
         """Frees both models; calling it again does nothing."""

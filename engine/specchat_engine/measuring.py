@@ -7,8 +7,10 @@ from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import PassCosts
+from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
 from specchat_engine.models import SessionModel
+from specchat_engine.settings import USUAL_K
 
 PLAIN_BUDGET_MS = 250.0
 """After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
@@ -26,6 +28,7 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
 
     At most five passes of the target and two of the draft model. Raises DecodeError where llama.cpp fails.
     """
+    controller.use_threads(target.threads, draft.threads if draft else 0)
     yield from _passes(target, controller.target, [(width, width) for width in _WIDTHS if width <= target.max_rows])
     if draft:
         yield from _passes(draft, controller.draft, [(width, 1) for width in _DRAFT_WIDTHS])
@@ -33,18 +36,72 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
 
 def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, int]]) -> Iterator[None]:
     """Passes of so many tokens and rows of logits."""
-    depth = model.length
     for width, rows in shapes:
+        depth = model.length
         if depth + width > model.capacity:
             return
         if costs.seen(width):
             continue
-        model.checkpoint()
-        before = model.busy_ns
-        model.advance(range(width), rows)
-        costs.observe(width, depth, (model.busy_ns - before) / 1e6)
-        model.rewind(depth)
+        costs.observe(width, depth, _pass(model, width, rows))
         yield
+
+
+def try_target_threads(target: SessionModel, trial: Trial) -> Iterator[None]:
+    """Lets thread counts of the target take turns, and yields behind each pass.
+
+    A count is timed by what a target does: a pass over one token and one over a usual draft. A pass that follows
+    another count's comes first and is not timed, since threads begin and end there.
+    """
+    width = min(USUAL_K + 1, target.max_rows)
+    while block := trial.block:
+        times: dict[int, float] = {}
+        for threads in block:
+            for shape in (1, 1, width):
+                if target.length + shape > target.capacity:
+                    return
+                milliseconds = _with_threads(target, threads, shape, shape)
+                times[threads] = times[threads] + milliseconds if threads in times else 0.0
+                yield
+        trial.observe(times)
+
+
+def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial) -> Iterator[None]:
+    """Lets thread counts of the draft model take turns, and yields behind each round.
+
+    A count is timed by a usual round, the target's pass included: what threads that begin and end between the two
+    models cost is paid there, and what a round does not notice is no gain.
+    """
+    width = min(USUAL_K + 1, target.max_rows)
+    while block := trial.block:
+        times: dict[int, float] = {}
+        for threads in block:
+            if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
+                return
+            _with_threads(draft, threads, 1, 1)
+            times[threads] = _pass(target, width, width)
+            times[threads] += sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
+            yield
+        trial.observe(times)
+
+
+def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> float:
+    """The milliseconds of a pass with so many threads, in force for this pass alone."""
+    before, model.threads = model.threads, threads
+    try:
+        return _pass(model, width, rows)
+    finally:
+        model.threads = before
+
+
+def _pass(model: SessionModel, width: int, rows: int) -> float:
+    """The milliseconds of a pass that is forgotten again."""
+    depth = model.length
+    model.checkpoint()
+    before = model.busy_ns
+    model.advance(range(width), rows)
+    milliseconds = (model.busy_ns - before) / 1e6
+    model.rewind(depth)
+    return milliseconds
 
 
 def plain_passes(

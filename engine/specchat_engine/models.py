@@ -35,6 +35,8 @@ class SessionModel(CausalModel, Protocol):
     """The time of going back: checkpoints, cuts, and reading again what they lost."""
     user: object
     """The answer that uses the memory now."""
+    threads: int
+    """How many threads compute a pass; another number holds from the next pass on."""
 
     @property
     def capacity(self) -> int:

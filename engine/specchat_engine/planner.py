@@ -100,6 +100,10 @@ class Planner:
     def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
         """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
         self._situation = None
+        threads = self._threads
+        if threads != self._controller.threads:
+            self.settle()
+            self._controller.use_threads(*threads)
         ways = self._ways
         if ways.settings is not settings:
             ways = self._ways = self._ways_of(settings)
@@ -169,6 +173,11 @@ class Planner:
     def measured_plain(self, depth: int, milliseconds: float) -> None:
         """Hears of a target pass over one token that was made between two answers."""
         self._controller.target.observe(1, depth, milliseconds)
+
+    @property
+    def _threads(self) -> tuple[int, int]:
+        """What the target and the draft model compute with; it may change between two rounds."""
+        return self._target.threads, self._model.model.threads if self._model else 0
 
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""

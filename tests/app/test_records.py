@@ -10,9 +10,17 @@ import pytest
 
 from specchat import records
 from specchat_engine.control.controller import Controller
+from specchat_engine.processors import Processors
+from specchat_engine.threads import Threads
+from support.threaded import ThreadedScript
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
+
+
+@dataclass
+class Named:
+    name: str
 
 
 @dataclass
@@ -21,6 +29,11 @@ class Pair:
 
     identity: str = "one pair"
     controller: Controller = field(default_factory=Controller)
+    target: Named = field(default_factory=lambda: Named("one"))
+    draft: Named | None = None
+    threads: Threads = field(
+        default_factory=lambda: Threads(ThreadedScript(), ThreadedScript(), Processors(4, 4), ("auto", "auto"))
+    )
 
 
 def as_engine(pair: Pair) -> Engine:
@@ -42,7 +55,32 @@ def test_a_second_start_knows_what_the_first_learned(folder: Path) -> None:
     assert not records.recall(as_engine(other))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"target": {"0": {"1": -3}}, "draft": {}, "habits": {}}'])
+def test_the_next_start_computes_with_the_threads_that_were_chosen_and_its_own_costs(folder: Path) -> None:
+    first, second = Pair(), Pair()
+    first.threads.take({"target": {"threads": 2, "speeds": [[2, 1.0], [4, 0.7]], "day": "2026-03-01"}})
+    for threads, milliseconds in ((4, 3.0), (2, 2.0)):
+        first.controller.use_threads(threads, 1)
+        first.controller.target.observe(1, 0, milliseconds)
+    records.keep(as_engine(first))
+    assert second.threads.in_force.counts == (4, 4)
+    assert records.recall(as_engine(second))
+    assert second.threads.in_force.counts == (2, 2)
+    for threads, milliseconds in ((2, 2.0), (4, 3.0)):
+        second.controller.use_threads(threads, 1)
+        assert second.controller.target.at(1, 0) == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"target": {"0": {"1": -3}}, "draft": {}, "habits": {}}',
+        '{"target": {}, "draft": {}, "habits": {}, "threads": {"target": {"threads": "many"}}}',
+        '{"target": {}, "draft": {}, "habits": {}, "threads": [1]}',
+    ],
+)
 def test_a_damaged_record_is_left_alone(folder: Path, text: str) -> None:
     records.keep(as_engine(Pair()))
     for path in (folder / "pairs").iterdir():
@@ -51,6 +89,7 @@ def test_a_damaged_record_is_left_alone(folder: Path, text: str) -> None:
     before = pair.controller
     assert not records.recall(as_engine(pair))
     assert pair.controller is before
+    assert pair.threads.in_force.counts == (4, 4)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(folder: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from specchat_engine.control.controller import Controller
-from specchat_engine.measuring import measure
+from specchat_engine.control.threads import Trial
+from specchat_engine.measuring import measure, try_draft_threads, try_target_threads
 from specchat_engine.testing import ScriptedModel, random_law
+from support.threaded import ThreadedScript, shared_out
 
 LAW = random_law(24)
 
@@ -38,3 +42,64 @@ def test_a_width_that_is_known_already_is_not_measured_again() -> None:
 def test_no_pass_is_wider_than_the_model_allows() -> None:
     target = ScriptedModel(LAW, capacity=6, max_rows=3)
     assert sum(1 for _ in measure(target, None, Controller())) == 2
+
+
+def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as_it_was() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
+    target.threads = 4
+    target.read([1, 2, 3], lambda: False)
+    target.made.clear()
+    for _ in try_target_threads(target, trial):
+        assert (target.threads, target.tokens) == (4, [1, 2, 3])
+    assert target.made[:6] == [(1, 4), (1, 4), (5, 4), (1, 2), (1, 2), (5, 2)]
+    assert target.made[6:9] == [(1, 2), (1, 2), (5, 2)]
+    assert (trial.block, trial.chosen, trial.speeds) == ((), 4, ((4, 1.0), (2, 0.5)))
+
+
+def test_a_target_is_judged_by_its_wide_passes_as_well() -> None:
+    def times(width: int, threads: int) -> float:
+        return 1.0 if width == 1 else 6.0 if threads == 4 else 5.0
+
+    target, trial = ThreadedScript(times), Trial((4, 2), 4)
+    list(try_target_threads(target, trial))
+    assert (trial.chosen, trial.speeds) == (2, ((4, 0.857), (2, 1.0)))
+
+
+@pytest.mark.parametrize(("target_ms", "chosen"), [(1.0, 1), (100.0, 4)])
+def test_threads_of_a_draft_model_are_judged_by_the_round_that_they_are_part_of(target_ms: float, chosen: int) -> None:
+    target = ThreadedScript(lambda *_: target_ms)
+    draft = ThreadedScript(lambda _, threads: 0.1 * threads, max_rows=1)
+    target.threads = draft.threads = 4
+    trial = Trial((4, 1), 4)
+    for _ in try_draft_threads(target, draft, trial):
+        assert (target.tokens, draft.tokens, draft.threads) == ([], [], 4)
+    assert draft.made[:10] == [(1, 4)] * 5 + [(1, 1)] * 5
+    assert target.made[:2] == [(5, 4), (5, 4)]
+    assert trial.chosen == chosen
+
+
+def test_a_full_memory_ends_a_trial_without_a_choice() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
+    target.capacity = 3
+    assert len(list(try_target_threads(target, trial))) == 2
+    assert (trial.chosen, bool(trial.block)) == (4, True)
+
+
+def test_costs_are_those_of_the_threads_that_made_the_passes() -> None:
+    target, controller = ThreadedScript(shared_out), Controller()
+    for threads in (1, 4):
+        target.threads = threads
+        assert len(list(measure(target, None, controller))) == 5
+    for threads, milliseconds in ((1, 1.0), (4, 0.25)):
+        controller.use_threads(threads, 0)
+        assert controller.target.at(1, 0) == pytest.approx(milliseconds)
+
+
+def test_what_is_said_between_two_passes_stays_in_the_memory() -> None:
+    target = ThreadedScript(shared_out)
+    target.read([1, 2, 3], lambda: False)
+    steps = measure(target, None, Controller())
+    next(steps)
+    target.read([1, 2, 3, 4, 5, 6], lambda: False)
+    list(steps)
+    assert target.tokens == [1, 2, 3, 4, 5, 6]

@@ -44,7 +44,19 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
     for device in devices.devices():
         yield Finding("Devices", device.name, _describe(device))
-    yield Finding("Devices", "cores", f"{devices.physical_cores()} physical, {os.cpu_count() or 1} logical")
+    yield _cores()
+
+
+def _cores() -> Finding:
+    from specchat_engine.processors import read_processors
+
+    found = read_processors()
+    told = [f"{found.cores} physical, {os.cpu_count() or 1} logical"]
+    if found.fast < found.cores:
+        told.append(f"{found.fast} of them fast")
+    if found.limit:
+        told.append(f"a control group grants {found.limit}")
+    return Finding("Devices", "cores", ", ".join(told))
 
 
 def _package(name: str) -> Finding:

@@ -89,8 +89,8 @@ def _keep_bandwidth(bandwidth: float) -> None:
 
 def _main() -> None:
     from specchat_engine.bandwidth import measure_bandwidth
-    from specchat_engine.llama.devices import physical_cores
     from specchat_engine.llama.machine import this_machine
+    from specchat_engine.processors import physical_cores
 
     machine, cores = this_machine(), physical_cores()
     found = {

@@ -14,12 +14,16 @@ from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
+from specchat_engine.control.tables import CostTables
 from specchat_engine.settings import USUAL_K
 from specchat_engine.theory import expected_tokens
 
 _USUAL_DRAFT = 0.1
 """A draft step in units of a plain target pass, before some were seen: the first ones are made on cold caches, and a
 draft model that looks dear would not be tried again."""
+
+_TARGET_SLOPE, _DRAFT_SLOPE = 0.35, 0.15
+"""What a further token in a pass costs, in units of a pass over one, before that was measured."""
 
 _PATIENCE = 0.95
 """The pace that a round has to beat, as a share of the one that was reached of late."""
@@ -66,18 +70,36 @@ class _Tries:
 class Controller:
     """Learns what a pair's passes cost and what is accepted by kind of text, and decides by both.
 
-    `target` and `draft` hold the passes alone. What else a round takes counts as it was in plain rounds, and what
-    drafting adds to that belongs to the draft's steps.
+    `target` and `draft` hold the passes alone, with the thread counts in force. What else a round takes counts as it
+    was in plain rounds, and what drafting adds to that belongs to the draft's steps.
     """
 
     def __init__(self) -> None:
-        self.target, self.draft = PassCosts(slope=0.35), PassCosts(slope=0.15)
+        self.threads = (0, 0)
+        self._targets, self._drafts = CostTables(slope=_TARGET_SLOPE), CostTables(slope=_DRAFT_SLOPE)
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
         self._pace = self._between_ms = 0.0
         self._since_plain = 0
         self._tries: dict[str, _Tries] = {}
         self._try = _Tries()
+
+    @property
+    def target(self) -> PassCosts:
+        """What passes of the target cost."""
+        return self._targets.now
+
+    @property
+    def draft(self) -> PassCosts:
+        """What passes of the draft model cost."""
+        return self._drafts.now
+
+    def use_threads(self, target: int, draft: int) -> None:
+        """The models compute with so many threads from now on: costs are those of these counts, habits stay."""
+        if self.threads != (target, draft):
+            self.threads, self._pace = (target, draft), 0.0
+            self._targets.use(target)
+            self._drafts.use(draft)
 
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
@@ -216,8 +238,8 @@ class Controller:
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""
         return {
-            "target": self.target.to_json(),
-            "draft": self.draft.to_json(),
+            "target": self._targets.to_json(),
+            "draft": self._drafts.to_json(),
             "habits": {kind: habits.to_json() for kind, habits in self._habits.items()},
         }
 
@@ -226,8 +248,8 @@ class Controller:
         """Reads what `to_json` wrote. Raises ValueError for anything else."""
         controller = cls()
         try:
-            controller.target = PassCosts.from_json(kept["target"], slope=0.35)
-            controller.draft = PassCosts.from_json(kept["draft"], slope=0.15)
+            controller._targets = CostTables.from_json(kept["target"], slope=_TARGET_SLOPE)
+            controller._drafts = CostTables.from_json(kept["draft"], slope=_DRAFT_SLOPE)
             controller._habits = {str(kind): Habits.from_json(habits) for kind, habits in kept["habits"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

@@ -14,23 +14,16 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.buffers import read_buffers
+from specchat_engine.llama.context_params import context_params
 from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
+from specchat_engine.llama.rollback import Rollback, find_ways
 from specchat_engine.options import LoadOptions
 from specchat_engine.prefix import common_prefix
 
-_BF16 = 30
-"""GGML_TYPE_BF16 of ggml.h, which the binding leaves out."""
-
-_FLASH_ATTENTION = {
-    "auto": api.LLAMA_FLASH_ATTN_TYPE_AUTO,
-    "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
-    "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
-}
-_CELLS = 256
-"""llama.cpp makes memories in such steps, and clamps the batch to what was asked for before it rounds up."""
+_DRAFTED = 32
+"""A pass with more tokens than this beyond its rows of logits reads a prompt."""
 
 _REFUSED = -1
 """The code of a batch that was never read, so that the memory is as before."""
@@ -45,6 +38,8 @@ class LlamaContext:
     synchronisation, and nothing else; `rollback_ns` that of checkpoints, cuts and of reading again what a roll-back
     lost. At most `max_rows` rows of logits come out of one pass: more would end the process in an assertion of
     llama.cpp. `can_go_back` is False where nothing but reading again from the start takes tokens back.
+
+    `threads` and `reading_threads`, those of prompts, may be set at any time, and hold from the next pass on.
     """
 
     def __init__(
@@ -60,16 +55,9 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.max_rows = max_rows
-        params = api.llama_context_default_params()
-        params.n_ctx = -(-n_ctx // _CELLS) * _CELLS
-        params.n_batch = max(options.batch_size, max_rows)
-        params.n_ubatch = min(options.ubatch_size, params.n_batch)
-        params.flash_attn_type = _FLASH_ATTENTION[options.flash_attention]
-        params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
-        params.n_outputs_max = max_rows
-        params.n_threads = params.n_threads_batch = threads
-        params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
-        params.swa_full = True
+        self.threads = self.reading_threads = threads
+        self._computing = threads, threads
+        params = context_params(options, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
         native_log.clear()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle and params.n_rs_seq:
@@ -101,6 +89,11 @@ class LlamaContext:
     def length(self) -> int:
         """How many tokens the memory holds."""
         return len(self.tokens)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether all layers lie on a GPU."""
+        return self.model.on_gpu
 
     @property
     def goes_back_freely(self) -> bool:
@@ -257,6 +250,10 @@ class LlamaContext:
             self._position[place] = start + place
             self._wanted[place] = place >= count - rows
         self._batch.n_tokens = count
+        threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
+        if threads != self._computing:
+            self._computing = threads
+            api.llama_set_n_threads(self.handle, *threads)
         begin = perf_counter_ns()
         code = decode(self._pointer, self._batch)
         address = get_logits_address(self._pointer) if rows else 0
@@ -284,8 +281,3 @@ class LlamaContext:
                 self._views = {(address, self.max_rows): np.ctypeslib.as_array(pointer, (self.max_rows, self._n_vocab))}
             view = self._views[address, rows] = self._views[address, self.max_rows][:rows]
         return view
-
-
-def _cache_type(name: str) -> int:
-    found: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
-    return found

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import llama_cpp._ggml as ggml
@@ -14,6 +12,7 @@ import llama_cpp._ggml as ggml
 from specchat_engine.errors import SettingError
 from specchat_engine.llama.library import api
 
+_GPUS = ("gpu", "integrated gpu")
 _KINDS = ("cpu", "gpu", "integrated gpu", "accelerator", "meta")
 
 
@@ -82,6 +81,13 @@ def device_array(names: Sequence[str]) -> Any:
     return (ctypes.c_void_p * (len(names) + 1))(*(by_name[name.lower()] for name in names), None)
 
 
+def has_gpu(names: Sequence[str] = ()) -> bool:
+    """Whether layers can lie on a GPU: on one of these devices, or on any where none is named."""
+    wanted = {name.lower() for name in names}
+    found = (device for device in devices() if not wanted or device.name.lower() in wanted)
+    return supports_gpu_offload() and any(device.kind in _GPUS for device in found)
+
+
 def supports_gpu_offload() -> bool:
     """Whether this build can put layers on a GPU."""
     return bool(api.llama_supports_gpu_offload())
@@ -97,16 +103,3 @@ def llama_version() -> str:
     version = api._lib.llama_version
     version.restype = ctypes.c_char_p
     return str(version().decode("utf-8", "replace"))
-
-
-def physical_cores() -> int:
-    """How many physical cores this process may use: decoding gains nothing from a second thread on the same core."""
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    cores = set()
-    for cpu in allowed:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        try:
-            cores.add(siblings.read_text("ascii"))
-        except OSError:
-            return len(allowed)
-    return len(cores)

@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf.files import read_model
-from specchat_engine.llama.devices import device_array
+from specchat_engine.llama.devices import device_array, has_gpu
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.vocabulary import Vocabulary
@@ -20,7 +20,7 @@ class LlamaModel:
     """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
 
     `header` is what was read of the file before llama.cpp saw it. `window` is how many tokens its sliding-window layers
-    see, 0 where there are none.
+    see, 0 where there are none. `on_gpu` says whether all layers lie on a GPU.
     """
 
     def __init__(
@@ -69,6 +69,8 @@ class LlamaModel:
         self.size_bytes: int = api.llama_model_size(self.handle)
         self.n_ctx_train: int = api.llama_model_n_ctx_train(self.handle)
         self.description = self._text(api.llama_model_desc)
+        whole = gpu_layers < 0 or gpu_layers > api.llama_model_n_layer(self.handle)
+        self.on_gpu: bool = whole and has_gpu(devices)
         self.window: int = api.llama_model_n_swa(self.handle)
         template = api.llama_model_chat_template(self.handle, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from specchat_engine.errors import EngineError, ModelFileError, SettingError
 from specchat_engine.gguf.files import read_model
-from specchat_engine.llama.devices import physical_cores
 from specchat_engine.llama.library import PINNED, api
 from specchat_engine.llama.logs import native_log
+from specchat_engine.processors import physical_cores
 
 FLOAT_TYPES: Final = ("F32", "F16", "BF16")
 QUANTISED_TYPES: Final = (

@@ -24,6 +24,7 @@ class ScriptedModel:
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
+        self.threads = 1
         self.passes: list[int] = []
         self.capacity = capacity
         self.max_rows = max_rows

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.llama import devices
-from specchat_engine.llama.devices import device_array, llama_version, physical_cores, supports_gpu_offload, system_info
+from specchat_engine.llama.devices import device_array, llama_version, supports_gpu_offload, system_info
 
 
 def test_every_build_has_a_processor() -> None:
@@ -45,19 +44,3 @@ def test_an_unknown_device_is_refused_with_those_there_are() -> None:
 def test_the_build_describes_itself() -> None:
     assert re.match(r"[\w.-]+", llama_version())
     assert "=" in system_info()
-
-
-def test_two_threads_of_a_core_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
-    siblings = {"cpu0": "0,2", "cpu1": "1,3", "cpu2": "0,2", "cpu3": "1,3"}
-    monkeypatch.setattr(Path, "read_text", lambda path, *_: siblings[path.parts[-3]])
-    assert physical_cores() == 2
-
-
-def test_an_unknown_topology_counts_what_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(path: Path, *_: object) -> str:
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: {0, 5, 6}, raising=False)
-    monkeypatch.setattr(Path, "read_text", unknown)
-    assert physical_cores() == 3

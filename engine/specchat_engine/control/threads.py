@@ -1,0 +1,122 @@
+"""How many threads a model computes with: measured in turns, and changed for a clear gain only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from statistics import median
+from typing import Any, Self
+
+CLEAR = 0.03
+"""Another count has to take so much less of the time, and less in every block: noise alone does that in one of 32."""
+
+BLOCKS = 5
+"""All counts take turns so often."""
+
+_HOPELESS, _GIVEN = 1.25, 2
+"""A count that took so many times as long, in each of the first blocks, is not tried further."""
+
+_GOOD_DAYS = 7
+"""A choice is looked at again after so many days: it may have been made while something else computed."""
+
+
+class Trial:
+    """Thread counts that take turns, block by block, beginning with the one in force.
+
+    Times of one block are compared with each other alone, since a machine drifts.
+    """
+
+    def __init__(self, candidates: Sequence[int], now: int) -> None:
+        self._now = now
+        self._times: dict[int, list[float]] = {count: [] for count in dict.fromkeys((now, *candidates))}
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """The counts to be timed in the next block, none where it is over; every other block goes backwards."""
+        done = len(self._times[self._now])
+        left = [count for count, times in self._times.items() if len(times) == done and not self._hopeless(count)]
+        if done == BLOCKS or len(left) < 2:
+            return ()
+        return tuple(reversed(left)) if done % 2 else tuple(left)
+
+    def observe(self, times: Mapping[int, float]) -> None:
+        """The milliseconds of one block, by count."""
+        for count, milliseconds in times.items():
+            self._times[count].append(milliseconds)
+
+    @property
+    def chosen(self) -> int:
+        """The fastest of those that are clearly faster than the count in force; else that one."""
+        clear = [count for count in self._times if self._is_clear(self._ratios(count))]
+        return min(clear, key=lambda count: median(self._ratios(count)), default=self._now)
+
+    @property
+    def speeds(self) -> tuple[tuple[int, float], ...]:
+        """Each count that was timed with its speed in units of the chosen one's, the most threads first."""
+        chosen = median(self._ratios(self.chosen) or [1.0])
+        timed = [count for count in sorted(self._times, reverse=True) if self._times[count]]
+        return tuple((count, round(chosen / median(self._ratios(count)), 3)) for count in timed)
+
+    def _ratios(self, count: int) -> list[float]:
+        """What a pass took in units of the count in force, block by block."""
+        return [time / base for time, base in zip(self._times[count], self._times[self._now], strict=False)]
+
+    def _is_clear(self, ratios: Sequence[float]) -> bool:
+        return len(ratios) == BLOCKS and max(ratios) < 1 and median(ratios) <= 1 - CLEAR
+
+    def _hopeless(self, count: int) -> bool:
+        ratios = self._ratios(count)
+        return len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A thread count and why: the `speeds` of all that were tried, in units of its own, and the day in ISO form."""
+
+    threads: int
+    speeds: tuple[tuple[int, float], ...]
+    day: str
+
+    @classmethod
+    def of(cls, trial: Trial, today: date) -> Self:
+        """What a trial came to."""
+        return cls(trial.chosen, trial.speeds, today.isoformat())
+
+    def is_fresh(self, today: date) -> bool:
+        """Whether it need not be looked at again yet."""
+        return 0 <= (today - date.fromisoformat(self.day)).days < _GOOD_DAYS
+
+    def __str__(self) -> str:
+        """In words, the chosen count first."""
+        own = f"{_counted(self.threads)}: 1.00"
+        others = [
+            f"{_counted(count)}: {speed:.2f} of its speed" for count, speed in self.speeds if count != self.threads
+        ]
+        return ", ".join((own, *others, f"measured on {self.day}"))
+
+    def to_json(self) -> dict[str, Any]:
+        """What to keep for the next time."""
+        return {"threads": self.threads, "speeds": [list(pair) for pair in self.speeds], "day": self.day}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        speeds = tuple((int(count), float(speed)) for count, speed in kept["speeds"])
+        choice = cls(int(kept["threads"]), speeds, date.fromisoformat(kept["day"]).isoformat())
+        if choice.threads < 1:
+            raise ValueError(f"{choice.threads} threads")
+        return choice
+
+
+def read_choices(kept: Mapping[str, Any]) -> dict[str, Choice]:
+    """The choices of a record by role, target and draft. Raises ValueError for what is none."""
+    try:
+        found = {role: kept.get(role) for role in ("target", "draft")}
+        return {role: Choice.from_json(choice) for role, choice in found.items() if choice is not None}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no choice of threads: {error}") from error
+
+
+def _counted(threads: int) -> str:
+    return f"{threads} thread" if threads == 1 else f"{threads} threads"

@@ -1,0 +1,112 @@
+"""The processors that this process may compute on, as the system tells of them, and the thread counts worth trying."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_ALIKE = 0.75
+"""A core is one of the fast ones from that share of the greatest capacity on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """What this process may use: physical `cores`, how many of them are `fast`, and what a control group grants.
+
+    `limit` counts whole processors, None where nothing limits them; `name` is the processor's own, as far as it is
+    known.
+    """
+
+    cores: int
+    fast: int
+    limit: int | None = None
+    name: str = ""
+
+    @property
+    def usual(self) -> int:
+        """The threads to begin with: decoding gains nothing from a second thread on a core, nor from throttled ones."""
+        return max(1, min(self.cores, self.limit or self.cores))
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Thread counts that may be the best, the usual one first: at most four."""
+        fast = min(self.fast, self.usual)
+        return tuple(dict.fromkeys((self.usual, fast, max(1, fast // 2), 1)))
+
+
+def read_processors(root: Path = Path("/")) -> Processors:
+    """What the system tells; `root` is where its files lie. What it does not tell counts as no limit, and all alike."""
+    system, allowed = root / "sys/devices/system/cpu", _allowed()
+    cores: dict[str, list[int]] = {}
+    for cpu in allowed:
+        siblings = _text(system / f"cpu{cpu}/topology/thread_siblings_list")
+        cores.setdefault(siblings or f"cpu{cpu}", []).append(cpu)
+    firsts = [cpus[0] for cpus in cores.values()]
+    return Processors(len(cores), _fast(root, firsts), _limit(root), _name(root))
+
+
+def physical_cores() -> int:
+    """How many physical cores this process may use."""
+    return read_processors().cores
+
+
+def _allowed() -> Iterable[int]:
+    """The processors that this process may run on; not all systems know of such a choice."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return range(os.cpu_count() or 1)
+
+
+def _fast(root: Path, cpus: list[int]) -> int:
+    """How many of these lie on performance cores: named so, else told by their capacity."""
+    named = _text(root / "sys/devices/cpu_core/cpus")
+    if named:
+        return len(set(cpus) & _listed(named)) or len(cpus)
+    capacity = [_number(_text(root / f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity")) for cpu in cpus]
+    known = [value for value in capacity if value]
+    return sum(value >= _ALIKE * max(known) for value in known) if len(known) == len(cpus) else len(cpus)
+
+
+def _limit(root: Path) -> int | None:
+    """The whole processors that the control groups around this process grant, at least 1."""
+    groups = root / "sys/fs/cgroup"
+    group = next((line[3:] for line in _text(root / "proc/self/cgroup").splitlines() if line.startswith("0::")), "/")
+    inner = groups / group.strip().lstrip("/")
+    granted = []
+    for folder in (inner, *inner.parents):
+        quota, _, period = _text(folder / "cpu.max").partition(" ")
+        granted.append((_number(quota), _number(period)))
+        if folder == groups:
+            break
+    granted.append((_number(_text(groups / "cpu/cpu.cfs_quota_us")), _number(_text(groups / "cpu/cpu.cfs_period_us"))))
+    whole = [max(1, quota // period) for quota, period in granted if quota and period]
+    return min(whole, default=None)
+
+
+def _name(root: Path) -> str:
+    lines = _text(root / "proc/cpuinfo").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _listed(text: str) -> set[int]:
+    """The numbers in a list such as `0-3,8`."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal():
+            found |= set(range(int(first), int(last if last.isdecimal() else first) + 1))
+    return found
+
+
+def _number(text: str) -> int:
+    """A whole number above 0, else 0: `max`, -1 and nothing all mean that there is none."""
+    return int(text) if text.isdecimal() else 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,152 @@
+"""How many threads the models of an engine compute with: as asked for, or as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Protocol
+
+from specchat_engine.control.threads import Choice, Trial, read_choices
+from specchat_engine.measuring import try_draft_threads, try_target_threads
+from specchat_engine.models import SessionModel
+from specchat_engine.options import ThreadCount
+from specchat_engine.processors import Processors
+from specchat_engine.settings import AUTO
+
+
+class ThreadedModel(SessionModel, Protocol):
+    """A model that reads prompts with a thread count of its own."""
+
+    reading_threads: int
+    """How many threads compute what gives no logits."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether all of its layers lie on a GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsInForce:
+    """What both models compute with, 0 without a draft model, and of each why, empty where it was not measured."""
+
+    target: int
+    draft: int
+    because: str = ""
+    draft_because: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The target's and the draft model's."""
+        return self.target, self.draft
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and the choices as they stand under `machine` in a trace."""
+        because = {"threads": self.because, "threads_draft": self.draft_because}
+        told: dict[str, Any] = {"threads": self.target}
+        if self.draft:
+            told["threads_draft"] = self.draft
+        return told | {"threads_because": {name: text for name, text in because.items() if text}}
+
+
+class Threads:
+    """Sets the thread counts of a pair, and finds out the best where they are free.
+
+    Prompts are read with the count that was asked for, else with one thread for each core. A draft model never has
+    more threads than its target. What was chosen stays until another count is clearly faster.
+    """
+
+    def __init__(
+        self,
+        target: ThreadedModel,
+        draft: ThreadedModel | None,
+        processors: Processors,
+        asked: tuple[ThreadCount, ThreadCount],
+    ) -> None:
+        self._target, self._draft = target, draft
+        self._processors = processors
+        self._chosen: dict[str, Choice] = {}
+        self._asked = asked
+        self._apply()
+
+    def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
+        """Other counts, in force from the next pass on; from any thread."""
+        self._asked = target, draft
+        self._apply()
+
+    @property
+    def in_force(self) -> ThreadsInForce:
+        """The counts, and why where they were chosen."""
+        target, draft = self._choice("target"), self._choice("draft")
+        return ThreadsInForce(
+            self._target.threads,
+            self._draft.threads if self._draft else 0,
+            str(target) if target else "",
+            str(draft) if draft else "",
+        )
+
+    def trying(self, today: date) -> Iterator[None]:
+        """Measures what is free and has no fresh choice, and yields behind each step, so that one can stop.
+
+        The models' memories are as before behind each step. Raises DecodeError where llama.cpp fails.
+        """
+        if self._is_due("target", today):
+            trial = Trial(self._processors.candidates, self._target.threads)
+            yield from self._steps(try_target_threads(self._target, trial))
+            self._choose("target", trial, today)
+        if self._draft and self._is_due("draft", today):
+            fewer = [count for count in self._processors.candidates if count < self._target.threads]
+            trial = Trial((self._target.threads, *fewer), self._draft.threads)
+            yield from self._steps(try_draft_threads(self._target, self._draft, trial))
+            self._choose("draft", trial, today)
+
+    def to_json(self) -> dict[str, Any]:
+        """The choices, to be kept."""
+        return {role: choice.to_json() for role, choice in self._chosen.items()}
+
+    def take(self, kept: Mapping[str, Any]) -> None:
+        """Goes on with the choices that `to_json` wrote. Raises ValueError for anything else, and changes nothing."""
+        most = max(self._processors.candidates)
+        self._chosen = {role: choice for role, choice in read_choices(kept).items() if choice.threads <= most}
+        self._apply()
+
+    def _steps(self, trial: Iterator[None]) -> Iterator[None]:
+        """The steps of a trial; behind each the counts are as asked for, which may have changed meanwhile."""
+        try:
+            for _ in trial:
+                self._apply()
+                yield
+        finally:
+            self._apply()
+
+    def _apply(self) -> None:
+        asked, asked_draft = self._asked
+        usual = self._processors.usual
+        chosen, chosen_draft = self._choice("target"), self._choice("draft")
+        self._target.threads = (chosen.threads if chosen else usual) if asked == AUTO else asked or usual
+        self._target.reading_threads = usual if asked == AUTO else self._target.threads
+        if self._draft is None:
+            return
+        most = self._target.threads
+        fixed = 0 if asked_draft == AUTO else asked_draft
+        self._draft.threads = fixed or (min(chosen_draft.threads, most) if chosen_draft else most)
+        self._draft.reading_threads = fixed or self._target.reading_threads
+
+    def _choice(self, role: str) -> Choice | None:
+        """What was chosen of a model whose threads are free."""
+        return self._chosen.get(role) if self._is_free(role) else None
+
+    def _is_free(self, role: str) -> bool:
+        """Whether a model's threads are to be chosen; where all of it lies on a GPU there is nothing to choose."""
+        model, asked = (self._target, self._asked[0]) if role == "target" else (self._draft, self._asked[1])
+        return asked == AUTO and model is not None and not model.on_gpu
+
+    def _is_due(self, role: str, today: date) -> bool:
+        choice = self._choice(role)
+        return self._is_free(role) and not (choice and choice.is_fresh(today))
+
+    def _choose(self, role: str, trial: Trial, today: date) -> None:
+        """Takes what a trial came to, unless it did not come to its end or threads are no longer free."""
+        if self._is_free(role) and trial.speeds and not trial.block:
+            self._chosen[role] = Choice.of(trial, today)
+            self._apply()
