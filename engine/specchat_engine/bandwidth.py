@@ -24,8 +24,3 @@ def measure_bandwidth(threads: int) -> float:
             list(pool.map(np.max, shares))
             best = max(best, _BYTES / (perf_counter() - begin))
     return best
-
-
-def bandwidth_from_step(read_bytes: int, milliseconds: float) -> float:
-    """What a measured plain step, C(1), says: bytes of weights read for a token, over the time of a step."""
-    return read_bytes / (milliseconds / 1000)

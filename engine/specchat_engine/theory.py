@@ -1,8 +1,8 @@
 """The formulas of speculative decoding that the app shows.
 
-Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, sections 3.1 and 3.2; MBSU as in the survey literature on
-draft training. α is the acceptance probability of a compared token, k the draft length, c the cost of one draft step
-in units of a plain target step, C(w) the cost of a target pass over w tokens.
+Source: Leviathan, Kalman, Matias, arXiv 2211.17192, sections 3.1 and 3.2. α is the acceptance probability of a compared
+token, k the draft length, c the cost of one draft step in units of a plain target step, C(w) the cost of a target pass
+over w tokens.
 """
 
 from __future__ import annotations
@@ -37,11 +37,6 @@ def break_even_alpha(k: int, c: float, relative_cost: float) -> float | None:
     if k == 0 or predicted_speedup(1.0, k, c, relative_cost) < 1:
         return None
     return _root(lambda alpha: predicted_speedup(alpha, k, c, relative_cost) - 1)
-
-
-def memory_bound_speedup(block_efficiency: float, k: int, c: float) -> float:
-    """MBSU = τ / (c·k + 1), with c as a ratio of parameters: the speed-up where only moving weights costs time."""
-    return block_efficiency / (c * k + 1)
 
 
 def _root(function: Callable[[float], float]) -> float:

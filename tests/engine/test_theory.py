@@ -10,7 +10,6 @@ from specchat_engine.theory import (
     break_even_alpha,
     expected_tokens,
     expected_tokens_by_position,
-    memory_bound_speedup,
     predicted_speedup,
 )
 
@@ -51,10 +50,6 @@ def test_known_points_of_the_predicted_speed_up() -> None:
     assert predicted_speedup(0.8, 4, 0.0, 1.0) == pytest.approx(3.3616)
     assert predicted_speedup(0.8, 4, 0.1, 2.1) == pytest.approx(3.3616 / 2.5)
     assert predicted_speedup(0.5, 0, 0.3, 1.0) == 1
-
-
-def test_memory_bound_speed_up_divides_by_the_draft_steps() -> None:
-    assert memory_bound_speedup(3.0, 4, 0.05) == pytest.approx(2.5)
 
 
 @given(st.integers(1, 12), st.floats(0, 0.5), st.floats(1, 6))

@@ -5,13 +5,12 @@ from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession, new_id
 from specchat.store.search import SearchHit
 from specchat.store.store import Store
-from specchat.store.totals import PairRecord, Totals, TurnFigures
+from specchat.store.totals import Totals, TurnFigures
 from specchat.store.tree import newest_leaf, path_to, siblings
 
 __all__ = [
     "Counters",
     "Keeper",
-    "PairRecord",
     "SearchHit",
     "State",
     "Store",

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from statistics import quantiles
 from typing import Any
 
 from specchat.errors import StoreError
@@ -22,9 +21,6 @@ _SUMS = "count(*), " + ", ".join(f"sum(c.{name})" for name in _COLUMNS)
 
 RECORD_TURNS = 100
 """A pair's record looks back over so many turns."""
-
-_FEWEST_TURNS = 5
-_FEWEST_TESTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +40,6 @@ class TurnFigures:
     pair: str
     created: float
     counters: Counters
-
-
-@dataclass(frozen=True, slots=True)
-class PairRecord:
-    """What is usual for a pair of models: α over its last turns, and the α that nine turns of ten reach."""
-
-    num_turns: int
-    alpha: float
-    low: float
 
 
 class TotalsKept(Database):
@@ -125,18 +112,6 @@ class TotalsKept(Database):
                 (_ALL, *values, limit),
             )
         ]
-
-    def pair_record(self, pair: str, besides: int | None = None) -> PairRecord | None:
-        """What is usual for a pair, the turn of the message `besides` left out; None until a few turns are known.
-
-        Turns in which hardly anything was tested count for the sum and not for what is usual of a turn.
-        """
-        counted = [turn.counters for turn in self.turns(pair, limit=RECORD_TURNS) if turn.message != besides]
-        alphas = [one.alpha for one in counted if one.alpha is not None and one.num_tested_tokens >= _FEWEST_TESTED]
-        whole = sum(counted, Counters())
-        if len(alphas) < _FEWEST_TURNS or whole.alpha is None:
-            return None
-        return PairRecord(len(counted), whole.alpha, quantiles(alphas, n=10, method="inclusive")[0])
 
 
 def _of(pair: str | None, session: int | None) -> tuple[str, list[Any]]:

@@ -48,13 +48,6 @@ class TokenCursor:
         begin = self._ends[at - 1] if at else 0
         self.index = min(begin + place, self._ends[at] - 1)
 
-    def go(self, round_index: int, place: int) -> None:
-        """Goes to a token, if there is such a one."""
-        if round_index in self._indices:
-            at = self._indices.index(round_index)
-            begin = self._ends[at - 1] if at else 0
-            self.index = min(begin + max(0, place), self._ends[at] - 1)
-
     @property
     def _at(self) -> int:
         return min(bisect_right(self._ends, self.index), max(0, len(self._ends) - 1))

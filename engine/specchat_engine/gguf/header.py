@@ -106,11 +106,6 @@ class Header:
         return sum(tensor.elements for tensor in self.tensors)
 
     @property
-    def weight_bytes(self) -> int:
-        """The bytes of all tensors in this file."""
-        return sum(tensor.size or 0 for tensor in self.tensors)
-
-    @property
     def n_ctx_train(self) -> int:
         """The context that the model was made for, in tokens."""
         return self.of_model("context_length") or 0

@@ -124,22 +124,6 @@ def test_turns_and_pairs_begin_with_the_last(store: Store) -> None:
     assert store.pairs()["a"].num_turns == 2
 
 
-def test_a_pair_has_a_record_when_enough_of_its_turns_are_known(store: Store) -> None:
-    session = begun(store)
-    for number in range(4):
-        answered(store, session, "a", turn(80, 20), at=float(number))
-    answered(store, session, "a", turn(1, 1), at=8.0)
-    answered(store, session, "b", turn(0, 100), at=9.0)
-    assert store.pair_record("a") is None
-    last = answered(store, session, "a", turn(10, 90), at=10.0)
-    record = store.pair_record("a")
-    assert record is not None
-    assert record.num_turns == 6
-    assert record.alpha == pytest.approx(331 / 502)
-    assert record.low == pytest.approx(0.1 + 0.4 * 0.7)
-    assert store.pair_record("a", besides=last) is None
-
-
 def test_figures_outlive_the_conversation(store: Store) -> None:
     session = begun(store)
     answered(store, session, "a", turn())

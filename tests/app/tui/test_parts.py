@@ -112,5 +112,3 @@ def test_the_cursor_begins_at_the_last_token_and_goes_by_tokens_and_rounds() -> 
     cursor.move(2)
     cursor.move_rounds(1)
     assert (cursor.round_index, cursor.place) == (1, 0)
-    cursor.go(0, 2)
-    assert (cursor.round_index, cursor.place) == (0, 2)

@@ -109,6 +109,21 @@ async def test_the_window_opens_at_what_was_asked_for_and_arrows_turn_its_pages(
         assert "What if" in page(pilot)
 
 
+async def test_a_page_is_copied_as_plain_text() -> None:
+    async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("f7")
+        await pilot.pause(0.3)
+        await pilot.press("c")
+        assert "What if" in pilot.app.clipboard
+        assert pilot.app.clipboard.splitlines() == [line.rstrip() for line in page(pilot).rstrip().splitlines()]
+        panel = pilot.app.screen.query_one("#panel")
+        assert str(panel.border_subtitle).endswith("C copies: sent to the terminal")
+        await pilot.press("right")
+        await pilot.pause(0.3)
+        assert str(panel.border_subtitle).endswith("C copies")
+
+
 async def test_before_the_first_answer_the_window_says_so() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f7")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from specchat.clipboard import copy_natively
 from specchat.errors import SpecchatError
+from specchat.tui.copying import copy
 from specchat.tui.looking import asked_in, looker
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.reloading import ReloadingScreen
@@ -122,14 +122,7 @@ class ActingScreen(ReloadingScreen):
         self._copy(text, part)
 
     def _copy(self, text: str, what: str) -> None:
-        """The desktop's clipboard says whether it took the text; a terminal never does."""
-        if not text:
-            self._note(f"there is no {what} to copy yet")
-        elif copy_natively(text):
-            self._note(f"{what} copied")
-        else:
-            self.app.copy_to_clipboard(text)
-            self._note(f"{what} sent to the terminal")
+        self._note(f"{what} {copy(self.app, text)}" if text else f"there is no {what} to copy yet")
 
 
 def telling_round(rounds: Sequence[Round]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,10 +11,13 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
+from specchat.insight.charts import Line, as_text
 from specchat.tui.charted import charted
+from specchat.tui.copying import copy
 from specchat.tui.statistics_pages import Page
 
 _FRAME = 6
+_KEYS = "← → tabs   ↑ ↓ scroll   Esc closes   C copies"
 
 
 class StatisticsScreen(ModalScreen[None]):
@@ -29,6 +32,7 @@ class StatisticsScreen(ModalScreen[None]):
         Binding("down", "scroll(1)", "Down", priority=True, id="statistics.scroll_on"),
         Binding("pageup", "scroll(-10)", "Up", priority=True, id="statistics.page_up"),
         Binding("pagedown,space", "scroll(10)", "Down", priority=True, id="statistics.page_down"),
+        Binding("c", "copy", "Copy", id="statistics.copy"),
     ]
 
     def __init__(self, pages: Mapping[str, Page], first: str) -> None:
@@ -41,7 +45,7 @@ class StatisticsScreen(ModalScreen[None]):
         """The tabs in a frame."""
         with Vertical(id="panel") as panel:
             panel.border_title = "Statistics"
-            panel.border_subtitle = "← → tabs   ↑ ↓ scroll   Esc closes"
+            panel.border_subtitle = _KEYS
             with TabbedContent(initial=_id(self._first)):
                 for name in self._pages:
                     with TabPane(name, id=_id(name)), VerticalScroll(can_focus=False):
@@ -67,11 +71,22 @@ class StatisticsScreen(ModalScreen[None]):
         if pane is not None:
             pane.query_one(VerticalScroll).scroll_relative(y=rows, animate=False, immediate=True)
 
+    def action_copy(self) -> None:
+        """The page as text to the clipboard."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            self.query_one("#panel").border_subtitle = f"{_KEYS}: {copy(self.app, as_text(self._lines(pane)))}"
+
     def _show(self) -> None:
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
-            page = next(page for name, page in self._pages.items() if _id(name) == pane.id)
-            pane.query_one(".page", Static).update(charted(page(max(self.query_one("#panel").size.width - _FRAME, 20))))
+            self.query_one("#panel").border_subtitle = _KEYS
+            pane.query_one(".page", Static).update(charted(self._lines(pane)))
+
+    def _lines(self, pane: TabPane) -> Sequence[Line]:
+        """The page of this tab, laid out for the present width."""
+        page = next(page for name, page in self._pages.items() if _id(name) == pane.id)
+        return page(max(self.query_one("#panel").size.width - _FRAME, 20))
 
 
 def _id(name: str) -> str:

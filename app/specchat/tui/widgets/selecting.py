@@ -123,14 +123,6 @@ class Selecting(EntriesView, can_focus=True):
         elif self.selected.start_cursor() is not None:
             self._show_token(self.selected)
 
-    def mark_token(self, answer: Answer, round_index: int, place: int) -> None:
-        """Puts the token cursor on a token of an answer."""
-        self.select(answer)
-        cursor = answer.cursor or answer.start_cursor()
-        if cursor is not None:
-            cursor.go(round_index, place)
-            self._show_token(answer)
-
     def action_copy_message(self) -> None:
         """Asks for the message to be copied."""
         if self.selected is not None:
