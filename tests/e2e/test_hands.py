@@ -83,6 +83,18 @@ def test_a_light_terminal_gets_the_light_theme_and_what_was_typed_before_is_not_
         terminal.close()
 
 
+def test_a_terminal_that_cannot_draw_gets_the_chat_line_by_line(environment: dict[str, str]) -> None:
+    terminal = Terminal(("env", "TERM=dumb", *SPECCHAT, "chat", "-n", "8", *FLAGS), environment, 100, 30)
+    try:
+        terminal.wait_for(r"line by line, as with --plain\nspecchat, .*\nYou:\s*$")
+        terminal.type("What is a draft model?")
+        terminal.wait_for(r"Answer:\n\S.*\n\[max tokens, 8 tokens, .*\]\nYou:\s*$")
+        terminal.type("/quit")
+        terminal.wait_for("exit code 0")
+    finally:
+        terminal.close()
+
+
 def new_lines(shown: str) -> int:
     """How many lines the hint counts below."""
     found = re.search(r"· (\d+) new", shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from specchat.cli.looks import Looks
@@ -20,6 +21,9 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
     `theme` is for this time only.
     """
     options = chat_options(config)
+    if not plain and os.environ.get("TERM") == "dumb" and sys.stdin.isatty():
+        say("this terminal cannot draw (TERM is dumb): line by line, as with --plain")
+        plain = True
     first_run = resume is None and is_first_run(config)
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes, or give --plain")

@@ -12,10 +12,10 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
-from specchat.endings import with_ending
+from specchat.endings import ending, with_ending
 from specchat.naming import pair_name
 from specchat.plain.paper import Paper
-from specchat.statistics import statistics_line
+from specchat.plain.words import figures_told
 from specchat.store.records import StoredMessage
 from specchat.traces.trace import Trace
 from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
@@ -44,6 +44,7 @@ class Answering:
         asked = self._client.generate(
             question.messages, turn=question.turn, attempt=question.attempt, seed=question.seed, settings=settings
         )
+        self._paper.begin_answer()
         with _stops_on_interrupt(self._client):
             for event in asked:
                 if isinstance(event, Round):
@@ -71,7 +72,8 @@ class Answering:
         trace = _trace(started, rounds, last) if started else None
         self._keep(session, message, trace)
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
-            self._paper.say(f"[{with_ending(ended.reason, statistics_line(trace.stats, trace.start))}]")
+            told = figures_told(trace.stats, trace.start)
+            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), told) if part)}.]")
         return trace
 
     def _end(

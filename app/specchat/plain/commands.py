@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
+from pathlib import Path
 
 from specchat.chat.archive import Archive
 from specchat.chat.commands import invocations as asked
-from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.commands.sources import Sources
 from specchat.chat.exporting import export_conversation
 from specchat.chat.presetting import OfPresets, do_preset
@@ -17,25 +18,39 @@ from specchat.insight.explain import Shown, explanations
 from specchat.insight.summary import Summary
 from specchat.plain.answering import Answering
 from specchat.plain.paper import Paper
+from specchat.plain.sessions import StoredSessions
+from specchat.plain.words import refusals_told, spoken
 from specchat.presets import preset_names
+from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K, Settings
 
-_HERE = frozenset(
-    ("help", "new", "sessions", "k", "spec", "temp", "set", "preset", "system", "stats", "export", "regen", "quit")
-)
-_SHOWN_SESSIONS = 10
+_HERE = frozenset(("help", "new", "sessions", "k", "spec", "temp", "set", "preset", "system", "stats", "replay")) | {
+    "export",
+    "regen",
+    "quit",
+}
+_TOLD_HERE = {
+    "help": "The commands, or what one of them does.",
+    "sessions": "The latest sessions, or those with these words; a number that was listed goes on with that one.",
+    "stats": "A sentence for each figure of the last answer.",
+    "replay": "What the target refused of the last answer's draft, round by round, or of a trace's.",
+}
+"""What commands do here in another way than on the screen."""
 
 
 class Commands:
     """Does what a line asks for, to the conversation that it was given or to one that it begins."""
 
-    def __init__(self, session: ChatSession, archive: Archive, paper: Paper, answering: Answering) -> None:
+    def __init__(
+        self, session: ChatSession, archive: Archive, paper: Paper, answering: Answering, stored: StoredSessions
+    ) -> None:
         self._session = session
         self._archive = archive
         self._paper = paper
         self._answering = answering
+        self._stored = stored
         self._last: Trace | None = None
 
     def sources(self) -> Sources:
@@ -55,8 +70,8 @@ class Commands:
         match invocation:
             case asked.Quit():
                 return False
-            case asked.ShowHelp():
-                self._help()
+            case asked.ShowHelp(command):
+                self._help(command)
             case asked.NewSession(title):
                 conversation = new_conversation(session.options)
                 if title:
@@ -80,6 +95,8 @@ class Commands:
                 say(f"Seed {chosen} from the next answer on.")
             case asked.ShowStatistics():
                 self._show_statistics()
+            case asked.Replay(path):
+                self._tell_refusals(path)
             case asked.Export(kind, path):
                 try:
                     written = export_conversation(self._archive, session.conversation, session.loaded, kind, path)
@@ -96,25 +113,20 @@ class Commands:
         if self._session.settings is not None:
             self._last = self._answering.answer(self._session, self._session.settings)
 
-    def _help(self) -> None:
+    def _help(self, name: str | None) -> None:
         for command in COMMANDS:
-            if command.name in _HERE:
-                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {command.help}")
-        self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
+            if command.name == name or (name not in BY_NAME and command.name in _HERE):
+                told = _TOLD_HERE.get(command.name, command.help)
+                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {told}")
+        if name not in BY_NAME:
+            self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
     def _show_sessions(self, words: str) -> None:
-        try:
-            if words:
-                hits = asyncio.run(self._archive.do(lambda store: store.search(words, limit=_SHOWN_SESSIONS)))
-                found = [hit.session for hit in hits]
-            else:
-                found = asyncio.run(self._archive.do(lambda store: store.sessions(_SHOWN_SESSIONS)))
-        except SpecchatError as error:
-            self._paper.say(str(error))
-            return
-        for session in found:
-            self._paper.say(f"{session.id}: {session.title or session.preview or 'untitled'}")
-        self._paper.say("`specchat chat --plain --resume NUMBER` goes on with one." if found else "No session yet.")
+        chosen = self._stored.listed(words)
+        if chosen is None:
+            self._stored.show(words)
+        else:
+            self._session, self._last = self._stored.opened(self._session, chosen), None
 
     def _turn(self, invocation: asked.Turn | asked.Speculate) -> None:
         settings = self._session.settings
@@ -159,7 +171,20 @@ class Commands:
         last, memory = trace.rounds[-1], self._session.loaded.memory if self._session.loaded else None
         shown = Shown(Summary.of_turn(trace.rounds, trace.stats), last.k, last.reason, None, memory)
         for figure, sentence in explanations(shown).items():
-            self._paper.say(f"{figure.value}: {sentence}")
+            self._paper.say(spoken(f"{figure.value}: {sentence}"))
+
+    def _tell_refusals(self, path: Path | None) -> None:
+        """What was thrown away of the last answer, or of those in a file: only who asks has to hear it."""
+        try:
+            traces = read_trace(path) if path else [self._last] if self._last else []
+        except (SpecchatError, OSError) as error:
+            self._paper.say(str(error))
+            return
+        for trace in traces:
+            for line in refusals_told(trace):
+                self._paper.say(line)
+        if not traces:
+            self._paper.say("No answer was given yet.")
 
     def _regenerate(self) -> None:
         conversation = self._session.conversation

@@ -2,8 +2,11 @@
 
 import io
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.chat.archive import Archive
@@ -12,6 +15,7 @@ from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
 from specchat.resuming import session_to_resume
 from specchat.store.store import Store
+from specchat.terminal import clean
 from specchat.worker.protocol import WorkerFailed
 
 
@@ -22,8 +26,9 @@ class Chat:
         self.answers = io.StringIO()
         self.notes = io.StringIO()
 
-    def __call__(self, *lines: str, resume: int | None = None) -> int:
-        chat = PlainChat(chat_options(), self.client, self.archive, Paper(self.answers, self.notes))
+    def __call__(self, *lines: str, resume: int | None = None, roles: bool = False) -> int:
+        paper = Paper(self.answers, self.notes, roles=roles)
+        chat = PlainChat(chat_options(), self.client, self.archive, paper)
         return chat.run(io.StringIO("".join(f"{line}\n" for line in lines)), resume)
 
 
@@ -37,7 +42,7 @@ def chat() -> Iterator[Chat]:
 def test_an_answer_is_its_text_alone_and_a_line_of_figures_stands_beside_it(chat: Chat) -> None:
     assert chat("Hi", "More") == 0
     assert chat.answers.getvalue() == " Hello there world\n Hello there world\n"
-    assert chat.notes.getvalue().count("tok/s") == 2
+    assert chat.notes.getvalue().count(" tokens, ") == 2
     assert [len(messages) for messages in chat.client.asked] == [1, 3]
 
 
@@ -118,7 +123,47 @@ def test_a_model_that_cannot_be_loaded_ends_it(chat: Chat) -> None:
     assert "guide.gguf is not there" in chat.notes.getvalue()
 
 
-def test_words_are_written_whole() -> None:
+def test_who_listens_hears_whose_words_follow_and_no_sign_that_is_left_out(chat: Chat) -> None:
+    chat.client.rounds = script("> One| two~three~> four")
+    chat("Hi", "/stats", roles=True)
+    notes = chat.notes.getvalue()
+    assert notes.startswith(
+        "specchat, builtin-guide 18M with the draft builtin-draft 2M. /help lists commands.\nYou: Answer:\n"
+    )
+    assert "1 of 2 drafted tokens accepted.]" in notes
+    assert not set("×ατ⇠·") & set(notes)
+
+
+def test_what_was_refused_is_told_only_to_who_asks(chat: Chat) -> None:
+    chat.client.rounds = script("> One| two~three~/five/> four|~\n~> six")
+    chat("Hi")
+    assert "three" not in chat.answers.getvalue() + chat.notes.getvalue()
+    chat("Hi", "/replay")
+    told = chat.notes.getvalue().splitlines()[-3:]
+    assert told == [
+        "Round 2: not “three” but “four”, 1 more thrown away.",
+        "Round 3: not a new line but “six”.",
+        "1 accepted and 2 refused in 3 rounds.",
+    ]
+
+
+def test_a_session_is_gone_on_with_by_the_number_that_was_listed(chat: Chat) -> None:
+    chat("First", "/new", "Second", "/sessions", "/sessions 2", "More")
+    assert "1: Second\n2: First\n/sessions and a number goes on with that one.\nGoing on with “First”: 2 messages." in (
+        chat.notes.getvalue()
+    )
+    assert [message.content for message in chat.client.asked[-1]] == ["First", " Hello there world", "More"]
+
+
+def test_help_tells_of_one_command_where_asked(chat: Chat) -> None:
+    chat("/help replay")
+    assert chat.notes.getvalue().splitlines()[1:] == [
+        "/replay [FILE]: What the target refused of the last answer's draft, round by round, or of a trace's."
+    ]
+
+
+def written_as(*pieces: str) -> list[str]:
+    """What is written at a time, of an answer that comes in these pieces."""
     written: list[str] = []
 
     class Recording(io.StringIO):
@@ -127,7 +172,26 @@ def test_words_are_written_whole() -> None:
             return len(text)
 
     paper = Paper(Recording(), io.StringIO())
-    for piece in (" spec", "ulat", "ive de", "coding", ".\n", "End"):
+    for piece in pieces:
         paper.stream(piece)
     paper.end_answer()
-    assert [text for text in written if text] == [" ", "speculative ", "decoding.\n", "End", "\n"]
+    return [text for text in written if text]
+
+
+def test_an_answer_is_written_a_sentence_at_a_time() -> None:
+    pieces = (" spec", "ulat", "ive de", "coding.", " It", " works.\n", "- one\n- t", "wo")
+    assert written_as(*pieces) == [" speculative decoding. ", "It works.\n", "- one\n", "- two", "\n"]
+
+
+def test_a_sentence_without_an_end_is_not_waited_for_and_its_words_stay_whole() -> None:
+    written = written_as(*["word "] * 60)
+    assert len(written) > 2
+    assert all(text == "\n" or set(text.split()) == {"word"} for text in written)
+
+
+@given(st.text(), st.lists(st.integers(0, 200)))
+def test_nothing_of_an_answer_is_lost_however_it_comes(text: str, cuts: list[int]) -> None:
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    pieces = [text[start:end] for start, end in pairwise(places)]
+    whole = clean(text)
+    assert "".join(written_as(*pieces)).removesuffix("\n") == whole.removesuffix("\n")
