@@ -40,7 +40,7 @@ class Part:
         """`212 tokens · 0.9 s`; characters where no tokens are known, as in a stored text."""
         if not self.num_tokens:
             return f"{len(self.text):,} characters"
-        return f"{self.num_tokens:,} tokens · {self.ms / 1000:.1f} s"
+        return f"{self.num_tokens:,} token{'' if self.num_tokens == 1 else 's'} · {self.ms / 1000:.1f} s"
 
     def figures(self) -> str:
         """The part's own figures, empty where nothing was measured."""

@@ -27,7 +27,7 @@ from specchat.tui.widgets.popup import Popup
 
 _PATIENCE = 1.0
 _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
-_PLACEHOLDER_WITH_COMMANDS = "Ask something. / has commands, @ attaches a file, Ctrl+J starts a new line."
+_PLACEHOLDER_WITH_COMMANDS = "Ask something. / commands, @ files, Ctrl+J new line."
 
 
 class Prompt(Composer):
