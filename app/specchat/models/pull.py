@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from time import monotonic
 
 from specchat.errors import FetchError, SpecchatError
 from specchat.models.cache import is_installed, place_of
@@ -93,6 +92,8 @@ class Pull:
             threading.Thread(target=self._work, name=f"pull-{number}", daemon=True)
             for number in range(min(at_once, len(self._waiting)))
         ]
+        self._at_work = len(self._threads)
+        self._ended = threading.Event()
 
     def start(self) -> None:
         """Begins. Raises FetchError where the disk has too little space."""
@@ -114,10 +115,8 @@ class Pull:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for the end, so long at most; whether it came."""
-        deadline = None if seconds is None else monotonic() + seconds
-        for thread in self._threads:
-            thread.join(None if deadline is None else max(deadline - monotonic(), 0.0))
-        return not any(thread.is_alive() for thread in self._threads)
+        # Not by joining the threads: one whose join was interrupted by Ctrl+C counts as ended in Python 3.11 and 3.12.
+        return self._ended.wait(seconds)
 
     def progress(self) -> PullProgress:
         """Where it stands."""
@@ -140,7 +139,7 @@ class Pull:
         return tuple(self._paths[file] for file in self.files)
 
     def _state(self) -> PullState:
-        if any(thread.is_alive() for thread in self._threads) or not self._paths.keys() | set(self._errors):
+        if not self._ended.is_set():
             return PullState.PAUSED if self._control.paused else PullState.RUNNING
         if any(not isinstance(error, Stopped) for error in self._errors):
             return PullState.FAILED
@@ -150,6 +149,9 @@ class Pull:
         while True:
             with self._lock:
                 if not self._waiting:
+                    self._at_work -= 1
+                    if not self._at_work:
+                        self._ended.set()
                     return
                 same = self._waiting.pop(0)
             for file in same:

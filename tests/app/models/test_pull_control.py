@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from specchat.models.patience import Stopped
 from specchat.models.pull import Pull, PullState
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_repository
 from support.hub_server import Hub, Repository
+
+
+def interrupt_in_a_moment() -> None:
+    """Sends the main thread what Ctrl+C sends, while it waits for something else."""
+    main = threading.main_thread().ident
+    threading.Timer(0.1, lambda: signal.pthread_kill(main or 0, signal.SIGINT)).start()
 
 
 def test_parts_are_fetched_together_and_progress_adds_up(hub: Hub, tiny: Repository) -> None:
@@ -104,24 +111,18 @@ def test_a_cancel_ends_it_and_keeps_what_arrived(hub: Hub, tiny: Repository, pau
     assert pulled(files).result()
 
 
-def test_one_patience_is_shared_by_all_that_is_waited_for(
-    hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 100.0
-
-    class Stuck:
-        def join(self, seconds: float) -> None:
-            nonlocal now
-            now += seconds
-
-        def is_alive(self) -> bool:
-            return True
-
-    monkeypatch.setattr("specchat.models.pull.monotonic", lambda: now)
+def test_a_wait_that_ctrl_c_ended_can_be_waited_for_again(hub: Hub, tiny: Repository) -> None:
+    hub.slow = 0.5
     pull = Pull(listed(), IMPATIENT)
-    pull._threads = [Stuck(), Stuck(), Stuck()]  # type: ignore[list-item]
-    assert not pull.wait(3.0)
-    assert now == 103.0
+    pull.start()
+    interrupt_in_a_moment()
+    with pytest.raises(KeyboardInterrupt):
+        pull.wait(30)
+    assert pull.progress().state is PullState.RUNNING
+    assert not pull.wait(0)
+    pull.cancel()
+    assert pull.wait(30)
+    assert pull.progress().state is PullState.CANCELLED
 
 
 def test_without_links_the_file_itself_lies_in_the_snapshot(

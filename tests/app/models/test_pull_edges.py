@@ -1,0 +1,125 @@
+"""Pulls at the edges: nothing left to fetch, full disks, odd names, things beside the part that are not ours."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from specchat.errors import FetchError, HubError
+from specchat.models.cache import place_of
+from specchat.models.environment import HubEnvironment
+from specchat.models.part import Part
+from support.hub_faults import Fault, Wrong
+from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_model
+from support.hub_server import Hub, Repository
+
+
+@pytest.fixture(params=["https", "xet"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Either way that bytes come; a test that asks for it runs with both."""
+    if request.param == "xet":
+        request.getfixturevalue("storage")
+    return str(request.param)
+
+
+def begun(environment: HubEnvironment, content: bytes) -> Path:
+    """A part with these bytes, as a pull that was interrupted leaves it."""
+    [file] = listed()
+    part = place_of(file, environment).part
+    part.parent.mkdir(parents=True)
+    part.write_bytes(content)
+    return part
+
+
+def asked_for_content(hub: Hub) -> list[str]:
+    return [asked.path for asked in hub.asked if not asked.path.startswith("/api/")]
+
+
+def test_a_part_with_all_bytes_takes_its_name_without_a_request(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
+) -> None:
+    begun(environment, tiny.files[MODEL])
+    assert pulled(listed()).result()[0].read_bytes() == tiny.files[MODEL]
+    assert asked_for_content(hub) == []
+
+
+def test_what_a_part_has_behind_the_files_end_is_cut_off(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
+) -> None:
+    begun(environment, tiny.files[MODEL] + b"something else")
+    assert pulled(listed()).result()[0].read_bytes() == tiny.files[MODEL]
+    assert asked_for_content(hub) == []
+
+
+def test_a_part_of_something_else_is_noticed_whatever_goes_on_behind_it(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
+) -> None:
+    begun(environment, b"x" * 50_000)
+    pull = pulled(listed(), IMPATIENT)
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
+    assert "arrived damaged" in pull.progress().notices[-1]
+
+
+def test_a_note_that_cannot_be_read_costs_no_bytes(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
+    part = begun(environment, tiny.files[MODEL][:50_000])
+    part.with_name(f"{part.name}.json").write_text('{"repository": [[[', "utf-8")
+    assert pulled(listed()).result()[0].read_bytes() == tiny.files[MODEL]
+    assert [asked.headers["Range"] for asked in hub.transfers()] == ["bytes=50000-"]
+
+
+def test_a_disk_that_fills_up_is_told_and_what_arrived_is_kept(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = listed()
+    append = Part.append
+
+    def full(self: Part, piece: bytes) -> None:
+        append(self, piece[: 70_000 - self.have])
+        if self.have >= 70_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Part, "append", full)
+        missing = len(tiny.files[MODEL]) - 70_000
+        with pytest.raises(FetchError, match=f"no space is left in .* free {missing} bytes, or set HF_HOME"):
+            pulled(files).result()
+    assert place_of(files[0], environment).part.read_bytes() == tiny.files[MODEL][:70_000]
+    assert pulled(files).result()[0].read_bytes() == tiny.files[MODEL]
+
+
+@pytest.mark.parametrize("name", ["a b-Q8_0.gguf", "50%-Q8_0.gguf", "c#1+2-Q8_0.gguf", "großes Modell/é-Q8_0.gguf"])
+def test_a_file_may_have_an_odd_name(hub: Hub, way: str, name: str) -> None:
+    hub.repositories[REPOSITORY] = Repository({name: tiny_model(1)})
+    [path] = pulled(listed()).result()
+    assert path.read_bytes() == tiny_model(1)
+    assert path.as_posix().endswith(name)
+
+
+def test_an_empty_file_is_no_model(hub: Hub, environment: HubEnvironment, way: str) -> None:
+    hub.repositories[REPOSITORY] = Repository({MODEL: b""})
+    with pytest.raises(FetchError, match=MODEL):
+        pulled(listed()).result()
+    assert not [*environment.cache.rglob("*.gguf")]
+
+
+def test_a_pull_that_goes_offline_keeps_its_part(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = listed()
+    part = begun(environment, tiny.files[MODEL][:50_000])
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(HubError, match="HF_HUB_OFFLINE is set"):
+        pulled(files).result()
+    assert part.stat().st_size == 50_000
+
+
+def test_a_hub_that_is_busy_when_asked_for_xet_is_asked_again_for_the_file(
+    hub: Hub, storage: Hub, tiny: Repository
+) -> None:
+    tiny.plain_git = False
+    files = listed()
+    hub.misbehave(Fault(Wrong.LIMIT, 1, times=1))
+    pull = pulled(files)
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
