@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from contextlib import suppress
 
 from specchat.errors import ConfigError
+from specchat.files import replace_text
 from specchat.paths import theme_file
 
 _HEAD = "# Written by specchat whenever a theme is chosen in the app; a theme in config.toml comes before it.\n"
@@ -24,12 +24,7 @@ def chosen_theme() -> str | None:
 def remember_theme(name: str) -> None:
     """The next start has this theme. Raises ConfigError where the file cannot be written."""
     file = theme_file()
-    unfinished = file.with_suffix(".unfinished")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(f"{_HEAD}theme = {json.dumps(name)}\n", encoding="utf-8")
-        unfinished.replace(file)
+        replace_text(file, f"{_HEAD}theme = {json.dumps(name)}\n")
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
         raise ConfigError(f"{file} cannot be written: {error.strerror or error}; make its folder writable") from None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from specchat.errors import ConfigError
+from specchat.files import replace_text
 from specchat.options import SamplingOverrides
 from specchat.paths import presets_file
 from specchat_engine.errors import SettingError
@@ -195,17 +195,10 @@ def _read_one(name: str, table: object) -> Preset:
 
 
 def _write(presets: Mapping[str, Preset]) -> None:
-    """Replaces the file at one stroke, so that a full disk or a crash leaves the one before."""
     file = presets_file()
-    unfinished = file.with_suffix(".unfinished")
-    text = _HEAD + "".join(_table(preset) for preset in presets.values())
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(file)
+        replace_text(file, _HEAD + "".join(_table(preset) for preset in presets.values()))
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
         raise ConfigError(f"{file} cannot be written: {error.strerror or error}; make its folder writable") from None
 
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specchat.files import replace_text
 from specchat.paths import cache_folder
 from specchat_engine.control.controller import Controller
 
@@ -34,13 +35,9 @@ def recall(engine: Engine) -> bool:
 
 def keep(engine: Engine) -> None:
     """Keeps what the engine has learned; a folder that cannot be written costs nothing but that."""
-    path = _file(engine)
-    unfinished = path.with_suffix(".unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         record = engine.controller.to_json() | {"models": _models(engine), "threads": engine.threads.to_json()}
-        unfinished.write_text(json.dumps(record), encoding="utf-8")
-        unfinished.replace(path)
+        replace_text(_file(engine), json.dumps(record))
     except OSError as error:
         _log.warning("the record of this pair could not be kept: %s", error)
 

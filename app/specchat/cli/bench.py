@@ -16,8 +16,9 @@ from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Turn, default_arms, par
 from specchat.bench.prompts import Prompts, read_prompts
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
-from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
 from specchat.errors import ConfigError
+from specchat.exits import FAILED, INTERRUPTED
 from specchat.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams
 

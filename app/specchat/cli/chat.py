@@ -6,8 +6,9 @@ import os
 import sys
 
 from specchat.cli.looks import Looks
-from specchat.cli.reporting import WRONG_USAGE, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
 from specchat.config import Config
+from specchat.exits import WRONG_USAGE
 from specchat.first_run import is_first_run
 from specchat.models.shelf import remember_pair
 from specchat.pair import chat_options

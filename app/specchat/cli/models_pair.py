@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from specchat.cli.models_tables import print_json
-from specchat.cli.reporting import FAILED, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
 from specchat.config import Config
+from specchat.exits import FAILED
 from specchat.models.headers import Described, describe
 from specchat.pair import load_options
 from specchat.palette import BLUE, ORANGE

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from specchat.bench.drafts import DRAFTED, TimedDraft, time_draft
 from specchat.cli.models_tables import print_json, print_rows
-from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
 from specchat.config import Config
 from specchat.errors import LibraryError
+from specchat.exits import FAILED, INTERRUPTED
 from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, ranked
 from specchat.models.finding import find_path

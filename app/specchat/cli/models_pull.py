@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from specchat.cli.models_tables import print_json
-from specchat.cli.reporting import INTERRUPTED, say
+from specchat.cli.reporting import say
+from specchat.exits import INTERRUPTED
 from specchat.models.hub import Hub
 from specchat.models.patience import Stopped
 from specchat.models.pull import Pull, PullProgress

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from specchat.cli.looks import Looks
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import INTERRUPTED, WRONG_USAGE, say
+from specchat.cli.reporting import say
 from specchat.config import Config
 from specchat.errors import ConfigError
+from specchat.exits import INTERRUPTED, WRONG_USAGE
 from specchat.terminal import clean
 from specchat.traces.reading import lines_of, read_trace
 from specchat.traces.timeline import Playhead, Timeline

@@ -9,13 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from specchat.errors import ConfigError, SpecchatError
+from specchat.exits import FAILED, WRONG_USAGE
 from specchat.terminal import clean_line
 from specchat_assets import BuiltinPairError
 from specchat_engine.errors import EngineError, SettingError
-
-FAILED = 1
-WRONG_USAGE = 2
-INTERRUPTED = 130
 
 
 def say(message: str) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
+from specchat.exits import FAILED, INTERRUPTED
+from specchat.interrupting import stops_on_interrupt
 from specchat.options import ChatOptions
 from specchat.records import keep, recall
 from specchat_engine import Engine
@@ -49,7 +47,7 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
 def _stream(session: Session, prompt: str, output: Output) -> int:
     error = ""
     try:
-        with _stops_on_interrupt(session):
+        with stops_on_interrupt(session.cancel):
             error = _print_rounds(session, prompt, output)
         if error:
             output.error(error)
@@ -82,18 +80,3 @@ def _print_rounds(session: Session, prompt: str, output: Output) -> str:
         if event is None:
             return error
         output.round(event)
-
-
-@contextmanager
-def _stops_on_interrupt(session: Session) -> Iterator[None]:
-    """The first Ctrl+C stops the answer, which keeps its statistics; a second one ends the command."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        session.cancel()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from specchat.cli.reporting import INTERRUPTED, complain
+from specchat.cli.reporting import complain
+from specchat.exits import INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
-from specchat.cli.reporting import FAILED, INTERRUPTED, no_native_debugger, say
+from specchat.cli.reporting import no_native_debugger, say
 from specchat.cli.verify_reports import described, measured, report_for
+from specchat.exits import FAILED, INTERRUPTED
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts

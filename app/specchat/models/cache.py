@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from specchat.files import replace_text
 from specchat.models.environment import HubEnvironment
 from specchat.models.hub_files import HubFile, is_digest, is_safe_path
 
@@ -123,17 +123,6 @@ def discard(partial: Partial) -> None:
     """Removes an interrupted download. Raises OSError."""
     partial.part.unlink(missing_ok=True)
     partial.part.with_name(f"{partial.part.name}.json").unlink(missing_ok=True)
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Writes a small file so that a reader sees the old text or the new one. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own for each call: parts of a model are installed by several threads at once.
-    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(beside).chmod(0o644)
-    Path(beside).replace(path)
 
 
 def _file_from(kept: object) -> HubFile | None:

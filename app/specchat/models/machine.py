@@ -11,7 +11,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
-from specchat.models.cache import replace_text
+from specchat.files import replace_text
 from specchat.paths import cache_folder
 from specchat_engine.footprint import DeviceMemory, Machine
 

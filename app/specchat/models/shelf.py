@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.models.cache import replace_text
+from specchat.files import replace_text
 from specchat.paths import data_folder, expanded
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from specchat.models.cache import replace_text
+from specchat.files import replace_text
 from specchat.paths import cache_folder
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header

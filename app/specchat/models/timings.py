@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from specchat.models.cache import replace_text
+from specchat.files import replace_text
 from specchat.paths import data_folder
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from specchat.models.cache import is_installed, place_of, replace_text
+from specchat.files import replace_text
+from specchat.models.cache import is_installed, place_of
 from specchat.models.environment import hub_environment
 from specchat.models.hub_files import HubFile, is_digest, is_safe_path
 from specchat.models.names import Group

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
 from specchat.endings import ending, with_ending
+from specchat.interrupting import stops_on_interrupt
 from specchat.naming import pair_name
 from specchat.plain.paper import Paper
 from specchat.plain.words import figures_told
@@ -45,7 +42,7 @@ class Answering:
             question.messages, turn=question.turn, attempt=question.attempt, seed=question.seed, settings=settings
         )
         self._paper.begin_answer()
-        with _stops_on_interrupt(self._client):
+        with stops_on_interrupt(self._client.cancel):
             for event in asked:
                 if isinstance(event, Round):
                     model.observe([event])
@@ -114,18 +111,3 @@ def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFa
         return Trace(start, tuple(rounds), None, last.message)
     end = {"reason": last.reason, "text": last.text, "stats": last.stats, "costs": last.costs.to_json()}
     return Trace(start, tuple(rounds), {"type": "end", **end})
-
-
-@contextmanager
-def _stops_on_interrupt(client: EngineClient) -> Iterator[None]:
-    """Ctrl+C stops the answer, which keeps what it said; a second one ends the chat."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        client.cancel()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

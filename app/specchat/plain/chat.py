@@ -13,8 +13,8 @@ from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.session import ChatSession
-from specchat.cli.reporting import FAILED, INTERRUPTED
 from specchat.errors import AttachmentError
+from specchat.exits import FAILED, INTERRUPTED
 from specchat.naming import pair_name
 from specchat.options import ChatOptions
 from specchat.paths import sessions_db, worker_log

@@ -1,0 +1,34 @@
+"""Small files, written at one stroke."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from specchat.files import replace_text
+
+
+def test_threads_that_write_the_same_file_at_once_all_succeed_and_leave_one_whole_text(tmp_path: Path) -> None:
+    path = tmp_path / "refs" / "main"
+    texts = [f"commit {number}" * 50 for number in range(200)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda text: replace_text(path, text), texts))
+    assert path.read_text() in texts
+    assert [file.name for file in path.parent.iterdir()] == ["main"]
+
+
+def test_what_cannot_be_written_leaves_the_old_text_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "name"
+    replace_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        replace_text(path, "new" * 10_000 + "\ud800")
+    assert path.read_text() == "old"
+    assert [file.name for file in path.parent.iterdir()] == ["name"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_told_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "name"
+    (path / "inside").mkdir(parents=True)
+    with pytest.raises(OSError, match="name"):
+        replace_text(path, "text")
+    assert [file.name for file in path.parent.iterdir()] == ["name"]
