@@ -8,8 +8,8 @@ from pathlib import Path
 from specchat.errors import SpecchatError
 from specchat.tui.copying import copy
 from specchat.tui.looking import asked_in, looker
+from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.screens.inspector import InspectorScreen
-from specchat.tui.screens.reloading import ReloadingScreen
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.prompt import Prompt
@@ -17,7 +17,7 @@ from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.rounds import Round, TokenKind
 
 
-class ActingScreen(ReloadingScreen):
+class ActingScreen(BranchingScreen):
     """Does what the user wants to be done with a message, chosen by keys or by a command."""
 
     def on_message_actions_copy(self, message: MessageActions.Copy) -> None:

@@ -15,11 +15,16 @@ from specchat.chat.dials import DraftLengthDial
 from specchat.chat.presetting import OfPresets, do_preset
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
+from specchat.tui.screens.acting import ActingScreen
+from specchat.tui.screens.advising import AdvisingScreen
 from specchat.tui.screens.dispatch import perform
 from specchat.tui.screens.help import HelpScreen
+from specchat.tui.screens.panels import PanelsScreen
+from specchat.tui.screens.reloading import ReloadingScreen
 from specchat.tui.screens.resuming import ResumingScreen
 from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.sessions import SessionsScreen
+from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.touring import TouringScreen
 from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
@@ -30,8 +35,17 @@ from specchat_engine.settings import Settings
 _SECOND_PRESS = 2.0
 
 
-class ChatScreen(ResumingScreen, TouringScreen, SeeingScreen):
-    """A conversation with keys for everything that can be done to it."""
+class ChatScreen(
+    ResumingScreen,
+    TouringScreen,
+    PanelsScreen,
+    AdvisingScreen,
+    SeeingScreen,
+    SteppingScreen,
+    ActingScreen,
+    ReloadingScreen,
+):
+    """A conversation with all that can be done to it, one capability beside the other, and keys for them."""
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "Prompt"

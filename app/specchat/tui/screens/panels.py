@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from specchat.chat.turn import TurnView
-from specchat.tui.screens.advising import AdvisingScreen
+from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Loaded
 
 
-class PanelsScreen(AdvisingScreen):
+class PanelsScreen(BranchingScreen):
     """Shows the figures, explains them while they have the focus, and takes them away.
 
     On a narrow screen the panel is there only while it has the class `-figures`; elsewhere `-no-figures` hides it.

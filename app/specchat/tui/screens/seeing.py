@@ -17,7 +17,7 @@ from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat.tui.looking import looker, sampling_of
 from specchat.tui.screens.acting import key_of
-from specchat.tui.screens.stepping import SteppingScreen
+from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.spots import output_tokens
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from specchat.tui.verifying import Compared
 
 
-class SeeingScreen(SteppingScreen):
+class SeeingScreen(BranchingScreen):
     """Finds the traces and opens the windows."""
 
     async def replay(self, path: Path | None = None) -> None:

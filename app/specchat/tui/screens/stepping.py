@@ -11,7 +11,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.options import ChatOptions
 from specchat.tui.play import Play
-from specchat.tui.screens.acting import ActingScreen
+from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.stepping import Stepping
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar
@@ -21,7 +21,7 @@ from specchat_engine.settings import Settings
 _KEYS = frozenset({"space", "plus", "minus", "enter"})
 
 
-class SteppingScreen(ActingScreen):
+class SteppingScreen(BranchingScreen):
     """Holds answers and lets them go on. Keys that type something do so again as soon as something is written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+f5,f17", "step_on", "Go on", show=False, id="chat.step_on")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specchat.tui.play import Play
-from specchat.tui.screens.panels import PanelsScreen
+from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.tour import Tour
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -13,7 +13,7 @@ from specchat_assets import TARGET_NAME
 from specchat_engine.settings import Settings
 
 
-class TouringScreen(PanelsScreen):
+class TouringScreen(BranchingScreen):
     """Leads through the steps and gives back the settings at the end."""
 
     _tour: Tour | None = None
