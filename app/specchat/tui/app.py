@@ -69,12 +69,12 @@ class SpecchatApp(ThemedApp):
             chat.call_after_refresh(chat.welcome)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Textual's commands and the chat's."""
-        yield from super().get_system_commands(screen)
+        """The chat's commands, and those of Textual's that are of use."""
+        from specchat.tui.screens.offering import OF_TEXTUAL, offered
+
         if isinstance(screen, ChatScreen):
-            yield SystemCommand("New chat", "An empty conversation with the same models", screen.action_new_chat)
-            yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", screen.action_knobs)
-            yield SystemCommand("Change the view", "Trace, coloured, Markdown", screen.action_view)
+            yield from offered(screen)
+        yield from (command for command in super().get_system_commands(screen) if command.title in OF_TEXTUAL)
 
     async def action_quit(self) -> None:
         """Keeps what the models have read of the session, and ends."""

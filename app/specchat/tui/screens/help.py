@@ -17,7 +17,11 @@ from specchat.tui.legend import legend_rows
 
 _KEYS = (
     ("prompt.send", "Enter", "send"),
-    ("prompt.new_line", "Ctrl+J, Alt+Enter", "new line in the message; so does \\ at the end of a line"),
+    (
+        "prompt.new_line",
+        "Ctrl+J, Alt+Enter",
+        "new line; so do \\ at a line's end, and Shift+Enter in many terminals",
+    ),
     ("prompt.undo", "Ctrl+_", "undo in the message"),
     ("", "↑ ↓", "earlier messages, on the first and the last line"),
     ("prompt.search", "Ctrl+R", "search what was sent"),

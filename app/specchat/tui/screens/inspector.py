@@ -40,12 +40,13 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
     """One round at a time, over the right side. Its result is what a branch begins with, None where none is wanted."""
 
     CSS_PATH = "inspector.tcss"
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "branch", "Branch from here", priority=True, id="inspector.branch"),
         Binding("r", "raw", "Raw probabilities", id="inspector.raw"),
-        Binding("left", "round(-1)", "Round before", id="inspector.round_back"),
-        Binding("right", "round(1)", "Round after", id="inspector.round_on"),
-        Binding("up", "mark(-1)", "Up", show=False, priority=True, id="inspector.mark_back"),
+        Binding("left", "round(-1)", "Round", key_display="← →", id="inspector.round_back"),
+        Binding("right", "round(1)", "Round after", show=False, id="inspector.round_on"),
+        Binding("up", "mark(-1)", "Token", key_display="↑ ↓", priority=True, id="inspector.mark_back"),
         Binding("down", "mark(1)", "Down", show=False, priority=True, id="inspector.mark_on"),
         Binding("escape,f4", "dismiss", "Back", id="inspector.dismiss"),
     ]
