@@ -8,16 +8,13 @@ from itertools import islice
 from time import monotonic
 
 from specchat.bench.estimates import Estimate
+from specchat.bench.gain import Gain
 from specchat.bench.measure import Runner, Setup
-from specchat.bench.plan import PLAIN, Arm, turns
+from specchat.bench.plan import DRAFTED, PLAIN, turns
 from specchat.bench.samples import Sample
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine
-from specchat_engine.settings import USUAL_K
-
-DRAFTED = Arm("model", USUAL_K)
-"""A k that never changes: one that adapts would leave a dear draft alone, and so measure nothing of it."""
 
 _MOST_TOKENS, _FEWEST_TOKENS = 96, 16
 _PROMPTS = 4
@@ -40,25 +37,39 @@ class TimedDraft:
     alpha: float | None
 
     @property
-    def is_sure(self) -> bool:
-        """Whether the gain is more than chance."""
-        return self.speedup.interval is not None and self.speedup.interval[0] > 1
+    def gain(self) -> Gain:
+        """The same in short."""
+        ratio, speeds = self.speedup, (self.tokens_per_second, self.plain_tokens_per_second)
+        return Gain(ratio.value, ratio.interval, *speeds, self.alpha)
 
 
-def time_draft(engine: Engine, seconds: float, clock: Callable[[], float] = monotonic) -> TimedDraft | None:
+def time_draft(
+    engine: Engine,
+    seconds: float,
+    clock: Callable[[], float] = monotonic,
+    hear: Callable[[float], None] | None = None,
+) -> TimedDraft | None:
     """Plain answers and drafted ones in turns, for so long and at least one of each; None where none had a token.
 
-    Prompts of all kinds, the usual k, the target's own sampling. Raises EngineError where an answer fails.
+    Prompts of all kinds, the usual k, the target's own sampling. `hear` is told after each round how much of the time
+    is over, from 0 to 1; what it raises ends everything. Raises EngineError where an answer fails.
     """
     planned = turns((PLAIN, DRAFTED), benchmark_prompts(), (engine.recommended.temperature,), _REPEATS, _SEED)
     setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _SEED)
     first = [*islice(planned, 2)]
-    runner = Runner(engine, setup)
+    begin: float | None = None
+
+    def after_round() -> None:
+        if hear is not None:
+            hear(0.0 if begin is None else min((clock() - begin) / max(seconds, 1e-6), 1.0))
+
+    runner = Runner(engine, setup, after_round)
     runner.warm_up(first)
     spent = sum(sample.wall_ms / max(sample.num_tokens, 1) for sample in runner.measure(first)) / 1000
     tokens = int(min(max(seconds / _PROMPTS / max(spent, 1e-6), _FEWEST_TOKENS), _MOST_TOKENS))
-    runner = Runner(engine, replace(setup, max_tokens=tokens))
-    begin, samples = clock(), [*runner.measure(first)]
+    runner = Runner(engine, replace(setup, max_tokens=tokens), after_round)
+    begin = clock()
+    samples = [*runner.measure(first)]
     while clock() - begin < seconds and (pair := [*islice(planned, 2)]):
         samples += runner.measure(pair)
     return summed_up(samples)

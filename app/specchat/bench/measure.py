@@ -6,7 +6,7 @@ import copy
 import hashlib
 import resource
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from specchat.bench.plan import Arm, Turn
@@ -45,9 +45,11 @@ class Runner:
     and acceptance it has learned from its own answers, as it would where nothing else runs.
     """
 
-    def __init__(self, engine: Engine, setup: Setup) -> None:
+    def __init__(self, engine: Engine, setup: Setup, after_round: Callable[[], None] = lambda: None) -> None:
+        """`after_round` is called after each round and each pass of a measurement; what it raises ends the answer."""
         self._engine = engine
         self._setup = setup
+        self._after_round = after_round
         self._known = engine.controller
         self._controllers: dict[Arm, Controller] = {}
 
@@ -57,7 +59,7 @@ class Runner:
         The engine finds out what passes cost, as it does in the application while nobody waits.
         """
         for _ in self._engine.measuring():
-            pass
+            self._after_round()
         short = replace(self._setup, max_tokens=min(WARM_UP_TOKENS, self._setup.max_tokens))
         for turn in first:
             self._answer(short, turn)
@@ -80,6 +82,7 @@ class Runner:
             if event.drafted and len(event.drafted) == turn.arm.k:
                 full_rounds += 1
                 full_verify_ms += event.ms.verify
+            self._after_round()
         stats = session.stats
         return Sample(
             arm=turn.arm,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, DRAFTERS, DraftLength, Settings
+from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, Settings
 
 KS = {"model": (2, 4, 8), "lookup": (4, 8, 16)}
 """The fixed k of each drafter that are measured where the user names no arms."""
@@ -57,6 +57,9 @@ class Arm:
 
 
 PLAIN = Arm("none", 0)
+
+DRAFTED = Arm("model", USUAL_K)
+"""A k that never changes: one that adapts would leave a dear draft alone, and so measure nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)

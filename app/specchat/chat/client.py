@@ -50,6 +50,10 @@ class EngineClient(Protocol):
         """Looks again at one output position of an answer; ends with Inspected or WorkerFailed."""
         ...
 
+    def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
+        """Times a draft with a target, in place of the loaded pair; ends with Timed or WorkerFailed."""
+        ...
+
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Writes what the engine has read to a folder, `limit` bytes at most; ends with Kept or WorkerFailed."""
         ...
@@ -75,7 +79,7 @@ class EngineClient(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Stops the running load or answer."""
+        """Stops the running load, answer or timing."""
         ...
 
     def close(self) -> None:

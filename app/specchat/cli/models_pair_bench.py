@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from specchat.bench.drafts import DRAFTED, TimedDraft, time_draft
+from specchat.bench.drafts import TimedDraft, time_draft
+from specchat.bench.plan import DRAFTED
 from specchat.cli.models_tables import print_json, print_rows
 from specchat.cli.reporting import no_native_debugger, say
 from specchat.config import Config
 from specchat.errors import LibraryError
 from specchat.exits import FAILED, INTERRUPTED
 from specchat.models.at_hand import models_at_hand
-from specchat.models.candidates import Candidate, judge_drafts, ranked
+from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
 from specchat.models.finding import find_path
 from specchat.models.shelf import remember_pair
 from specchat.models.timings import Timing, keep_timings
@@ -21,9 +22,6 @@ from specchat.pair import load_options
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
-
-MOST = 8
-"""Drafts that are timed, where there are more: those that promise most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,8 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
     else:
         remember_pair(big, best.candidate.entry.path)
         name = best.candidate.entry.name
-        chance = " (that may be chance: measure longer with --seconds)" if best.timed and not best.timed.is_sure else ""
+        sure = best.timed is not None and best.timed.gain.is_sure
+        chance = "" if sure else " (that may be chance: measure longer with --seconds)"
         say(f"{name} is remembered{chance}: `specchat chat -m {target} -d {name}`")
     if stopped:
         say(f"stopped after {len(results)} of {len(chosen)} drafts")
@@ -76,15 +75,11 @@ def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
     judged = ranked(judge_drafts(target, models_at_hand(also), load_options(config), this_machine()))
     if draft:
         judged = [one for one in judged if one.entry.path.absolute() == also[-1]]
-    fitting = [one for one in judged if one.fits and (draft or _is_smaller(one))]
+    fitting = [one for one in judged if one.fits] if draft else worth_timing(judged)
     if not fitting:
         why = f": {judged[0].reason}" if draft and judged else "; `specchat models search` finds others"
         raise LibraryError(f"no model of this machine can draft for {target.stem}{why}")
-    return fitting[:MOST]
-
-
-def _is_smaller(one: Candidate) -> bool:
-    return one.verdict is not None and (one.verdict.cost is None or one.verdict.cost < 1)
+    return fitting
 
 
 def _timed(target: Path, chosen: list[Candidate], config: Config, seconds: float) -> Iterator[_Result]:
@@ -114,13 +109,7 @@ def _keep(target: Path, results: list[_Result]) -> None:
 
 def _tell(result: _Result) -> None:
     name = result.candidate.entry.name
-    say(f"{name}: {_gain(result.timed)}" if result.timed else f"{name} was not timed: {result.trouble}")
-
-
-def _gain(timed: TimedDraft) -> str:
-    ratio = timed.speedup
-    interval = f" (95 % {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})" if ratio.interval else ""
-    return f"{ratio.value:.2f} × plain{interval}, {timed.tokens_per_second:.1f} tokens/s"
+    say(f"{name}: {result.timed.gain.words}" if result.timed else f"{name} was not timed: {result.trouble}")
 
 
 def _row(result: _Result) -> tuple[str, ...]:

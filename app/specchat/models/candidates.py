@@ -20,6 +20,9 @@ _GOOD_COST = 0.1
 
 _DEAREST = float("inf")
 
+MOST_TIMED = 8
+"""Drafts that are timed, where there are more: those that promise most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -104,6 +107,12 @@ def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[
         )
 
     return sorted(candidates, key=place)
+
+
+def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
+    """Those that fit and cost less than the target, in the order given, not too many of them."""
+    smaller = [one for one in judged if one.fits and one.verdict and (one.verdict.cost is None or one.verdict.cost < 1)]
+    return smaller[:MOST_TIMED]
 
 
 def reported_alpha(target: str, draft: str) -> float | None:

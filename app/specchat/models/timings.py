@@ -44,11 +44,6 @@ def read_timings(target: Path) -> list[Timing]:
         return []
 
 
-def timed_drafts(target: Path) -> list[Path]:
-    """The drafts that gained something here, the best first."""
-    return [Path(one.draft) for one in read_timings(target) if one.speedup > 1]
-
-
 def _file() -> Path:
     return data_folder() / "timings.json"
 

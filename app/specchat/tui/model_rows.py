@@ -47,15 +47,18 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
     )
 
 
-def candidate_row(one: Candidate, width: int, timed: str = "") -> Content:
-    """A model that could draft: its verdict, its size beside the target's, what it adds, and what speaks against it."""
+def candidate_row(one: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
+    """A model that could draft: its verdict, its size beside the target's, what it adds, and what speaks against it.
+
+    What was `measured` takes the place of the size, in so much `room`.
+    """
     cost = one.verdict.cost if one.verdict else None
     share = "" if cost is None else f"{100 * cost:.1f} %"
     memory = f"+{in_words(one.memory)}" if one.memory else ""
     sign = Content.styled(f"{SIGNS[one.grade]} ", STYLES[one.grade])
     name = f"{one.entry.name} · {one.reason}" if one.grade is not Grade.OK else one.entry.name
     style = "$quiet" if not one.fits else ""
-    columns = ((timed or share, 8), (memory, 9), (one.entry.quantisation, 7))
+    columns = ((measured or share, room), (memory, 9), (one.entry.quantisation, 7))
     return row(width, sign, name, *columns[: 3 if one.fits else 0], style=style)
 
 

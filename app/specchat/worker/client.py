@@ -24,6 +24,7 @@ from specchat.worker.protocol import (
     Recall,
     Set,
     Step,
+    Time,
     WorkerFailed,
 )
 
@@ -37,8 +38,8 @@ class WorkerClient:
     """One child process, started on demand and again after it died.
 
     What gives events blocks until the engine answers: use it in a thread. One such call runs at a time, others wait
-    for it. Whatever happens to the process, each ends with exactly one Loaded, Ended, Inspected, Kept, Recalled or
-    WorkerFailed. The other methods may be called from any thread at any time.
+    for it. Whatever happens to the process, each ends with exactly one Loaded, Ended, Inspected, Kept, Recalled,
+    Timed or WorkerFailed. The other methods may be called from any thread at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
@@ -106,6 +107,19 @@ class WorkerClient:
             command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), seed, settings)
             yield from self._with_the_pair(command)
 
+    def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
+        """Times a draft with a target: Loading…, Timing…, then Timed or WorkerFailed.
+
+        The loaded pair makes room, and is loaded again before the next answer. WorkerFailed at once while an answer is
+        being given.
+        """
+        if self._answering:
+            yield WorkerFailed("an answer is being given: time drafts when it has ended")
+            return
+        with self._one_at_a_time:
+            self._pair_is_loaded = False
+            yield from self._process.converse(Time(str(target), str(draft), options, seconds))
+
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         """Writes what the models have read to a folder: Kept, which says why where it was not, or WorkerFailed.
 
@@ -143,7 +157,7 @@ class WorkerClient:
         self._process.send(Step(rounds))
 
     def cancel(self) -> None:
-        """Stops the running load, answer or inspection, which then ends as usual. Nothing happens while none runs."""
+        """Stops the running load, answer, timing or inspection, which then ends as usual; nothing where none runs."""
         self._process.send(Cancel())
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from specchat.bench.gain import Gain
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
@@ -35,6 +36,9 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Time,
+    Timed,
+    Timing,
     WorkerFailed,
 )
 from specchat_engine.costs import MeasuredCosts
@@ -92,6 +96,9 @@ def decode_command(line: str | bytes) -> Command | None:
                 return Keep(str(fields_of["folder"]), int(fields_of["limit"]))
             case "recall":
                 return Recall(str(fields_of["folder"]))
+            case "time":
+                options = _options(fields_of.get("options", {}))
+                return Time(fields_of["target"], fields_of["draft"], options, float(fields_of["seconds"]))
             case "cancel":
                 return Cancel()
             case "quit":
@@ -142,6 +149,11 @@ def decode_event(line: str | bytes) -> Event | None:
                 return Kept(bool(fields_of["ok"]), str(fields_of.get("message", "")))
             case "recalled":
                 return Recalled(bool(fields_of["ok"]))
+            case "timing":
+                return Timing(float(fields_of["share"]))
+            case "timed":
+                gain = fields_of.get("gain")
+                return Timed(None if gain is None else build(Gain, gain))
             case "error":
                 return WorkerFailed(str(fields_of["message"]))
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -13,24 +13,12 @@ from typing import IO
 
 from specchat.worker.codec import decode_event, encode_command
 from specchat.worker.death import describe_death
-from specchat.worker.protocol import (
-    Cancel,
-    Command,
-    Ended,
-    Event,
-    Inspected,
-    Kept,
-    Loaded,
-    Quit,
-    Recalled,
-    WorkerFailed,
-)
+from specchat.worker.protocol import Cancel, Command, Event, LastEvent, Quit, WorkerFailed
 
 _LOG_LIMIT = 1_000_000
 _PATIENCE = 2.0
 # A failed assertion would otherwise start a debugger, where there is one, and bury the reason under its output.
 _ENVIRONMENT = {"GGML_NO_BACKTRACE": "1"}
-_LAST_EVENTS = (Loaded, Ended, Inspected, Kept, Recalled, WorkerFailed)
 # -P: a file named numpy.py in the folder where specchat was started must not be imported.
 _COMMAND = (sys.executable, "-P", "-m", "specchat.worker")
 
@@ -64,7 +52,7 @@ class EngineProcess:
         finished = False
         try:
             for event in self._events(child, events):
-                finished = isinstance(event, _LAST_EVENTS)
+                finished = isinstance(event, LastEvent)
                 yield event
                 if finished:
                     return
@@ -114,7 +102,7 @@ class EngineProcess:
         """The caller stopped listening: stops the command and takes its remaining events out of the pipe."""
         self.send(Cancel())
         for event in self._events(child, events):
-            if isinstance(event, _LAST_EVENTS):
+            if isinstance(event, LastEvent):
                 return
 
     def _running(self) -> tuple[subprocess.Popen[bytes], IO[bytes]]:

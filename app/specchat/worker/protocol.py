@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from specchat.bench.gain import Gain
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.inspection import Inspection
 from specchat_engine.memory_use import MemoryUse
@@ -120,8 +121,18 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class Time:
+    """Times a draft model with a target for so many seconds, in place of the pair that is loaded."""
+
+    target: str
+    draft: str
+    options: LoadOptions
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stops the running answer, the load, or what is being inspected."""
+    """Stops the running answer, the load, the timing, or what is being inspected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ class Quit:
     """Ends the process."""
 
 
-Command = Load | Generate | Prepare | Set | Freeze | Step | Inspect | Keep | Recall | Cancel | Quit
+Command = Load | Generate | Prepare | Set | Freeze | Step | Inspect | Keep | Recall | Time | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +216,20 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """How much of the time for a draft is over, from 0 to 1."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a draft gains; None where no answer had a token. No pair is loaded any more."""
+
+    gain: Gain | None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerFailed:
     """A command failed. `died` says that the process is gone; the next command starts another."""
 
@@ -212,4 +237,7 @@ class WorkerFailed:
     died: bool = False
 
 
-Event = Loading | Loaded | Started | Notice | Round | Ended | Inspected | Kept | Recalled | WorkerFailed
+LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
+"""What ends the answer to a command."""
+
+Event = Loading | Started | Notice | Round | Timing | LastEvent

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from specchat.worker.codec import decode_command
 from specchat.worker.outbox import Outbox
-from specchat.worker.protocol import Cancel, Generate, Inspect, Keep, Load, Prepare, Quit, Recall
+from specchat.worker.protocol import Cancel, Generate, Inspect, Keep, Load, Prepare, Quit, Recall, Time
 from specchat.worker.work import Task, Work
 
 _PATIENCE = 3.0
@@ -58,7 +58,7 @@ class Server:
             if command is None:
                 continue
             self._work.hear(command)
-            if isinstance(command, Load | Generate | Inspect | Keep | Recall | Prepare):
+            if isinstance(command, Load | Generate | Inspect | Keep | Recall | Time | Prepare):
                 self._waiting.put(command)
         self._work.hear(Cancel())
         self._waiting.put(None)

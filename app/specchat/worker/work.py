@@ -35,17 +35,19 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Time,
     WorkerFailed,
 )
+from specchat.worker.timing import time_pair
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.errors import Cancelled, EngineError, PairError
 from specchat_engine.settings import Settings
 
 _PROGRESS_STEP = 0.01
-_STOPPED = {Load: "loading was stopped", Inspect: "looking closer was stopped"}
+_STOPPED = {Load: "loading was stopped", Inspect: "looking closer was stopped", Time: "timing was stopped"}
 
-Task = Load | Generate | Inspect | Keep | Recall
+Task = Load | Generate | Inspect | Keep | Recall | Time
 """A command that is worked off in its turn and answered by events, exactly one of which is the last."""
 
 
@@ -83,7 +85,7 @@ class Work:
                     self._cancelled.clear()
                     self._settings = settings
                     self._gate.begin(frozen)
-                case Load() | Inspect():
+                case Load() | Inspect() | Time():
                     self._cancelled.clear()
 
     def events(self, task: Task) -> Iterator[Event]:
@@ -137,14 +139,19 @@ class Work:
                 yield self._keep(task)
             case Recall():
                 yield Recalled(self._engine is not None and self._engine.restore_memory(Path(task.folder)))
+            case Time():
+                yield self._time(task)
 
-    def _load(self, command: Load) -> Iterator[Event]:
+    def _unload(self) -> None:
         with self._guard:
             self._session = None
         if self._engine is not None:
             self._measuring = iter(())
             self._engine.close()
             self._engine = None
+
+    def _load(self, command: Load) -> Iterator[Event]:
+        self._unload()
         refusal = None
         try:
             self._engine = self._open(command, command.draft)
@@ -232,6 +239,12 @@ class Work:
             cancelled=self._cancelled.is_set,
         )
         return Inspected(inspection)
+
+    def _time(self, command: Time) -> Event:
+        """Beside another engine neither would have the processor and the memory to itself: it makes room."""
+        self._unload()
+        with self._open(Load(command.target, command.draft, command.options), command.draft) as engine:
+            return time_pair(engine, command.seconds, self._cancelled.is_set, self._outbox.send)
 
     def _keep(self, command: Keep) -> Event:
         if self._engine is None:

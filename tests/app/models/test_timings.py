@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specchat.models.timings import Timing, keep_timings, read_timings, timed_drafts
+from specchat.models.timings import Timing, keep_timings, read_timings
 from specchat.paths import data_folder
 
 
@@ -12,9 +12,8 @@ def test_what_was_timed_is_kept_best_first_and_replaced_by_the_next_time(tmp_pat
     target = tmp_path / "t.gguf"
     keep_timings(target, [Timing("/a.gguf", 0.9, "model", "4"), Timing("/b.gguf", 1.4, "hybrid", "auto")])
     assert [one.draft for one in read_timings(target)] == ["/b.gguf", "/a.gguf"]
-    assert timed_drafts(target) == [Path("/b.gguf")]
     keep_timings(target, [Timing("/c.gguf", 1.1, "model", "2")])
-    assert timed_drafts(target) == [Path("/c.gguf")]
+    assert [one.draft for one in read_timings(target)] == ["/c.gguf"]
     assert read_timings(tmp_path / "other.gguf") == []
 
 

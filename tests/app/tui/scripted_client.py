@@ -23,6 +23,8 @@ from specchat.worker.protocol import (
     ModelSummary,
     Recalled,
     Started,
+    Timed,
+    Timing,
     WorkerFailed,
 )
 from specchat_engine.inspection import InspectedToken, Inspection
@@ -109,7 +111,7 @@ class ScriptedClient:
 
     Behind `hold_after` of them it waits until `go` is set or it is stopped. The next loads give what
     `loads` holds, then `load_events`. After a failure that it died of it loads again before the next answer, and takes
-    longer than the screen's clock.
+    longer than the screen's clock. A draft that is timed gains what `gains` has of its name.
     """
 
     rounds: list[Round] = field(default_factory=lambda: script("> Hello| there> world"))
@@ -130,6 +132,9 @@ class ScriptedClient:
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
     keeps: bool = True
+    timed: list[Path] = field(default_factory=list)
+    gains: dict[str, Event] = field(default_factory=dict)
+    hold_timing: bool = False
     stopped: bool = False
     died: bool = False
     idle: bool = True
@@ -223,6 +228,14 @@ class ScriptedClient:
     def recall(self, folder: Path) -> Iterator[Event]:
         self.recalled.append(folder)
         yield Recalled(folder in self.kept)
+
+    def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
+        self.timed.append(draft)
+        self.stopped = False
+        yield Timing(0.5)
+        if self.hold_timing:
+            self._wait()
+        yield WorkerFailed("timing was stopped") if self.stopped else self.gains.get(draft.stem, Timed(None))
 
     def freeze(self, on: bool) -> None:
         self.gate.freeze(on)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.bench.gain import Gain
 from specchat.worker.codec import decode_command, decode_event, encode_command, encode_event
 from specchat.worker.protocol import (
     Cancel,
@@ -32,6 +33,9 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Time,
+    Timed,
+    Timing,
     WorkerFailed,
 )
 from specchat_engine import LoadOptions, Settings
@@ -61,6 +65,7 @@ COMMANDS: list[Command] = [
     Step(12),
     Keep("a folder", 10**12),
     Recall("a folder"),
+    Time("t.gguf", "d.gguf", LoadOptions(n_ctx=512), 2.5),
     Prepare((ChatMessage("system", "s"), ChatMessage("user", "u")), seed=3, settings=SETTINGS),
     Set(SETTINGS),
     Cancel(),
@@ -98,6 +103,10 @@ EVENTS: list[Event] = [
     Kept(False, "too large"),
     Kept(True),
     Recalled(True),
+    Timing(0.25),
+    Timed(Gain(1.42, (1.2, 1.6), 55.0, 40.0, 0.7)),
+    Timed(Gain(0.9, None, 55.0, 60.0, None)),
+    Timed(None),
     WorkerFailed("no room"),
 ]
 

@@ -1,8 +1,11 @@
-"""The draft picker: every model of this machine that could draft for a target, with the reasons for and against it."""
+"""The draft picker: every model of this machine that could draft for a target, with the reasons for and against it.
+
+A key times those that fit, one after the other; the list follows what was measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,15 +20,18 @@ from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
 from specchat.errors import SpecchatError
-from specchat.models.candidates import Candidate, ranked
+from specchat.models.candidates import Candidate, ranked, worth_timing
 from specchat.terminal import clean_line
 from specchat.tui.model_rows import candidate_row, verdict_lines
+from specchat.tui.timing_drafts import DraftTimer, TimingStep
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
 from specchat_engine.errors import EngineError
 
 Judge = Callable[[], Iterator[Candidate]]
 _MOST = 500
+_HINT = "its name, a draft step in target steps, the memory that it adds; F6 finds out on this machine"
+_MEASURED = "plain, measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +47,26 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "pick", "Load", priority=True, id="drafts.pick"),
+        Binding("f6", "time", "Time them", priority=True, id="drafts.time"),
         Binding("escape,f8", "back", "Back", priority=True, id="drafts.back"),
     ]
 
-    def __init__(self, target: str, judge: Judge, *, timed: Sequence[Path] = (), can_do_without: bool = True) -> None:
-        """`judge` reads headers and is called in a thread; `timed` are drafts that were timed here, the best first."""
+    def __init__(self, target: str, judge: Judge, timer: DraftTimer, speedups: Mapping[Path, float]) -> None:
+        """`judge` reads headers and is called in a thread; `speedups` are those of drafts that were timed before."""
         super().__init__()
         self._target = target
         self._judge = judge
-        self._timed = timed
-        self._without: list[None] = [None] if can_do_without else []
+        self._timer = timer
+        self._speedups = {path.resolve(): speedup for path, speedup in speedups.items()}
+        self._steps: dict[Path, TimingStep] = {}
+        self._waiting: list[Path] = []
         self._found: list[Candidate] = []
 
     def compose(self) -> ComposeResult:
         """The list above what speaks for and against its chosen row."""
         with Vertical(id="panel") as panel:
             panel.border_title = Content(f"A draft for {clean_line(self._target)}")
-            yield Static(Content("its name, a draft step in target steps, the memory that it adds"), classes="hint")
+            yield Static(Content(_HINT), classes="hint")
             yield Listing[Candidate | None](self._row, id="list")
             with VerticalScroll(id="details", can_focus=False):
                 yield Static(id="facts")
@@ -66,21 +75,14 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
     def on_mount(self) -> None:
         """Judges every model, in a thread."""
-        self.query_one(Listing).show(self._without)
+        self.query_one(Listing).show([None])
         self.query_one(Listing).focus()
         self._read()
 
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
         """Tells all about the row."""
         message.stop()
-        chosen = self.query_one(Listing).chosen
-        if chosen is None:
-            text = Content("The target answers alone, or with prompt lookup, which needs no draft model.")
-        elif chosen.verdict is None:
-            text = Content(clean_line(chosen.problem))
-        else:
-            text = verdict_lines(chosen.verdict)
-        self.query_one("#facts", Static).update(text)
+        self._tell()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """A click picks."""
@@ -90,7 +92,8 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def action_pick(self) -> None:
         """Takes the row, unless it cannot be loaded."""
         listing: Listing[Candidate | None] = self.query_one(Listing)
-        if not listing.items:
+        if self._waiting:
+            self._say("drafts are being timed: Esc stops that")
             return
         chosen = listing.chosen
         if chosen is not None and not chosen.fits:
@@ -99,8 +102,59 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             self.dismiss(PickedDraft(None if chosen is None else chosen.entry.path))
 
     def action_back(self) -> None:
-        """Leaves things as they are."""
-        self.dismiss(None)
+        """Stops the timing, else leaves things as they are."""
+        if self._waiting:
+            self._say("stopping …")
+            self._timer.stop()
+        else:
+            self.dismiss(None)
+
+    def action_time(self) -> None:
+        """Times the drafts that fit, those that promise most first."""
+        chosen = [one.entry.path for one in worth_timing(self._found)]
+        if self._waiting:
+            return
+        if self._timer.busy():
+            self._say("an answer is being given: time drafts when it has ended")
+        elif not chosen:
+            self._say("no draft here fits and is smaller than the target")
+        else:
+            self._steps, self._waiting = {}, chosen
+            self._time(chosen)
+
+    @work(thread=True, exclusive=True, group="time")
+    def _time(self, chosen: Sequence[Path]) -> None:
+        for step in self._timer.run(chosen):
+            self.call_later(self._hear, step)
+        self.call_later(self._end_timing)
+
+    def _hear(self, step: TimingStep) -> None:
+        self._steps[step.draft] = step
+        if step.gain is not None:
+            self._speedups[step.draft.resolve()] = step.gain.speedup
+        if self.is_attached:
+            name = next(one.entry.name for one in self._found if one.entry.path == step.draft)
+            place = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
+            self._say(f"timing {name}, {place}: the models of the chat make room meanwhile · Esc stops")
+            self.query_one(Listing).show([*self.query_one(Listing).items])
+            self._tell()
+
+    def _end_timing(self) -> None:
+        asked, self._waiting = self._waiting, []
+        ended = {path: step for path, step in self._steps.items() if step.ended}
+        self._steps = ended
+        if not self.is_attached:
+            return
+        self._show(self._found, "")
+        gains = {path: step.gain for path, step in ended.items() if step.gain is not None}
+        stopped = f"stopped after {len(ended)} of {len(asked)}: " if len(ended) < len(asked) else ""
+        best = max(gains, key=lambda path: gains[path].speedup, default=None)
+        if best is None or gains[best].speedup <= 1:
+            self._say(f"{stopped}no draft gained anything here: lookup needs none, and k 0 is plain decoding")
+            return
+        name = next(one.entry.name for one in self._found if one.entry.path == best)
+        chance = "" if gains[best].is_sure else ", which may be chance,"
+        self._say(f"{stopped}{name} gains most{chance} and is this target's draft from now on: Enter loads it")
 
     @work(thread=True, exclusive=True, group="judge")
     def _read(self) -> None:
@@ -121,21 +175,53 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def _show(self, found: list[Candidate], trouble: str) -> None:
         if not self.is_attached or not self.query(Listing):
             return  # something was picked before the last header was read
-        self._found = ranked(found, self._timed)
+        gaining = sorted(
+            (path for path, gain in self._speedups.items() if gain > 1), key=lambda path: -self._speedups[path]
+        )
+        self._found = ranked(found, gaining)
         listing: Listing[Candidate | None] = self.query_one(Listing)
         best = next((place for place, one in enumerate(self._found) if one.fits), None)
         fitting = [one for one in self._found if one.fits]
         others = [one for one in self._found if not one.fits]
-        listing.show([*fitting, *self._without, *others], 0 if best is not None else None)
+        listing.show([*fitting, None, *others], 0 if best is not None else None)
         self._say(trouble or ("" if fitting else "no model of this machine can draft for it: F8 finds others"))
         self.query_one("#panel").border_subtitle = f"{len(fitting)} of {len(self._found)} fit"
 
     def _row(self, one: Candidate | None, width: int) -> Content:
         if one is None:
             return Content("– no draft model").pad_right(max(width - 16, 0))
-        place = [path.resolve() for path in self._timed]
-        timed = one.entry.path.resolve() in place
-        return candidate_row(one, width, "timed ★" if timed else "")
+        timed = bool(self._waiting or self._speedups)
+        return candidate_row(one, width, self._measured(one), 22 if timed else 8)
+
+    def _measured(self, one: Candidate) -> str:
+        """Where the timing of a draft stands, or what it gained; empty where nothing is known."""
+        path = one.entry.path
+        step, speedup = self._steps.get(path), self._speedups.get(path.resolve())
+        if path in self._waiting and (step is None or not step.ended):
+            return "waits" if step is None else f"timing {100 * step.share:.0f} %"
+        if step is not None and step.trouble:
+            return "not timed"
+        return "" if speedup is None else f"{speedup:.2f} × {_MEASURED}"
+
+    def _tell(self) -> None:
+        chosen = self.query_one(Listing).chosen
+        if chosen is None:
+            text = Content("The target answers alone, or with prompt lookup, which needs no draft model.")
+        else:
+            step = self._steps.get(chosen.entry.path)
+            lines = [Content(clean_line(line)) for line in (_result(step), chosen.problem) if line]
+            text = Content("\n").join([*lines, *([verdict_lines(chosen.verdict)] if chosen.verdict else [])])
+        self.query_one("#facts", Static).update(text)
 
     def _say(self, text: str) -> None:
         self.query_one("#says", Static).update(Content(clean_line(text)))
+
+
+def _result(step: TimingStep | None) -> str:
+    """What the timing of a draft came to, in one line."""
+    if step is None or not step.ended:
+        return ""
+    if step.gain is None:
+        return f"It was not timed: {step.trouble}"
+    alpha = "" if step.gain.alpha is None else f", α {step.gain.alpha:.2f}"
+    return f"Measured: {step.gain.words}{alpha}"

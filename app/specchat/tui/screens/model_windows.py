@@ -17,7 +17,7 @@ from specchat.models.names import Group
 from specchat.models.patience import WAITED_FOR
 from specchat.models.references import on_the_hub
 from specchat.models.remote import remote_header
-from specchat.models.timings import timed_drafts
+from specchat.models.timings import read_timings
 from specchat.models.wanted import Wanted
 from specchat.tui.downloading import downloading
 from specchat.tui.panes.roles import Role
@@ -69,11 +69,16 @@ def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:
     def judged() -> Iterator[Candidate]:
         return judge_drafts(big, models_at_hand((big,)), options.options, ask_machine().machine)
 
+    timer = chat.draft_timer(big)
+
     async def picked(result: PickedDraft | None) -> None:
         if result is not None:
             await chat.reload(replace(chat.options, target=big, draft=result.draft))
+        if timer.used:
+            chat.load_back()
 
-    chat.app.push_screen(DraftsScreen(big.stem, judged, timed=timed_drafts(big)), picked)
+    speedups = {Path(one.draft): one.speedup for one in read_timings(big)}
+    chat.app.push_screen(DraftsScreen(big.stem, judged, timer, speedups), picked)
 
 
 def _wanted(entry: Entry) -> Wanted:

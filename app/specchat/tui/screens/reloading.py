@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -20,6 +20,9 @@ from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.tui.timing_drafts import DraftTimer
 
 _CALM = 0.3
 """Seconds without another change before memory is estimated."""
@@ -127,6 +130,17 @@ class ReloadingScreen(BranchingScreen):
             session.conversation.change(settings=None)
         session.options, session.loaded = options, None
         self._load()
+
+    def draft_timer(self, target: Path) -> DraftTimer:
+        """Times drafts for a target on the engine of the chat."""
+        from specchat.tui.timing_drafts import DraftTimer
+
+        return DraftTimer(self._client, target, self.options.options, lambda: self._play is not None)
+
+    def load_back(self) -> None:
+        """Loads the pair of the chat again, in whose place drafts were timed."""
+        if self._play is None and self._session.phase is not Phase.LOADING:
+            self._load()
 
     async def _loaded(self, event: Loaded) -> None:
         reloaded, self._left = self._left is not None, None

@@ -1,0 +1,117 @@
+"""Drafts are timed in the draft picker."""
+
+from __future__ import annotations
+
+from app.tui.chatting import Chat, command, notices, quiet, screen
+from app.tui.test_model_browser import chatting, choose, lists, options, shown, until
+from specchat.bench.gain import Gain
+from specchat.models.last_pairs import last_draft
+from specchat.models.timings import Timing, keep_timings, read_timings
+from specchat.options import ChatOptions
+from specchat.worker.protocol import Timed, WorkerFailed
+from support.tiny_models import write_tiny_model
+from support.tiny_pair import TinyModels
+
+__all__ = ["options"]
+
+
+def gain(speedup: float) -> Timed:
+    return Timed(Gain(speedup, (speedup - 0.1, speedup + 0.1), 50.0 * speedup, 50.0, 0.7))
+
+
+async def open_picker(pilot: Chat) -> None:
+    await command(pilot, "/draft")
+    await until(pilot, lambda: "fit" in str(pilot.app.screen.query_one("#panel").border_subtitle or ""))
+
+
+def rows(pilot: Chat) -> list[str]:
+    (listing,) = lists(pilot)
+    return [str(listing.get_option_at_index(at).prompt) for at in range(listing.option_count)]
+
+
+async def test_drafts_are_timed_ranked_and_the_best_is_kept_and_loaded(
+    options: ChatOptions, tiny_models: TinyModels
+) -> None:
+    second = write_tiny_model(tiny_models.draft.with_name("second.gguf"), seed=5, like=1, layers=1)
+    try:
+        async with chatting(options) as (pilot, client):
+            client.gains = {"draft": gain(1.42), "second": gain(1.7)}
+            await open_picker(pilot)
+            await pilot.press("f6")
+            await until(pilot, lambda: "gains most" in shown(pilot))
+            assert {path.stem for path in client.timed} >= {"draft", "second"}
+            assert "second" in rows(pilot)[0]
+            assert "1.70 × plain, measured" in rows(pilot)[0]
+            assert "draft" in rows(pilot)[1]
+            assert "1.42 × plain, measured" in rows(pilot)[1]
+            assert "Measured: 1.70 × plain (95 % 1.60 to 1.80), 85.0 tokens/s, α 0.70" in shown(pilot)
+            assert [one.speedup for one in read_timings(tiny_models.target)] == [1.7, 1.42]
+            assert last_draft(tiny_models.target) == second
+            await pilot.press("enter")
+            await quiet(pilot)
+            assert client.loaded[-1] == (tiny_models.target, second)
+            assert len(client.loaded) == 2
+    finally:
+        second.unlink()
+
+
+async def test_escape_stops_the_timing_and_then_leaves_and_the_pair_of_the_chat_comes_back(
+    options: ChatOptions, tiny_models: TinyModels
+) -> None:
+    async with chatting(options) as (pilot, client):
+        client.hold_timing = True
+        await open_picker(pilot)
+        await pilot.press("f6")
+        await until(pilot, lambda: "timing 50 %" in shown(pilot) and "Esc stops" in shown(pilot))
+        await pilot.press("enter")
+        assert "Esc stops that" in shown(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: "stopped after 0 of" in shown(pilot))
+        assert len(client.timed) == 1
+        assert read_timings(tiny_models.target) == []
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert pilot.app.screen is screen(pilot)
+        assert client.loaded == [(tiny_models.target, None)] * 2
+        assert not notices(pilot)
+
+
+async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_go_on(
+    options: ChatOptions, tiny_models: TinyModels
+) -> None:
+    keep_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
+    async with chatting(options) as (pilot, client):
+        client.gains = {"draft": WorkerFailed("the engine's process ended (SIGABRT)", died=True)}
+        await open_picker(pilot)
+        await pilot.press("f6")
+        await until(pilot, lambda: "no draft gained anything here" in shown(pilot))
+        await choose(pilot, "draft")
+        assert "not timed" in next(row for row in rows(pilot) if " draft" in row)
+        assert "It was not timed: the engine's process ended (SIGABRT)" in shown(pilot)
+        assert [one.speedup for one in read_timings(tiny_models.target)] == [1.2]
+        assert last_draft(tiny_models.target) is None
+
+
+async def test_what_was_timed_before_stands_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
+    keep_timings(tiny_models.target, [Timing(str(tiny_models.draft), 1.3, "model", "4")])
+    async with chatting(options) as (pilot, client):
+        await open_picker(pilot)
+        assert "1.30 × plain, measured" in rows(pilot)[0]
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert len(client.loaded) == 1
+
+
+async def test_nothing_is_timed_while_an_answer_is_given(options: ChatOptions) -> None:
+    async with chatting(options) as (pilot, client):
+        client.hold_after = 1
+        await pilot.press(*"Hi", "enter")
+        await until(pilot, lambda: len(client.asked) == 1)
+        screen(pilot).call_later(screen(pilot).browse_models, "draft")
+        await until(pilot, lambda: bool(pilot.app.screen.query("#facts")) and "✓ tokenizer" in shown(pilot))
+        await pilot.press("f6")
+        assert "an answer is being given" in shown(pilot)
+        assert client.timed == []
+        await pilot.press("escape")
+        client.go.set()
+        await quiet(pilot)
