@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.chat import ChatScreen
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
@@ -78,3 +79,23 @@ def figures(pilot: Chat) -> str:
 
 def prompt(pilot: Chat) -> Prompt:
     return pilot.app.screen.query_one(Prompt)
+
+
+def shown(pilot: Chat) -> list[str]:
+    """What the transcript shows, messages and answers."""
+    entries = transcript(pilot).entries
+    return [entry.raw for entry in entries if isinstance(entry, UserMessage | Answer)]
+
+
+async def command(pilot: Chat, text: str) -> None:
+    """Writes a command and sends it; a space at its end closes what is offered."""
+    prompt(pilot).load_text(text)
+    prompt(pilot).move_cursor(prompt(pilot).document.end)
+    await pilot.pause()
+    await pilot.press("escape", "enter")
+    await quiet(pilot)
+
+
+def screen(pilot: Chat) -> ChatScreen:
+    assert isinstance(pilot.app.screen, ChatScreen)
+    return pilot.app.screen

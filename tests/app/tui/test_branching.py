@@ -4,31 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import Chat, answer, ask, chat, header, notices, prompt, quiet, transcript
+from app.tui.chatting import answer, ask, chat, command, header, notices, prompt, quiet, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.widgets.answer import Answer
-from specchat.tui.widgets.message import UserMessage
-
-
-def shown(pilot: Chat) -> list[str]:
-    """What the transcript shows, messages and answers."""
-    entries = transcript(pilot).entries
-    return [entry.raw for entry in entries if isinstance(entry, UserMessage | Answer)]
-
-
-async def command(pilot: Chat, text: str) -> None:
-    """Writes a command and sends it; a space at its end closes what is offered."""
-    prompt(pilot).load_text(text)
-    prompt(pilot).move_cursor(prompt(pilot).document.end)
-    await pilot.pause()
-    await pilot.press("escape", "enter")
-    await quiet(pilot)
-
-
-def screen(pilot: Chat) -> ChatScreen:
-    assert isinstance(pilot.app.screen, ChatScreen)
-    return pilot.app.screen
 
 
 async def test_another_answer_stands_beside_the_first_which_can_be_shown_again() -> None:

@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.tui.chatting import Chat, prompt, quiet
+from app.tui.chatting import Chat, prompt, quiet, screen, shown
 from app.tui.scripted_client import ScriptedClient, chat_options, script
-from app.tui.test_branching import screen, shown
 from app.tui.test_model_browser import shown as words
 from app.tui.test_model_browser import until
 from specchat.config import Config

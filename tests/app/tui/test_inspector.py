@@ -5,9 +5,8 @@ from contextlib import asynccontextmanager
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, header, quiet
+from app.tui.chatting import Chat, ask, chat, header, quiet, shown
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import shown
 from specchat.tui.screens.inspector import InspectorScreen
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import ask, chat, header, notices
+from app.tui.chatting import ask, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import command, screen, shown
 from specchat.chat.load_dials import LOADABLE
 from specchat.tui.estimating import placed
 from specchat.tui.widgets.load_knobs import LoadKnob, LoadKnobs

@@ -10,9 +10,8 @@ from pathlib import Path
 import huggingface_hub.constants  # noqa: F401 - it reads HF_HUB_OFFLINE once, which a test below sets
 import pytest
 
-from app.tui.chatting import Chat, header, quiet
+from app.tui.chatting import Chat, command, header, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
-from app.tui.test_branching import command, screen
 from specchat.models.hub import Hub as HubClient
 from specchat.models.references import on_the_hub
 from specchat.models.shelf import Shelf, keep_shelf

@@ -4,9 +4,8 @@ import threading
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, header, quiet
+from app.tui.chatting import Chat, ask, chat, command, header, quiet, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import command, screen, shown
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.widgets.played import Played
 from specchat.worker.protocol import WorkerFailed

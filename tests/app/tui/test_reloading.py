@@ -3,9 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from app.tui.chatting import ask, chat, header, notices
+from app.tui.chatting import ask, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from app.tui.test_branching import command, screen, shown
 from specchat.worker.protocol import ModelSummary, WorkerFailed
 
 OTHER = replace(LOADED, target=ModelSummary("other", "other.gguf", n_params=1_000_000_000), draft=None)

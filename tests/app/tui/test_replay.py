@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, header, quiet
+from app.tui.chatting import Chat, ask, chat, command, header, quiet
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import command
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.deck_bar import DeckBar
 from specchat.tui.widgets.played import Played

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static, TabbedContent
 
-from app.tui.chatting import Chat, ask, chat
+from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import command
 from specchat.insight.charts import as_text
 from specchat.insight.summary import Summary
 from specchat.store.counters import Counters

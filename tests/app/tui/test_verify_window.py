@@ -2,9 +2,8 @@
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, header
+from app.tui.chatting import Chat, ask, chat, command, header, shown
 from app.tui.scripted_client import ScriptedClient, script
-from app.tui.test_branching import command, shown
 from specchat.tui.screens.verify import VerifyScreen
 
 
