@@ -169,12 +169,7 @@ class Engine:
             plain_because=self.plain_because,
             controller=self.controller,
             translation=self._translation,
-            about={
-                "target": self.target.to_json(),
-                "draft": self.draft.to_json() if self.draft else None,
-                "versions": versions(),
-                "machine": self.machine,
-            },
+            about=self._about,
         )
 
     def forget(self) -> None:
@@ -198,6 +193,11 @@ class Engine:
         holds nothing of the sort, or nothing whole.
         """
         return restore(self._memories, self._files, folder)
+
+    def _about(self) -> dict[str, Any]:
+        """What an answer is computed with now, for its start line."""
+        draft = self.draft.to_json() if self.draft else None
+        return {"target": self.target.to_json(), "draft": draft, "versions": versions(), "machine": self.machine}
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:

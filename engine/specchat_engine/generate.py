@@ -66,14 +66,20 @@ def generate(
     while end is None:
         now = plan(context)
         sampler, verifier, position = now.sampler, now.verifier, context.position
-        context.sampler, context.worth_more = sampler, now.worth_more
-        context.proposer = sampler if verifier.couples else proposer(sampler, position)
-        draft = now.drafter.propose(context, now.k) if now.drafter and now.k > 0 else NOTHING
+        context.sampler, draft = sampler, NOTHING
+        if now.drafter and now.k > 0:
+            context.worth_more = now.worth_more
+            context.proposer = sampler.rough if verifier.couples else proposer(sampler, position)
+            draft = now.drafter.propose(context, now.k)
         try:
-            logits = target.advance((context.tokens[-1], *draft.tokens), len(draft) + 1)
-            chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
-            proposals = _proposals(now, draft) if verifier.weighs_q and draft.tokens else ()
-            verdict = verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
+            logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
+            if draft.tokens or not verifier.couples:
+                chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
+                proposals = _proposals(now, draft) if verifier.weighs_q and draft.tokens else ()
+                verdict = verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
+            else:
+                row = sampler.candidates(logits[0], context.tokens)
+                verdict = Verdict(0, sampler.draw(row, position), TokenKind.PLAIN, (), row)
             emitted = [*draft.tokens[: verdict.accepted]]
             if verdict.token is not None:
                 emitted.append(verdict.token)

@@ -25,12 +25,16 @@ BEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An output position of an answer to a prompt, in ids, and the parameters that were in force there."""
+    """An output position of an answer to a prompt, in ids, and the parameters that were in force there.
+
+    Where the verifier `couples`, the draft model draws roughly by the target's rule, else exactly.
+    """
 
     prompt: Sequence[int]
     answer: Sequence[int]
     position: int
     sampling: SamplingParams
+    couples: bool = True
 
     @property
     def before(self) -> list[int]:
@@ -70,7 +74,7 @@ def inspect(
         seen = _Row(_logits(target, before, cancelled), sampler, before)
         drafted = None
         if draft and len(before) <= draft.capacity:
-            drafted = _Row(_logits(draft, before, cancelled), sampler, before)
+            drafted = _Row(_logits(draft, before, cancelled), sampler.rough if place.couples else sampler, before)
         removed = _removed(seen.logits, constraint, place.sampling, before)
     finally:
         if constraint:

@@ -68,10 +68,14 @@ def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float
 def gumbel_each(seed: int, position: int, ids: Iterable[int]) -> list[float]:
     """The same values one by one, for few ids; the last bit of a logarithm may differ from that of the arrays."""
     stream = _mix(_mix(seed) ^ (position * _GAMMA & _MASK))
+    log, log1p = math.log, math.log1p
     noise = []
     for token in ids:
-        uniform = (_finish(token * _GAMMA + stream & _MASK) >> 11) * 2.0**-53
-        noise.append(-math.log(-math.log1p(-max(uniform, 2.0**-54))))
+        state = token * _GAMMA + stream & _MASK
+        state = (state ^ state >> 30) * _FIRST & _MASK
+        state = (state ^ state >> 27) * _SECOND & _MASK
+        uniform = ((state ^ state >> 31) >> 11) * 2.0**-53
+        noise.append(-log(-log1p(-uniform if uniform else -(2.0**-54))))
     return noise
 
 

@@ -1,17 +1,30 @@
-"""Steps in token ids become rounds with texts, probabilities and times."""
+"""Steps in token ids become rounds with texts, probabilities and times.
+
+What a round has of tokens is made when somebody looks, or together with that of other rounds: right behind a pass over
+the weights the caches are cold, and it would take several times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from time import perf_counter_ns
 from typing import Protocol
 
+from specchat_engine.drafts import Draft
+from specchat_engine.errors import DecodeError
 from specchat_engine.generate import Step
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind, Tokens
+from specchat_engine.stats import TurnStats
 from specchat_engine.transcript import Transcript
+from specchat_engine.verify import Verdict
 
 BEST = 5
 """So many of the target's candidates are kept for the round's last position."""
+
+_TOGETHER = 64
+"""The tokens of so many rounds are made at the latest then: what they are made of takes memory."""
 
 
 class Busy(Protocol):
@@ -25,9 +38,15 @@ class Recorder:
     """Makes the rounds of one turn, in order. Its clock starts when it is made."""
 
     def __init__(
-        self, target: Busy, draft: Busy | None, piece: Callable[[int], bytes], transcript: Transcript, began_ns: int
+        self,
+        target: Busy,
+        draft: Busy | None,
+        piece: Callable[[int], bytes],
+        transcript: Transcript,
+        stats: TurnStats,
+        began_ns: int,
     ) -> None:
-        """`began_ns` is the turn's beginning on `perf_counter_ns`; the decoding time is counted from now on.
+        """`stats` counts each round. The turn began at `began_ns` of `perf_counter_ns`; decoding is timed from now on.
 
         What the transcript holds already belongs to no round.
         """
@@ -35,9 +54,10 @@ class Recorder:
         self._draft = draft
         self._piece = piece
         self._transcript = transcript
+        self._stats = stats
         self._began_ns = began_ns
-        self._index = 0
-        self._emitted = len(transcript.texts)
+        self._emitted = len(transcript)
+        self._unsettled: list[Round] = []
         self._mark = self._marks()
 
     def leave_out(self) -> None:
@@ -55,27 +75,35 @@ class Recorder:
 
     def record(self, step: Step) -> Round:
         """The round of the step that the loop just made."""
-        drafted, token = self._tokens(step)
-        self._emitted += step.kept
+        start, self._emitted = self._emitted, self._emitted + step.kept
         marks = now, draft, verify, rollback = self._marks()
         draft_ms = (draft - self._mark[1]) / 1e6
         verify_ms = (verify - self._mark[2]) / 1e6
         rollback_ms = (rollback - self._mark[3]) / 1e6
         other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms - rollback_ms
         self._mark = marks
-        event = Round(
-            index=self._index,
-            source=step.draft.source if step.draft.tokens else "none",
+        drafted, verdict, stats = step.draft, step.verdict, self._stats
+        event = Round.deferred(
+            index=stats.num_rounds,
+            source=drafted.source if drafted.tokens else "none",
             k=step.plan.k,
-            reason=step.draft.note or step.plan.reason,
-            drafted=drafted,
-            token=token,
-            top=self._top(step),
+            reason=drafted.note or step.plan.reason,
             ms=RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms),
             t_ms=(now - self._began_ns) / 1e6,
+            make=partial(self._tokens, drafted, verdict, start, self._emitted),
         )
-        self._index += 1
+        stats.count(event.ms, event.t_ms, len(drafted.tokens), verdict.accepted, verdict.compared, verdict.token)
+        self._unsettled.append(event)
+        if len(self._unsettled) == _TOGETHER:
+            self.settle()
         return event
+
+    def settle(self) -> None:
+        """Makes the tokens of all rounds, which need the models no more then. Nothing where these were closed."""
+        with suppress(DecodeError):
+            for event in self._unsettled:
+                event.settle()
+        self._unsettled.clear()
 
     def _marks(self) -> tuple[int, int, int, int]:
         target, draft = self._target, self._draft
@@ -83,16 +111,15 @@ class Recorder:
             return perf_counter_ns(), 0, target.busy_ns, target.rollback_ns
         return perf_counter_ns(), draft.busy_ns, target.busy_ns, target.rollback_ns + draft.rollback_ns
 
-    def _tokens(self, step: Step) -> tuple[tuple[DraftedToken, ...], TargetToken]:
-        draft, verdict = step.draft, step.verdict
-        texts = self._transcript.texts[self._emitted : self._emitted + step.kept]
-        token = verdict.token
-        if token is None:
-            own = TargetToken(None, "", None, TokenKind.NONE)
-        else:
-            own = TargetToken(token, texts[-1], verdict.row.probability(token), verdict.kind)
-        if not draft.tokens:
-            return (), own
+    def _tokens(self, draft: Draft, verdict: Verdict, start: int, end: int) -> Tokens:
+        """What a round says of a draft and its verdict, which emitted the answer's tokens from start to end."""
+        texts = self._transcript.texts[start:end]
+        token, row = verdict.token, verdict.row
+        top: tuple[Candidate, ...] = ()
+        own = TargetToken(None, "", None, TokenKind.NONE)
+        if token is not None:
+            own = TargetToken(token, texts[-1], row.probability(token), verdict.kind)
+            top = tuple([Candidate(token, self._text(token), p) for token, p in row.best(BEST)])
         accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.p, draft.rows
         drafted = [
             DraftedToken(
@@ -104,12 +131,7 @@ class Recorder:
             )
             for place, token in enumerate(draft.tokens)
         ]
-        return tuple(drafted), own
-
-    def _top(self, step: Step) -> tuple[Candidate, ...]:
-        if step.verdict.token is None:
-            return ()
-        return tuple([Candidate(token, self._text(token), p) for token, p in step.verdict.row.best(BEST)])
+        return tuple(drafted), own, top
 
     def _text(self, token: int) -> str:
         """A token by itself, which may hold part of a character only."""

@@ -7,10 +7,10 @@ dozen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 BY_MODEL = frozenset(("model", "translated"))
 """The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
@@ -82,8 +82,25 @@ class RoundTimes:
     rollback: float = 0.0
 
 
+Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
+"""What a round has of tokens: its `drafted`, `token` and `top`."""
+
+_OF_TOKENS = frozenset(("drafted", "token", "top"))
+
+
+class _Deferred:
+    """Room for how a round's tokens are made, where nobody has looked at them yet."""
+
+    __slots__ = ("_make",)
+    _make: Callable[[], Tokens] | None
+
+
+_set_make = _Deferred.__dict__["_make"].__set__
+"""The type checker knows the slots of a dataclass only."""
+
+
 @dataclass(slots=True)
-class Round:
+class Round(_Deferred):
     """One draft, verified. `k` is what was allowed, `reason` why; `t_ms` is the time since the turn began."""
 
     index: int
@@ -95,6 +112,34 @@ class Round:
     top: tuple[Candidate, ...]
     ms: RoundTimes
     t_ms: float
+
+    @classmethod
+    def deferred(
+        cls, *, index: int, source: str, k: int, reason: str, ms: RoundTimes, t_ms: float, make: Callable[[], Tokens]
+    ) -> Self:
+        """A round whose tokens are made when they are first looked at: right behind a pass that costs several times
+        what it costs later, when caches are warm and rounds are read together."""
+        made = cls.__new__(cls)
+        made.index, made.source, made.k, made.reason = index, source, k, reason
+        made.ms, made.t_ms = ms, t_ms
+        _set_make(made, make)
+        return made
+
+    def settle(self) -> None:
+        """Makes the tokens now, if that is still to be done; from any thread."""
+        make = getattr(self, "_make", None)
+        if make is not None:
+            self.drafted, self.token, self.top = make()
+            _set_make(self, None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Python asks for it where a slot is empty."""
+            if name not in _OF_TOKENS:
+                raise AttributeError(f"a round has no {name!r}")
+            self.settle()
+            return object.__getattribute__(self, name)
 
     @property
     def num_accepted(self) -> int:

@@ -31,7 +31,7 @@ class Sampler:
     `constraint` follows the answer's grammar; whoever made it closes it. `params.grammar` is not looked at here.
     """
 
-    __slots__ = ("_adjusted", "_greedy", "_truncation", "_typical", "constraint", "params", "seed")
+    __slots__ = ("_adjusted", "_greedy", "_rough", "_truncation", "_typical", "constraint", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
@@ -41,17 +41,28 @@ class Sampler:
         self._typical = params.typical_p < 1
         self._greedy = params.temperature == 0 and not self._typical
         self._adjusted: tuple[Adjustments, Sampler] | None = None
+        self._rough: Sampler | None = None
         if constraint or params.logit_bias or params.penalises:
             cuts = Sampler(replace(params, logit_bias=(), penalty_last_n=0), seed)
             self._adjusted = Adjustments(params), cuts
 
     def reseeded(self, seed: int) -> Sampler:
         """The same rule with other noise."""
-        if self._adjusted is None:
-            return Sampler(self.params, seed)
         other = copy(self)
-        other.seed = seed
+        other.seed, other._rough = seed, None
         return other
+
+    @property
+    def rough(self) -> Sampler:
+        """What a draft model draws by: the same noise and nearly the same rule, which costs less where many tokens are
+        likely. What it draws is only proposed, and its candidates are the law of what it draws."""
+        if self._rough is None:
+            self._rough = copy(self)
+            self._rough._truncation = Truncation(self.params, rough=True)
+            if self._adjusted is not None:
+                adjustments, cuts = self._adjusted
+                self._rough._adjusted = adjustments, cuts.rough
+        return self._rough
 
     def candidates(
         self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int] = ()
@@ -88,8 +99,11 @@ class Sampler:
             return candidates.only
         table = candidates.table
         if table is not None:
-            noise = gumbel_each(self.seed, position, table)
-            return max(zip(table, table.values(), noise, strict=True), key=lambda one: one[1] + one[2])[0]
+            best, drawn = -math.inf, -1
+            for (token, log_p), noise in zip(table.items(), gumbel_each(self.seed, position, table), strict=True):
+                if log_p + noise > best:
+                    best, drawn = log_p + noise, token
+            return drawn
         noise_array = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
 

@@ -32,8 +32,9 @@ from specchat_engine.sampling import Sampler
 from specchat_engine.settings import Settings
 from specchat_engine.stats import TurnStats
 from specchat_engine.template import ChatTemplate, Message
-from specchat_engine.trace_lines import start_line
+from specchat_engine.trace_lines import end_line, start_line
 from specchat_engine.transcript import Transcript
+from specchat_engine.verifiers import VERIFIERS
 
 
 class Session:
@@ -43,7 +44,7 @@ class Session:
     the grammar wait for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed`, `prompt_ids`,
     `answer_ids` and `notices` tell about it. An EngineError leaves the session usable.
 
-    `hold`, where there is one, is called before each round, and may wait: what it takes is no part of the turn.
+    `hold`, where there is one, is called before each round, and may wait, which is no part of the turn.
     """
 
     def __init__(
@@ -59,10 +60,10 @@ class Session:
         plain_cost: PlainCost | None = None,
         plain_because: str = "",
         controller: Controller | None = None,
-        about: Mapping[str, Any] | None = None,
+        about: Callable[[], Mapping[str, Any]] = dict,
         translation: Translation | None = None,
     ) -> None:
-        """`plain_because` says why this target cannot speculate, empty if it can; `about` goes into the start line.
+        """`plain_because` says why this target cannot speculate, empty if it can; `about()` goes into the start line.
 
         `controller` knows what this pair's passes cost and what is accepted; without one this session learns alone.
         `translation` is for a draft model with another vocabulary, which drafts through text.
@@ -83,7 +84,7 @@ class Session:
         self._vocabulary = vocabulary
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
-        self._about = dict(about or {})
+        self._about = about
         self._controller = controller or Controller()
         self._planner = Planner(target, drafting_with(draft, translation), self._controller, plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
@@ -181,11 +182,12 @@ class Session:
         """
         if self._target.user is not None:
             raise EngineError("an answer is being given on these models: look closer when it has ended")
+        sampling, couples = self.settings.sampling, VERIFIERS[self.settings.verifier].couples
         if messages is None:
-            sampling = sampling_at(position, self._in_force) or self.settings.sampling
-            place = Place(self.prompt_ids, self.answer_ids, position, sampling)
+            sampling = sampling_at(position, self._in_force) or sampling
+            place = Place(self.prompt_ids, self.answer_ids, position, sampling, couples)
         else:
-            place = Place(self._fit(messages).tokens, tokens, position, self.settings.sampling)
+            place = Place(self._fit(messages).tokens, tokens, position, sampling, couples)
         try:
             return inspect(self._target, self._peer, self._vocabulary, place, asked, cancelled)
         except DecodeError:
@@ -199,7 +201,7 @@ class Session:
     def start_line(self) -> dict[str, Any]:
         """The first line of this turn's trace; it tells the prefix where there is one."""
         return start_line(
-            self._about,
+            self._about(),
             self.settings,
             seed=self.seed,
             turn=self.turn,
@@ -212,18 +214,15 @@ class Session:
     def end_line(self) -> dict[str, Any]:
         """The last line of this turn's trace."""
         costs = MeasuredCosts.at(self._context.middle, self._controller) if self._context else MeasuredCosts()
-        end = {"type": "end", "reason": self.end_reason, "text": self.text}
-        return end | {"stats": self.stats.to_json(), "costs": costs.to_json()}
+        return end_line(self.end_reason, self.text, self.stats, costs)
 
     def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
         """Reads all that is given but its last token into the models, each timed apart from decoding.
 
         Where the prefix itself ends the answer, `end_reason` says so.
         """
-        stats, settings, capacity = self.stats, self.settings, self._target.capacity
-        fitted = self._fit(messages)
-        if fitted.dropped:
-            self.notices.append(fitted.notice(capacity))
+        stats, settings, capacity, fitted = self.stats, self.settings, self._target.capacity, self._fit(messages)
+        self.notices += [fitted.notice(capacity)] if fitted.dropped else []
         self.prompt_ids = fitted.tokens
         stats.prompt_tokens = length = len(fitted.tokens)
         room = capacity - length
@@ -250,29 +249,30 @@ class Session:
 
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
-        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, began)
+        stats = self.stats
+        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, stats, began)
 
         def plan(now: Context) -> Plan:
             if self.hold:
                 recorder.hold(self.hold)
             made = self._plan(now)
-            if self._planner.draft_prompt_ms > self.stats.draft_prompt_ms:
-                self.stats.draft_prompt_ms = self._planner.draft_prompt_ms
+            if self._planner.draft_prompt_ms > stats.draft_prompt_ms:
+                stats.draft_prompt_ms = self._planner.draft_prompt_ms
                 recorder.leave_out()
             return made
 
-        for step in generate(self._target, context, plan, self._transcript.receive):
-            event = recorder.record(step)
-            self._planner.learn(context, step, event.ms)
-            self.stats.observe(event)
-            if event.index == 0:
-                self.stats.ttft_ms = event.t_ms
-            if not event.drafted:
-                self._plain_cost.observe(len(context.tokens), event.ms.verify)
-            self.end_reason = step.end or self.end_reason
-            left = perf_counter_ns()
-            yield event
-            self._planner.away((perf_counter_ns() - left) / 1e6)
+        try:
+            for step in generate(self._target, context, plan, self._transcript.receive):
+                event = recorder.record(step)
+                self._planner.learn(context, step, event.ms)
+                if event.source == "none":
+                    self._plain_cost.observe(len(context.tokens), event.ms.verify)
+                self.end_reason = step.end or self.end_reason
+                left = perf_counter_ns()
+                yield event
+                self._planner.away((perf_counter_ns() - left) / 1e6)
+        finally:
+            recorder.settle()
 
     def _plan(self, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
@@ -293,8 +293,8 @@ class Session:
 
     def _measure_plain(self, context: Context) -> None:
         """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
-        depth, last, stopped = context.middle, context.tokens[-1], self._cancel.is_set
+        depth, last = context.middle, context.tokens[-1]
         if not self._planner.plain_because:
-            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, stopped):
+            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, self._cancel.is_set):
                 self._planner.measured_plain(depth, milliseconds)
         self.stats.plain_ms = self._plain_cost.at(depth)

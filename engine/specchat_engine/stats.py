@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from specchat_engine.rounds import Outcome, Round, TokenKind
+from specchat_engine.rounds import Outcome, Round, RoundTimes, TokenKind
 
 
 @dataclass(slots=True)
 class TurnStats:
-    """What one answer did and where its time went; `observe` is called once a round, in order.
+    """What one answer did and where its time went; `observe` or `count` is called once a round, in order.
 
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
     the time of a target pass over one token at a similar depth, None until it has been measured.
@@ -36,27 +36,33 @@ class TurnStats:
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
-        times = event.ms
+        outcomes = [token.outcome for token in event.drafted]
+        accepted, compared = event.num_accepted, len(outcomes) - outcomes.count(Outcome.DISCARDED)
+        own = event.token.id if event.token.kind is not TokenKind.NONE else None
+        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own)
+
+    def count(
+        self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, own: int | None
+    ) -> None:
+        """Counts one round by its numbers; `own` is the target's token at its end."""
+        if not self.num_rounds:
+            self.ttft_ms = t_ms
         self.num_rounds += 1
         self.draft_ms += times.draft
         self.verify_ms += times.verify
         self.rollback_ms += times.rollback
         self.other_ms += times.other
-        self.wall_ms = event.t_ms
-        self.num_tokens += event.token.kind is not TokenKind.NONE
-        if not event.drafted:
-            return
-        self.num_drafts += 1
-        self.num_draft_tokens += len(event.drafted)
-        for position, token in enumerate(event.drafted):
-            if token.outcome is Outcome.ACCEPTED:
-                self.num_tokens += 1
-                self.num_accepted_tokens += 1
-                while len(self.num_accepted_tokens_per_pos) <= position:
-                    self.num_accepted_tokens_per_pos.append(0)
-                self.num_accepted_tokens_per_pos[position] += 1
-            elif token.outcome is Outcome.REJECTED:
-                self.num_rejected_tokens += 1
+        self.wall_ms = t_ms
+        self.num_tokens += accepted + (own is not None)
+        if drafted:
+            self.num_drafts += 1
+            self.num_draft_tokens += drafted
+            self.num_accepted_tokens += accepted
+            self.num_rejected_tokens += max(0, min(compared, drafted) - accepted)
+            places = self.num_accepted_tokens_per_pos
+            places += [0] * (accepted - len(places))
+            for place in range(accepted):
+                places[place] += 1
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from specchat_engine.costs import MeasuredCosts
 from specchat_engine.settings import Settings
+from specchat_engine.stats import TurnStats
 from specchat_engine.template import Message
 from specchat_engine.verifiers import VERIFIERS
 
@@ -42,3 +44,8 @@ def start_line(
         "machine": about.get("machine", {}),
     }
     return line | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+
+
+def end_line(reason: str | None, text: str, stats: TurnStats, costs: MeasuredCosts) -> dict[str, Any]:
+    """The last one."""
+    return {"type": "end", "reason": reason, "text": text, "stats": stats.to_json(), "costs": costs.to_json()}

@@ -36,60 +36,71 @@ _ROUNDING = 1e-6
 
 
 class Truncation:
-    """The cuts of some sampling parameters. Neither typical-p nor what changes single logits is looked at."""
+    """The cuts of some sampling parameters. Neither typical-p nor what changes single logits is looked at.
 
-    __slots__ = ("_bottom", "_depth", "_temperature", "_top_k", "_top_p")
+    A `rough` one takes top-p of what min-p leaves, not of all tokens, so that none of the others has to be weighed.
+    """
 
-    def __init__(self, params: SamplingParams) -> None:
+    __slots__ = ("_bottom", "_depth", "_rough", "_temperature", "_top_k", "_top_p")
+
+    def __init__(self, params: SamplingParams, *, rough: bool = False) -> None:
         self._depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
         self._top_k = params.top_k
         self._top_p = params.top_p
         self._temperature = params.temperature
         self._bottom = np.zeros((), np.float32)
+        self._rough = rough and self._depth < math.inf
 
     def of(self, logits: NDArray[np.float32], token: int, peak: float) -> Candidates:
         """The distribution that is left of a row [V] with its maximum at `token`, at a temperature above 0.
 
         The row is changed while this runs, and as it was afterwards.
         """
-        best = self._best(logits, token, peak)
-        if len(best) == 1:
-            return Candidates.certain(token)
-        return self._tempered(dict(sorted(best.items())), peak) if best else self._of_row(logits, peak)
-
-    def _best(self, logits: NDArray[np.float32], token: int, peak: float) -> dict[int, float]:
-        """What is left of a row, best first, where min-p leaves few and the weights of these tell that top-p takes
-        none of them; else nothing."""
-        best: dict[int, float] = {}
-        value, lowest = peak, peak - self._depth
-        while value >= lowest > -math.inf and len(best) < _PEELED:
-            best[token] = value
+        lowest = peak - self._depth
+        if lowest > -math.inf:
             logits[token] = -math.inf
-            token = int(logits.argmax())
-            value = logits.item(token)
+            rival = int(logits.argmax())
+            value = logits.item(rival)
+            logits[token] = peak
+            if value < lowest:
+                return Candidates.certain(token)
+            best = self._best(logits, token, peak, rival, value)
+            if best:
+                return self._tempered(dict(sorted(best.items())), peak)
+        return self._of_row(logits, peak)
+
+    def _best(self, logits: NDArray[np.float32], token: int, peak: float, rival: int, value: float) -> dict[int, float]:
+        """What is left of a row, best first, where min-p leaves few and the weights of these tell that top-p takes
+        none of them; else nothing. The `rival` with its `value` is the second best token."""
+        best = {token: peak}
+        lowest = peak - self._depth
+        logits[token] = -math.inf
+        while value >= lowest and len(best) < _PEELED:
+            best[rival] = value
+            logits[rival] = -math.inf
+            rival = int(logits.argmax())
+            value = logits.item(rival)
         for token, own in best.items():
             logits[token] = own
         if value >= lowest or 0 < self._top_k < len(best):
             return {}
-        if len(best) > 1:
-            *others, last = [math.exp(value - peak) for value in best.values()]
-            others_mass = sum(others)
-            if others_mass >= self._top_p * (others_mass + last):
-                return {}
-        return best
+        *others, last = [math.exp(value - peak) for value in best.values()]
+        others_mass = sum(others)
+        return best if others_mass < self._top_p * (others_mass + last) else {}
 
     def _of_row(self, logits: NDArray[np.float32], peak: float) -> Candidates:
         """The same by comparing all logits with a floor, or several."""
         size = len(logits)
         wanted = min(self._top_k or size, size)
-        usual = math.log(wanted / _OPEN) if self._top_p < 1 or self._depth == math.inf else self._depth
+        weighed = self._depth == math.inf or (self._top_p < 1 and not self._rough)
+        usual = math.log(wanted / _OPEN) if weighed else self._depth
         for floor in (usual, *(deeper for deeper in _DEEPER if deeper > usual)):
             self._bottom[()] = peak - floor - _ROUNDING * (abs(peak) + floor)
             ids = np.greater_equal(logits, self._bottom).nonzero()[0]
             values = logits.take(ids)
             if self._top_k and len(ids) > max(self._top_k, _FEW):
                 ids, values = _largest(self._top_k, ids, values)
-            open_mass = max(0, wanted - len(ids)) * math.exp(-floor)
+            open_mass = 0.0 if self._rough else max(0, wanted - len(ids)) * math.exp(-floor)
             if len(ids) > _FEW:
                 found = self._of_many(peak, ids, values.astype(np.float64), floor, open_mass)
             else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import pairwise
+from threading import Thread
 
 import pytest
 
-from specchat_engine import Outcome, TokenKind
+from specchat_engine import Outcome, Round, TokenKind
 from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
@@ -98,3 +100,50 @@ def test_measuring_plain_passes_leaves_the_memory_alone() -> None:
     ask(session)
     held = list(model_of(session).tokens)
     assert held == read_by_a_fresh_session(session)
+
+
+def test_what_nobody_looks_at_is_not_made_until_the_answer_ends() -> None:
+    session = conversation(saying("abcdefgh"), saying("abcxefgh"), k=4)
+    rounds = session.generate("hello")
+    first, second = next(rounds), next(rounds)
+    assert first.text == "abcd"
+    assert not_made(second)
+    rest = list(rounds)
+    assert not any(not_made(event) for event in (first, second, *rest))
+    assert "".join(event.text for event in (first, second, *rest)) == session.text == "abcdefgh"
+
+
+def test_a_long_answer_does_not_hold_on_to_what_its_rounds_are_made_of() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=200)
+    held = [event for _, event in zip(range(150), session.generate("hello"), strict=False) if not_made(event)]
+    assert len(held) < 150, "rounds far back are made by then"
+
+
+def test_a_round_that_is_read_late_or_elsewhere_is_the_same_round() -> None:
+    at_once = [event.to_json() for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello")]
+    rounds: list[Round] = []
+    for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello"):
+        reader = Thread(target=event.to_json)
+        reader.start()
+        event.settle()
+        reader.join()
+        rounds.append(event)
+    for one, other in zip(at_once, rounds, strict=True):
+        line = other.to_json()
+        assert line | {"ms": None, "t_ms": None} == one | {"ms": None, "t_ms": None}
+        assert Round.from_json(line) == other == replace(other)
+
+
+def test_a_round_has_no_other_attributes() -> None:
+    event = next(iter(conversation(saying("ab")).generate("hello")))
+    with pytest.raises(AttributeError, match="nothing_else"):
+        _ = event.nothing_else  # type: ignore[attr-defined]
+
+
+def not_made(event: Round) -> bool:
+    """Whether a round's tokens are still to be made."""
+    try:
+        object.__getattribute__(event, "token")
+    except AttributeError:
+        return True
+    return False

@@ -74,6 +74,31 @@ def test_the_fast_sampler_equals_the_stages_one_by_one(
     assert found.ids.tolist() == sorted(found.ids.tolist())
 
 
+@settings(max_examples=300, deadline=None)
+@given(rows(), st.sampled_from([0.05, 0.3, 1.0]), shares, st.sampled_from([0, 1, 3, 40]))
+def test_a_rough_sampler_takes_top_p_of_what_min_p_leaves(
+    row: list[float], min_p: float, top_p: float, top_k: int
+) -> None:
+    left = reference(row, SamplingParams(temperature=1.0, top_k=top_k, top_p=1.0, min_p=min_p))
+    among = [left.log_p.get(token, -math.inf) for token in range(len(row))]
+    expected = reference(among, SamplingParams(temperature=1.0, top_k=0, top_p=top_p, min_p=0.0))
+    assume(min(left.slack, expected.slack) > CLEAR)
+    rough = Sampler(SamplingParams(temperature=1.0, top_k=top_k, top_p=top_p, min_p=min_p), 1).rough
+    found = as_dict(rough.candidates(np.array(row, np.float32), ()))
+    assert found == pytest.approx({token: p for token, p in expected.log_p.items() if p > -math.inf}, abs=1e-6)
+
+
+def test_a_rough_sampler_has_the_same_noise_and_obeys_bias_and_penalties_too() -> None:
+    row = np.array([1.0, 1.2, 1.1, -9.0], np.float32)
+    params = SamplingParams(temperature=1.0, top_p=1.0, logit_bias=((3, 20.0),))
+    exact = Sampler(params, 5)
+    assert as_dict(exact.rough.candidates(row, ())) == as_dict(exact.candidates(row, ()))
+    flat = Candidates(np.arange(50), np.full(50, -math.log(50)))
+    assert [exact.draw(flat, place) for place in range(40)] == [exact.rough.draw(flat, place) for place in range(40)]
+    other = exact.reseeded(6)
+    assert [other.rough.draw(flat, place) for place in range(40)] == [other.draw(flat, place) for place in range(40)]
+
+
 def test_the_default_truncation_of_a_big_vocabulary_equals_the_stages() -> None:
     random = np.random.default_rng(0)
     for params in (SamplingParams(), SamplingParams(top_k=0, min_p=0), SamplingParams(top_k=5000, min_p=0, top_p=0.7)):

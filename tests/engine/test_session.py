@@ -139,7 +139,9 @@ def test_a_message_longer_than_the_context_is_refused_and_the_session_goes_on() 
 
 
 def test_the_trace_lines_are_json_and_complete() -> None:
-    session = conversation(saying("Hi"), saying("Hi"), system="S", stop=("zzz",), about={"target": {"name": "t"}})
+    session = conversation(
+        saying("Hi"), saying("Hi"), system="S", stop=("zzz",), about=lambda: {"target": {"name": "t"}}
+    )
     rounds = list(session.generate("hello"))
     start = json.loads(json.dumps(session.start_line()))
     about = "type schema target draft drafter verifier lossless params"

@@ -12,7 +12,7 @@ from specchat_engine.verify import ProposalLaw, Verdict
 
 
 class ModelDrafter:
-    """Draws each token from the draft model by the target's rule, and with its noise where the verifier couples."""
+    """Draws from the draft model by the target's rule: roughly, and with its noise, where the verifier couples."""
 
     name = "model"
     law: ProposalLaw = "drawn"
