@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +28,7 @@ from pydantic_settings import (
 from specchat.config import ENV_PREFIX, SAMPLING_KEYS, Config
 from specchat.constraints import GRAMMAR_KEYS, check_one_grammar, parse_biases
 from specchat.errors import ConfigError
+from specchat.files import reading_toml
 from specchat.keys import parse_keys
 from specchat.paths import config_file, expanded
 from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
@@ -190,16 +190,11 @@ _Checked = _with_fields_of_config()
 def read_sources(flags: Mapping[str, Any]) -> Config:
     """The configuration under these flags, checked. Raises ConfigError, in one line."""
     file = config_file()
-    try:
-        checked = _Checked(**flags)
-    except ValidationError as error:
-        raise ConfigError(_explain(error.errors()[0], flags, file)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}; correct it, or move it away") from None
-    except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read: {error.strerror or error}; make it readable, or move it away"
-        ) from None
+    with reading_toml(file):
+        try:
+            checked = _Checked(**flags)
+        except ValidationError as error:
+            raise ConfigError(_explain(error.errors()[0], flags, file)) from None
     config = Config(**{name: getattr(checked, name) for name in _NAMES})
     _check_pair(config)
     check_one_grammar({key: getattr(config, key) for key in GRAMMAR_KEYS})

@@ -1,11 +1,14 @@
-"""Small files of the application's own."""
+"""Small files of the user's and of the application's own."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
+
+from specchat.errors import ConfigError
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -20,3 +23,16 @@ def replace_text(path: Path, text: str) -> None:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def reading_toml(file: Path) -> Iterator[None]:
+    """Turns what goes wrong while a TOML file is read into a ConfigError: which file, what it is, what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read: {error.strerror or error}; make it readable, or move it away"
+        ) from None
+    except ValueError as error:  # the TOML's, or its encoding's
+        raise ConfigError(f"{file} is not valid TOML: {error}; correct it, or move it away") from None

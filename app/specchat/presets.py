@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from specchat.errors import ConfigError
-from specchat.files import replace_text
+from specchat.files import reading_toml, replace_text
 from specchat.options import SamplingOverrides
 from specchat.paths import presets_file
 from specchat_engine.errors import SettingError
@@ -161,17 +161,10 @@ def _summary(values: Mapping[str, Any]) -> str:
 
 def _read_own() -> dict[str, Preset]:
     file = presets_file()
+    with reading_toml(file):
+        tables = tomllib.loads(file.read_text(encoding="utf-8") if file.exists() else "")
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
         return {name: _read_one(name, table) for name, table in tables.items()}
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}; correct it, or move it away") from None
-    except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read: {error.strerror or error}; make it readable, or move it away"
-        ) from None
     except (ConfigError, SettingError) as error:
         raise ConfigError(f"{file}: {error}") from None
 
