@@ -44,7 +44,11 @@ class GroundQuestion:
         quiet = termios.tcgetattr(terminal)
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(terminal, termios.TCSANOW, quiet)
-        os.write(sys.__stdout__.fileno() if sys.__stdout__ else terminal, _QUESTIONS)
+        try:
+            os.write(sys.__stdout__.fileno() if sys.__stdout__ else terminal, _QUESTIONS)
+        except OSError:
+            termios.tcsetattr(terminal, termios.TCSANOW, self._before)
+            raise
 
     def answer(self, patience: float = _PATIENCE) -> Ground:
         """What came until now, or comes within so many seconds; the terminal is then as it was before."""

@@ -5,6 +5,7 @@ import pty
 import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +58,17 @@ def test_nothing_is_echoed_while_the_answer_is_awaited(terminal: Played) -> None
     os.set_blocking(terminal.screen, False)
     with pytest.raises(BlockingIOError):
         terminal.heard()
+
+
+def test_a_question_that_cannot_be_asked_leaves_the_terminal_as_it_was(
+    terminal: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = termios.tcgetattr(terminal.program)
+    with Path(os.devnull).open() as unwritable:
+        monkeypatch.setattr(ground.sys, "__stdout__", unwritable)
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            GroundQuestion(terminal.program)
+    assert termios.tcgetattr(terminal.program) == before
 
 
 def test_a_terminal_that_knows_no_such_question_is_dark(terminal: Played) -> None:

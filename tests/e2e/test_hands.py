@@ -12,6 +12,8 @@ from e2e.test_chat import ENDLESS, ready, streaming
 Specchat = Callable[..., Terminal]
 
 SHIFT_ENTER = {"kitty": "\x1b[13;2u", "xterm": "\x1b[27;2;13~"}
+NORD = "48;2;46;52;64"
+"""The ground of that theme."""
 WHEEL_UP, WHEEL_DOWN = "\x1b[<64;10;10M", "\x1b[<65;10;10M"
 
 
@@ -81,6 +83,23 @@ def test_a_light_terminal_gets_the_light_theme_and_what_was_typed_before_is_not_
         assert "48;2;251;251;250" in terminal.screen(colours=True)
     finally:
         terminal.close()
+
+
+def test_a_theme_that_was_chosen_is_there_after_a_new_start(specchat: Specchat) -> None:
+    first = specchat("chat", width=80, height=24)
+    first.wait_for("Ask something")
+    first.type("/theme nord")
+    first.wait_until(lambda _: NORD in first.screen(colours=True), "the theme")
+    first.keys("C-q")
+    first.wait_for("exit code 0")
+    assert NORD not in specchat_colours(specchat, "chat", "--theme", "dracula")
+    assert NORD in specchat_colours(specchat, "chat")
+
+
+def specchat_colours(specchat: Specchat, *arguments: str) -> str:
+    terminal = specchat(*arguments, width=80, height=24)
+    terminal.wait_for("Ask something")
+    return terminal.screen(colours=True)
 
 
 def test_a_terminal_that_cannot_draw_gets_the_chat_line_by_line(environment: dict[str, str]) -> None:

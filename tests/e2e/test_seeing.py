@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from e2e.terminal import Terminal
+from e2e.terminal import SPECCHAT, Terminal
+from support.sample_traces import encoded, sample_trace
 
 Specchat = Callable[..., Terminal]
 
@@ -32,3 +34,17 @@ def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> 
     terminal.wait_for("F1 Help")
     terminal.type("/verify ")
     terminal.wait_for(r"\d+ tokens, all equal")
+
+
+def test_a_trace_is_played_on_the_screen_without_a_model(environment: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "cat.jsonl"
+    file.write_text("".join(encoded(sample_trace(question="Which cat?"))))
+    terminal = Terminal((*SPECCHAT, "replay", str(file), "--tui"), environment, 80, 24)
+    try:
+        terminal.wait_for(r"replay .*cat.jsonl(.|\n)*▌ Which cat\?")
+        terminal.keys("End")
+        terminal.wait_for(r"The cat sat on the red(.|\n)*round 4 of 4")
+        terminal.keys("q")
+        terminal.wait_for("exit code 0")
+    finally:
+        terminal.close()
