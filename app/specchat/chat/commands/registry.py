@@ -115,7 +115,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("set", "KEY VALUE", "Any setting; some load the models again.", turning.read_set, (_keys, _values)),
     Command(
         "preset",
-        "[NAME|save NAME|forget NAME]",
+        "[save|forget] [NAME]",
         "Templates of sampling parameters: all, one in force, the present one kept.",
         turning.read_preset,
         (_presets,),
