@@ -16,6 +16,7 @@ from typing import Any
 from specchat.constraints import GRAMMAR_KEYS, grammar_text
 from specchat.options import DEFAULT_VERIFIER, SamplingOverrides
 from specchat.paths import config_file
+from specchat_engine.options import ThreadCount
 from specchat_engine.settings import AUTO, DraftLength
 
 ENV_PREFIX = "SPECCHAT_"
@@ -55,8 +56,8 @@ class Config:
     device_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = 0
-    threads: int = 0
-    threads_draft: int = 0
+    threads: ThreadCount = AUTO
+    threads_draft: ThreadCount = AUTO
     batch_size: int = 512
     ubatch_size: int = 512
     flash_attention: str = "auto"

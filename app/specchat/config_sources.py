@@ -31,7 +31,7 @@ from specchat.errors import ConfigError
 from specchat.files import reading_toml
 from specchat.keys import parse_keys
 from specchat.paths import config_file, expanded
-from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION
+from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION, check_threads
 from specchat_engine.params import SamplingParams
 from specchat_engine.settings import AUTO, DRAFTERS, K_LIMIT, VERIFIER_NAMES
 
@@ -39,7 +39,7 @@ _NAMES = tuple(field.name for field in fields(Config))
 
 _LIMITS: Mapping[str, Any] = {
     "seed": Field(ge=-1, lt=2**64),
-    **dict.fromkeys(("max_tokens", "ctx_size", "main_gpu", "threads", "threads_draft"), Field(ge=0)),
+    **dict.fromkeys(("max_tokens", "ctx_size", "main_gpu"), Field(ge=0)),
     **dict.fromkeys(("gpu_layers", "gpu_layers_draft"), Field(ge=-1)),
     **dict.fromkeys(("batch_size", "ubatch_size"), Field(ge=1)),
     # A variable holds these in a form of its own, not as JSON.
@@ -123,6 +123,13 @@ class _Sources(BaseSettings):
         if not 0 <= k <= K_LIMIT:
             raise ValueError(f"k is {k}: use auto, or 0 (plain decoding) to {K_LIMIT}")
         return k
+
+    @field_validator("threads", "threads_draft", mode="before", check_fields=False)
+    @classmethod
+    def _read_threads(cls, value: object, info: ValidationInfo) -> object:
+        count = int(text) if (text := str(value)).isdecimal() else value
+        check_threads(str(info.field_name), count)
+        return count
 
     @field_validator("drafter", check_fields=False)
     @classmethod

@@ -18,7 +18,7 @@ CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q
 def check_threads(name: str, threads: object) -> None:
     """Raises SettingError for what is no number of threads."""
     if threads != AUTO and not (isinstance(threads, int) and 0 <= threads <= THREADS_LIMIT):
-        raise SettingError(f"{name} is {threads}: use auto, or 0 to {THREADS_LIMIT}")
+        raise SettingError(f"{name} is {threads!r}: use auto, or 0 to {THREADS_LIMIT}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,21 @@ def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({"k": "auto"}).k == "auto"
 
 
+def test_threads_are_a_number_or_chosen_by_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (read_config({}).threads, read_config({}).threads_draft) == ("auto", "auto")
+    monkeypatch.setenv("SPECCHAT_THREADS", "3")
+    file = write_config("threads_draft = 1\n")
+    assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)
+    assert read_config({"threads": "auto", "threads_draft": "0"}).threads == "auto"
+    write_config('threads_draft = "some"\n')
+    assert complaint() == f"{file}: threads_draft is 'some': use auto, or 0 to 512"
+
+
+@pytest.mark.parametrize("threads", ["-1", "1000", "many", "1.5", ""])
+def test_an_absurd_number_of_threads_is_refused(threads: str) -> None:
+    assert complaint(threads=threads).replace("'", "") == f"threads is {threads}: use auto, or 0 to 512"
+
+
 def test_a_drafter_that_is_not_there_is_refused() -> None:
     assert complaint(drafter="magic") == "the drafter is 'magic': use hybrid, model, lookup, none"
 

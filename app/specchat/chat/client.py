@@ -70,6 +70,10 @@ class EngineClient(Protocol):
         """New settings for the running answer, from its next round on."""
         ...
 
+    def use_threads(self, options: LoadOptions) -> None:
+        """Computes with the threads of these options from the next pass on."""
+        ...
+
     def freeze(self, on: bool) -> None:
         """Holds the running answer before its next round, or lets it go on."""
         ...

@@ -1,4 +1,4 @@
-"""What takes effect when the models are loaded again, each with its steps and its way back from text. Pure."""
+"""What takes effect when the models are loaded again, threads at once; each with its steps and its way back. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from specchat_engine.errors import SettingError
-from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION, LoadOptions
+from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION, THREADS_LIMIT, LoadOptions, ThreadCount
+from specchat_engine.settings import AUTO
 
 _SMALLEST_CONTEXT, _LARGEST_CONTEXT = 512, 2**20
 
@@ -36,6 +37,40 @@ class LoadDial(Protocol):
     def typed(self, options: LoadOptions, text: str) -> LoadOptions:
         """The options with a typed value. Raises SettingError for one that it cannot have."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsDial:
+    """auto, which is measured, else a number; `zero` is what 0 means. It holds from the next pass on."""
+
+    key: str
+    label: str
+    name: str
+    zero: str
+
+    def text(self, options: LoadOptions) -> str:
+        """The number, or a word."""
+        value = getattr(options, self.name)
+        return self.zero if value == 0 else str(value)
+
+    def turned(self, options: LoadOptions, steps: int) -> LoadOptions:
+        """So many more or less; auto lies below 0."""
+        value = getattr(options, self.name)
+        turned = (-1 if value == AUTO else value) + steps
+        return self._with(options, AUTO if turned < 0 else min(turned, THREADS_LIMIT))
+
+    def typed(self, options: LoadOptions, text: str) -> LoadOptions:
+        """auto, a number, or the word for 0."""
+        word = text.strip().lower()
+        if word != AUTO and word != self.zero and not word.isdecimal():
+            raise SettingError(f"{self.key} is {text!r}: use 0 to {THREADS_LIMIT}, {AUTO}, {self.zero}")
+        if word == AUTO:
+            return self._with(options, AUTO)
+        return self._with(options, 0 if word == self.zero else int(word))
+
+    def _with(self, options: LoadOptions, value: ThreadCount) -> LoadOptions:
+        chosen: dict[str, Any] = {self.name: value}
+        return replace(options, **chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +165,8 @@ LOAD_DIALS: tuple[LoadDial, ...] = (
     ContextDial("ctx-size", "context", "n_ctx", 0, 2**24, {0: "model's"}),
     LoadNumber("gpu-layers", "GPU layers", "gpu_layers", -1, 10_000, {-1: "all", 0: "none"}),
     LoadNumber("gpu-layers-draft", "  of the draft", "gpu_layers_draft", -1, 10_000, {-1: "all", 0: "none"}),
-    LoadNumber("threads", "threads", "threads", 0, 512, {0: "cores"}),
-    LoadNumber("threads-draft", "  of the draft", "threads_draft", 0, 512, {0: "the same"}),
+    ThreadsDial("threads", "threads", "threads", "cores"),
+    ThreadsDial("threads-draft", "  of the draft", "threads_draft", "the same"),
     LoadName("cache-type-k", "cache, keys", "cache_type_k", CACHE_TYPES),
     LoadName("cache-type-v", "cache, values", "cache_type_v", CACHE_TYPES),
     LoadName("flash-attention", "flash attn", "flash_attention", FLASH_ATTENTION),
@@ -140,3 +175,8 @@ LOAD_DIALS: tuple[LoadDial, ...] = (
 
 LOADABLE: Mapping[str, LoadDial] = {dial.key: dial for dial in LOAD_DIALS}
 """By the key that `/set` takes."""
+
+
+def with_threads(options: LoadOptions, wanted: LoadOptions) -> LoadOptions:
+    """The options with the threads of others, which need no reload."""
+    return replace(options, threads=wanted.threads, threads_draft=wanted.threads_draft)

@@ -94,6 +94,7 @@ class ChatSession:
         self.advice: Advice | None = None
         self.used = 0
         self.prompt_tokens: int | None = None
+        self.machine: Mapping[str, Any] = {}
 
     @property
     def seed(self) -> int:
@@ -160,8 +161,9 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """The prompt was read; the trace's first line says how long it is."""
+        """The prompt was read; the trace's first line says how long it is, and with how many threads it goes on."""
         self.prompt_tokens = line.get("prompt_tokens")
+        self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
         """A turn is over; an answer that was cut short is kept as far as it went.

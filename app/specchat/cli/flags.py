@@ -85,10 +85,14 @@ class ModelFlags:
     )
     main_gpu: Annotated[int | None, typer.Option("--main-gpu", help="GPU for what is not split. [0]")] = None
     threads: Annotated[
-        int | None, typer.Option("-t", "--threads", help="Threads; 0 is one for each physical core. [0]")
+        str | None,
+        typer.Option(
+            "-t", "--threads", metavar="N", help="Threads: auto measures, or a number; 0 is all cores. [auto]"
+        ),
     ] = None
     threads_draft: Annotated[
-        int | None, typer.Option("-td", "--threads-draft", help="Threads of the draft; 0 is the target's. [0]")
+        str | None,
+        typer.Option("-td", "--threads-draft", metavar="N", help="The same for the draft; 0 is the target's. [auto]"),
     ] = None
     batch_size: Annotated[
         int | None, typer.Option("-b", "--batch-size", help="Tokens of a prompt read at a time. [512]")

@@ -164,7 +164,7 @@ def _threads(turn: Answered) -> Iterator[Advice]:
             f"The median round took {middle:.2f} ms, one in ten {slow:.2f} ms or more.",
             f"The threads work in step, and {turn.threads} of them share {turn.cores} cores: the last is waited for.",
             f"If all rounds took the median at most: {per_cent(figures.decode_ms / usual - 1)} faster.",
-            "Another number of threads loads the models again; the conversation is kept.",
+            "Another number of threads holds from the next round on; auto measures which is best.",
         ),
         command=f"/set threads {turn.cores}",
     )

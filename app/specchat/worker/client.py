@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from specchat.worker.protocol import (
     Recall,
     Set,
     Step,
+    Threads,
     Time,
     WorkerFailed,
 )
@@ -147,6 +149,14 @@ class WorkerClient:
     def set(self, settings: Settings) -> None:
         """New settings for the running answer, in force at its next round. Nothing happens while none runs."""
         self._process.send(Set(settings))
+
+    def use_threads(self, options: LoadOptions) -> None:
+        """Computes with the threads of these options from the next pass on, and when the pair is loaded again."""
+        if self._pair is not None:
+            own = self._pair.options
+            counted = replace(own, threads=options.threads, threads_draft=options.threads_draft)
+            self._pair = replace(self._pair, options=counted)
+        self._process.send(Threads(options.threads, options.threads_draft))
 
     def freeze(self, on: bool) -> None:
         """Holds the running answer before its next round, or lets it go on. Nothing happens while none runs."""

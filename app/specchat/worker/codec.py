@@ -36,6 +36,7 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Threads,
     Time,
     Timed,
     Timing,
@@ -88,6 +89,9 @@ def decode_command(line: str | bytes) -> Command | None:
                 return Prepare(_messages(fields_of), fields_of["seed"], _settings(fields_of["settings"]))
             case "set":
                 return Set(_settings(fields_of["settings"]))
+            case "threads":
+                checked = _options({"threads": fields_of["target"], "threads_draft": fields_of["draft"]})
+                return Threads(checked.threads, checked.threads_draft)
             case "freeze":
                 return Freeze(bool(fields_of["on"]))
             case "step":

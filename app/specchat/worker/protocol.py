@@ -14,6 +14,7 @@ from specchat_engine.rounds import Round
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
+    from specchat_engine.options import ThreadCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,14 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
+class Threads:
+    """Other thread counts, in force from the next pass on, whatever runs."""
+
+    target: ThreadCount
+    draft: ThreadCount
+
+
+@dataclass(frozen=True, slots=True)
 class Freeze:
     """Holds the running answer before its next round, or lets it go on."""
 
@@ -140,7 +149,7 @@ class Quit:
     """Ends the process."""
 
 
-Command = Load | Generate | Prepare | Set | Freeze | Step | Inspect | Keep | Recall | Time | Cancel | Quit
+Command = Load | Generate | Prepare | Set | Threads | Freeze | Step | Inspect | Keep | Recall | Time | Cancel | Quit
 
 
 @dataclass(frozen=True, slots=True)

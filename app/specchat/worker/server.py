@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from specchat.worker.codec import decode_command
 from specchat.worker.outbox import Outbox
-from specchat.worker.protocol import Cancel, Generate, Inspect, Keep, Load, Prepare, Quit, Recall, Time
+from specchat.worker.protocol import Cancel, Generate, Inspect, Keep, Load, Prepare, Quit, Recall, Threads, Time
 from specchat.worker.work import Task, Work
 
 _PATIENCE = 3.0
@@ -23,7 +23,7 @@ class Server:
         self._commands = commands
         self._outbox = Outbox(events)
         self._work = Work(self._outbox)
-        self._waiting: queue.SimpleQueue[Task | Prepare | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Task | Prepare | Threads | None] = queue.SimpleQueue()
         self._done = threading.Event()
 
     def run(self) -> int:
@@ -34,6 +34,9 @@ class Server:
                 if isinstance(command, Prepare):
                     self._work.prepare(command, lambda: not self._waiting.empty())
                     continue
+                if isinstance(command, Threads):
+                    self._work.measure_again(command)
+                    continue
                 for event in self._work.events(command):
                     self._outbox.send(event)
         self._outbox.close()
@@ -41,7 +44,7 @@ class Server:
         self._work.close()
         return 0
 
-    def _next(self) -> Task | Prepare | None:
+    def _next(self) -> Task | Prepare | Threads | None:
         """The next command; while there is none, the costs of a pair that is not known yet are measured."""
         while True:
             try:
@@ -58,7 +61,7 @@ class Server:
             if command is None:
                 continue
             self._work.hear(command)
-            if isinstance(command, Load | Generate | Inspect | Keep | Recall | Time | Prepare):
+            if isinstance(command, Load | Generate | Inspect | Keep | Recall | Time | Prepare | Threads):
                 self._waiting.put(command)
         self._work.hear(Cancel())
         self._waiting.put(None)

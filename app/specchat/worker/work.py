@@ -35,6 +35,7 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Threads,
     Time,
     WorkerFailed,
 )
@@ -63,6 +64,7 @@ class Work:
         self._engine: Engine | None = None
         self._session: Session | None = None
         self._measuring: Iterator[None] = iter(())
+        self._measured = False
 
     def hear(self, command: Command) -> None:
         """Does what cannot wait for the running task, and makes ready for the one that comes."""
@@ -77,6 +79,9 @@ class Work:
                     self._settings = settings
                     if self._session is not None:
                         self._session.settings = settings
+                case Threads(target, draft):
+                    if self._engine is not None:
+                        self._engine.use_threads(target, draft)
                 case Freeze(on):
                     self._gate.freeze(on)
                 case Step(rounds):
@@ -111,11 +116,24 @@ class Work:
         except EngineError as error:
             sys.stderr.write(f"reading ahead stopped: {error}\n")
 
+    def measure_again(self, threads: Threads) -> None:
+        """Other threads are in force, also where the pair was still loading when they were asked for.
+
+        What is not known of them is measured as soon as there is time.
+        """
+        if self._engine is not None:
+            self._engine.use_threads(threads.target, threads.draft)
+            self._measuring = self._engine.measuring()
+
     def measured_all(self) -> bool:
-        """Makes one pass of the measurement that is left, and says whether there is no more."""
+        """Makes one pass of the measurement that is left, and says whether there is no more; what was found is kept."""
         try:
             next(self._measuring)
+            self._measured = True
         except StopIteration:
+            if self._measured and self._engine is not None:
+                keep(self._engine)
+            self._measured = False
             return True
         except EngineError as error:
             sys.stderr.write(f"measuring stopped: {error}\n")

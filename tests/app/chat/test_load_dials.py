@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from specchat.chat.commands.invocations import Refusal, Reload
 from specchat.chat.commands.parsing import parse
 from specchat.chat.commands.sources import Sources
-from specchat.chat.load_dials import LOAD_DIALS, LOADABLE
+from specchat.chat.load_dials import LOAD_DIALS, LOADABLE, with_threads
 from specchat_engine.errors import SettingError
 from specchat_engine.options import LoadOptions
 
@@ -46,7 +46,17 @@ def test_set_reaches_what_needs_a_reload(text: str, changed: LoadOptions) -> Non
     assert found.applied(LoadOptions()) == changed
 
 
-@pytest.mark.parametrize("value", ["threads", "threads many", "ctx -5", "cache-type-v q9", "ngl 99999"])
+def test_threads_are_auto_below_one_for_each_core_and_change_without_a_load() -> None:
+    dial, options = LOADABLE["threads-draft"], LoadOptions(n_ctx=512)
+    turned = [dial.turned(options, steps) for steps in (-1, 0, 1, 2, 9)]
+    assert [dial.text(one) for one in turned] == ["auto", "auto", "the same", "1", "8"]
+    assert dial.typed(options, " Auto") == dial.typed(options, "auto") == options
+    assert with_threads(options, LoadOptions(threads=2, n_ctx=4096)) == LoadOptions(threads=2, n_ctx=512)
+
+
+@pytest.mark.parametrize(
+    "value", ["threads", "threads many", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
+)
 def test_a_value_that_cannot_be_is_refused_before_anything_is_loaded(value: str) -> None:
     found = parse(f"/set {value}", Sources())
     assert isinstance(found, Refusal)

@@ -118,6 +118,8 @@ class ScriptedClient:
     load_events: tuple[Event, ...] = (Loading(0.5), LOADED)
     loads: list[tuple[Event, ...]] = field(default_factory=list)
     loaded: list[tuple[Path, Path | None]] = field(default_factory=list)
+    machine: dict[str, Any] = field(default_factory=dict)
+    threads: list[LoadOptions] = field(default_factory=list)
     hold_loading: bool = False
     hold_after: int | None = None
     failure: WorkerFailed | None = None
@@ -171,7 +173,7 @@ class ScriptedClient:
             yield from self.load_events
             self.died = False
             time.sleep(0.3)
-        yield Started(start_line(messages, turn, seed, settings))
+        yield Started(start_line(messages, turn, seed, settings) | {"machine": self.machine})
         played = []
         for event in self.variants.pop(0) if self.variants else self.rounds:
             if self.hold_after is not None and len(played) == self.hold_after:
@@ -228,6 +230,9 @@ class ScriptedClient:
     def recall(self, folder: Path) -> Iterator[Event]:
         self.recalled.append(folder)
         yield Recalled(folder in self.kept)
+
+    def use_threads(self, options: LoadOptions) -> None:
+        self.threads.append(options)
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
         self.timed.append(draft)

@@ -31,20 +31,58 @@ async def test_turned_knobs_wait_for_enter_and_the_conversation_stays() -> None:
         await ask(pilot, "Who?")
         await pilot.press("f2")
         knobs = pilot.app.screen.query_one(LoadKnobs)
-        dial = next(one for one in knobs.query(LoadKnob) if one.dial is LOADABLE["threads"])
+        dial = next(one for one in knobs.query(LoadKnob) if one.dial is LOADABLE["gpu-layers"])
         dial.focus()
-        await pilot.press("right", "right", "right")
+        await pilot.press("right", "right", "right", "right")
         assert "3" in str(dial.render())
         assert "*" in str(dial.render())
         assert "Enter loads again; the conversation stays" in str(knobs.query_one("#what").render())
         assert len(client.loaded) == 1
         await pilot.press("enter")
         await pilot.pause(0.5)
-        assert screen(pilot).options.options == LoadOptions(threads=3)
+        assert screen(pilot).options.options == LoadOptions(gpu_layers=3)
         assert len(client.loaded) == 2
         assert "*" not in str(dial.render())
         assert shown(pilot) == ["Who?", " one"]
         assert "builtin-guide" in header(pilot)
+
+
+async def test_threads_change_at_once_and_leave_what_else_is_considered() -> None:
+    client = ScriptedClient(script("> one"))
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("f2")
+        knobs = pilot.app.screen.query_one(LoadKnobs)
+        found = {one.dial.key: one for one in knobs.query(LoadKnob) if one.dial is not None}
+        found["gpu-layers"].focus()
+        await pilot.press("right")
+        found["threads"].focus()
+        await pilot.press("right", "right")
+        await pilot.pause(0.2)
+        assert [(options.threads, options.gpu_layers) for options in client.threads] == [(0, -1), (1, -1)]
+        assert screen(pilot).options.options == LoadOptions(threads=1)
+        assert str(found["threads"].render()).rstrip(" ›").endswith("1")
+        assert "*" not in str(found["threads"].render())
+        assert "*" in str(found["gpu-layers"].render())
+        await command(pilot, "/set threads auto")
+        assert client.threads[-1] == LoadOptions()
+        assert len(client.loaded) == 1
+        await pilot.press("f2")
+        assert shown(pilot) == ["Who?", " one"]
+
+
+async def test_auto_tells_what_it_came_to_in_the_last_answer() -> None:
+    client = ScriptedClient(script("> one"))
+    client.machine = {"threads": 6, "threads_draft": 2}
+    async with chat(client) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("f2")
+        knobs = pilot.app.screen.query_one(LoadKnobs)
+        shown_as = {one.dial.key: str(one.render()) for one in knobs.query(LoadKnob) if one.dial is not None}
+        assert "auto, 6" in shown_as["threads"]
+        assert "auto, 2" in shown_as["threads-draft"]
+        await command(pilot, "/set threads 4")
+        assert "6" not in next(str(one.render()) for one in knobs.query(LoadKnob) if one.dial is LOADABLE["threads"])
 
 
 async def test_options_that_cannot_be_loaded_leave_the_pair_and_the_knobs_as_they_were() -> None:

@@ -69,6 +69,24 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert last.recommended.temperature == pytest.approx(0.7)
 
 
+def test_threads_change_while_an_answer_streams_and_stay_when_the_engine_died(loaded: WorkerClient) -> None:
+    settings = replace(ENDLESS, max_tokens=150)
+    before = list(answer(loaded, settings))
+    assert isinstance(before[0], Started)
+    assert before[0].line["machine"]["threads"] == 1
+    changed = []
+    for event in answer(loaded, settings):
+        changed.append(event)
+        if len(changed) == 3:
+            loaded.use_threads(replace(OPTIONS, threads=2, threads_draft=2))
+    assert text_of(changed) == text_of(before)
+    for _ in range(2):
+        started = next(event for event in answer(loaded) if isinstance(event, Started))
+        assert (started.line["machine"]["threads"], started.line["machine"]["threads_draft"]) == (2, 2)
+        process_of(loaded).kill()
+        process_of(loaded).wait()
+
+
 def test_an_answer_is_started_its_rounds_and_its_end(loaded: WorkerClient) -> None:
     started, *rounds, end = answer(loaded)
     assert isinstance(started, Started)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from specchat.worker.codec import encode_command
-from specchat.worker.protocol import ChatMessage, Command, Generate, Load, Prepare, Quit
+from specchat.worker.protocol import ChatMessage, Command, Generate, Load, Prepare, Quit, Threads
 from specchat.worker.server import Server
 from specchat_engine import LoadOptions, Session, Settings
+from specchat_engine.processors import read_processors
 from support.tiny_pair import TinyModels
 
 SETTINGS = Settings(k=2, max_tokens=4)
@@ -56,6 +59,23 @@ def test_what_is_being_written_is_read_ahead(tell: Tell, monkeypatch: pytest.Mon
     assert until(lambda: read == ["what is being writ"])
 
 
+def records() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in Path.home().rglob("specchat/pairs/*.json")]
+
+
 def test_what_an_answer_taught_is_kept_for_the_next_start(tell: Tell) -> None:
     tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
-    assert until(lambda: any(Path.home().rglob("specchat/pairs/*.json")))
+    assert until(lambda: any(record["habits"] for record in records()))
+
+
+def test_what_was_measured_is_kept_although_nothing_was_asked_and_other_threads_are_measured_too(tell: Tell) -> None:
+    assert until(lambda: [[*record["target"]] for record in records()] == [["1"]])
+    tell(Threads(2, 1))
+    assert until(lambda: [[*record["target"]] for record in records()] == [["1", "2"]])
+    assert [[*record["draft"]] for record in records()] == [["1"]]
+
+
+def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:
+    tell(Threads("auto", "auto"))
+    several = read_processors().usual > 1
+    assert until(lambda: any(bool(record["threads"]) == several and record["draft"] for record in records()))

@@ -10,8 +10,9 @@ from specchat.chat.commands import readers, turning
 from specchat.chat.commands.readers import Reader
 from specchat.chat.commands.settable import ALIASES, settables, values
 from specchat.chat.commands.sources import Sources
-from specchat.chat.load_dials import LOADABLE, LoadName
+from specchat.chat.load_dials import LOADABLE, LoadDial, LoadName, ThreadsDial
 from specchat.presets import is_built_in
+from specchat_engine.settings import AUTO
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
 """What a word can be, each with a few words about it; the text is the word before.
@@ -51,13 +52,20 @@ def _commands(_sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
 def _keys(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     known = settables(sources.drafters, sources.k_max)
     live = ((key, ", ".join(values(setting))) for key, setting in known.items())
-    return (*live, ("seed", "a number, or -1"), *((key, "loads the models again") for key in LOADABLE))
+    return (*live, ("seed", "a number, or -1"), *((key, _when(dial)) for key, dial in LOADABLE.items()))
+
+
+def _when(dial: LoadDial) -> str:
+    return f"{AUTO}, or a number" if isinstance(dial, ThreadsDial) else "loads the models again"
 
 
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
     name = ALIASES.get(before, before)
-    if isinstance(loadable := LOADABLE.get(name), LoadName):
+    loadable = LOADABLE.get(name)
+    if isinstance(loadable, LoadName):
         return ((choice, "") for choice in loadable.choices)
+    if isinstance(loadable, ThreadsDial):
+        return ((AUTO, "measured while nothing is asked"), (loadable.zero, ""))
     setting = settables(sources.drafters, sources.k_max).get(name)
     return ((value, "") for value in values(setting)) if setting is not None else ()
 

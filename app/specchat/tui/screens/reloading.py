@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.chat.load_dials import with_threads
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.tui.panes.roles import Role
+from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.load_knobs import LoadKnobs
-from specchat.worker.protocol import Loaded, WorkerFailed
+from specchat.worker.protocol import Ended, Loaded, WorkerFailed
 from specchat_engine.options import LoadOptions
-from specchat_engine.settings import Settings
+from specchat_engine.settings import DRAFTERS, Settings
 
 if TYPE_CHECKING:
     from specchat.tui.timing_drafts import DraftTimer
@@ -95,6 +97,10 @@ class ReloadingScreen(BranchingScreen):
         """Loads the pair again in the way that was considered."""
         await self.load_again(lambda _: message.options)
 
+    def on_load_knobs_live(self, message: LoadKnobs.Live) -> None:
+        """Other threads, at once."""
+        self._use_threads(message.options)
+
     async def on_load_knobs_choose(self, message: LoadKnobs.Choose) -> None:
         """Lets a target or a draft be chosen."""
         await self.browse_models(message.role)
@@ -116,9 +122,23 @@ class ReloadingScreen(BranchingScreen):
         if loaded == self._session.options:
             self.query_one(LoadKnobs).tell(words)
 
-    async def reload(self, options: ChatOptions) -> None:
-        """Loads what these options say in place of what is loaded."""
+    def _use_threads(self, options: LoadOptions) -> None:
+        """Computes with the threads of these options from the next pass on, also of a running answer."""
         session = self._session
+        if session.loaded is None:
+            self._note("the model is still loading")
+        else:
+            session.options = replace(session.options, options=with_threads(session.options.options, options))
+            self._link.use_threads(session.options.options)
+        self.query_one(LoadKnobs).take_threads(session.options.options)
+
+    async def reload(self, options: ChatOptions) -> None:
+        """Loads what these options say in place of what is loaded; other threads alone need no load."""
+        session = self._session
+        threads = with_threads(session.options.options, options.options)
+        if options == replace(session.options, options=threads) != session.options:
+            self._use_threads(threads)
+            return
         if self._busy() or options == session.options:
             return
         if self._waiting is not None or session.phase is Phase.LOADING:
@@ -128,6 +148,8 @@ class ReloadingScreen(BranchingScreen):
         if options.target != session.options.target:
             session.settings = None
             session.conversation.change(settings=None)
+        elif options.draft is not None and session.options.draft is None and session.settings is not None:
+            session.settings = replace(session.settings, drafter=DRAFTERS[0])  # who takes a draft model wants it used
         session.options, session.loaded = options, None
         self._load()
 
@@ -141,6 +163,10 @@ class ReloadingScreen(BranchingScreen):
         """Loads the pair of the chat again, in whose place drafts were timed."""
         if self._play is None and self._session.phase is not Phase.LOADING:
             self._load()
+
+    async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
+        await super()._finish(play, last)
+        self.query_one(LoadKnobs).tell_machine(self._session.machine)
 
     async def _loaded(self, event: Loaded) -> None:
         reloaded, self._left = self._left is not None, None
@@ -168,8 +194,10 @@ class ReloadingScreen(BranchingScreen):
         try:
             path = await asyncio.to_thread(find_path, name)
         except SpecchatError as error:
-            await self._notice(str(error), failure=True)
-            return None
+            path = self._library.path_of(name)  # the built-in pair is in no library
+            if path is None:
+                await self._notice(str(error), failure=True)
+                return None
         return path.expanduser().absolute()
 
 

@@ -16,6 +16,7 @@ from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession, Question
 from specchat.options import ChatOptions
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
+from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings
 
 SHORTEST, LONGEST = 1 / 15, 1 / 4
@@ -59,6 +60,10 @@ class EngineLink(Widget):
     def turn(self, settings: Settings) -> None:
         """New settings for the running answer."""
         self._client.set(settings)
+
+    def use_threads(self, options: LoadOptions) -> None:
+        """Other thread counts, whatever runs."""
+        self._client.use_threads(options)
 
     def stop(self) -> None:
         """Stops the running load or answer."""

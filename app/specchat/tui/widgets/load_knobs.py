@@ -1,10 +1,11 @@
-"""The panel of what needs the models to be loaded again: the models themselves, the context, where layers lie."""
+"""The panel of how models are loaded: the models themselves, the context, where layers lie; threads change at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,13 +15,14 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
-from specchat.chat.load_dials import LOAD_DIALS, LoadDial
+from specchat.chat.load_dials import LOAD_DIALS, LoadDial, with_threads
 from specchat.options import ChatOptions
 from specchat.terminal import clean_line
 from specchat.tui.panes.roles import Role
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.options import LoadOptions
+from specchat_engine.settings import AUTO
 
 _LABEL = 15
 _VALUE = 12
@@ -109,7 +111,7 @@ class LoadKnob(TypedKnob):
 
 
 class LoadKnobs(Vertical):
-    """How the pair is loaded, and how it would be: nothing happens before Enter."""
+    """How the pair is loaded, and how it would be: nothing but threads changes before Enter."""
 
     DEFAULT_CSS = """
     LoadKnobs { height: auto; padding: 0 1; border: round $border; border-title-color: $quiet; display: none; }
@@ -122,6 +124,12 @@ class LoadKnobs(Vertical):
     @dataclass
     class Load(Message):
         """The pair is to be loaded again in this way."""
+
+        options: LoadOptions
+
+    @dataclass
+    class Live(Message):
+        """What is loaded is to compute with the threads of these options from now on."""
 
         options: LoadOptions
 
@@ -148,6 +156,7 @@ class LoadKnobs(Vertical):
         self.border_title = "Loading"
         self._chat = chat
         self._wanted = chat.options
+        self._machine: Mapping[str, Any] = {}
 
     def compose(self) -> ComposeResult:
         """The models, the dials, the memory, what Enter does."""
@@ -164,9 +173,20 @@ class LoadKnobs(Vertical):
 
     def fit(self, chat: ChatOptions) -> None:
         """Something else is loaded now; what was considered is forgotten."""
-        self._chat, self._wanted = chat, chat.options
+        self._chat, self._wanted, self._machine = chat, chat.options, {}
         self._draw()
         self.tell("")
+
+    def take_threads(self, options: LoadOptions) -> None:
+        """Other threads are in force; what is considered beside them stays."""
+        self._chat = replace(self._chat, options=with_threads(self._chat.options, options))
+        self._wanted = with_threads(self._wanted, options)
+        self._draw()
+
+    def tell_machine(self, machine: Mapping[str, Any]) -> None:
+        """What an answer was computed with, as its trace tells: that is what auto comes to."""
+        self._machine = machine
+        self._draw()
 
     def tell(self, memory: Content | str) -> None:
         """What memory the options take."""
@@ -197,7 +217,10 @@ class LoadKnobs(Vertical):
             self.post_message(self.Load(self._wanted))
 
     def _consider(self, options: LoadOptions) -> None:
-        if options != self._wanted:
+        if with_threads(self._wanted, options) != self._wanted:
+            self.take_threads(options)
+            self.post_message(self.Live(options))
+        elif options != self._wanted:
             self._wanted = options
             self._draw()
             self.post_message(self.Changed(options))
@@ -208,7 +231,9 @@ class LoadKnobs(Vertical):
                 knob.show(_name(self._chat.target if knob.role == "target" else self._chat.draft), changed=False)
             else:
                 value = knob.dial.text(self._wanted)
-                knob.show(value, changed=value != knob.dial.text(self._chat.options))
+                chosen = self._machine.get(knob.dial.key.replace("-", "_")) if value == AUTO else None
+                changed = value != knob.dial.text(self._chat.options)
+                knob.show(f"{value}, {chosen}" if chosen else value, changed=changed)
         changed = self._wanted != self._chat.options
         self.query_one("#what", Static).update(_WAITS if changed else _LIVE)
 
