@@ -49,6 +49,7 @@ def test_ctrl_c_ends_the_process_that_talks_xet_too(hub: Hub, storage: Hub) -> N
     command = subprocess.Popen(PULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     wait_until(lambda: part.exists() and part.stat().st_size > 0, command)
     [child] = xet_processes(command.pid)
+    assert os.getsid(child) != os.getsid(command.pid), "Ctrl+C would reach it before its parent knows"
     os.killpg(command.pid, signal.SIGINT)  # as a terminal does, to all processes in front
     out, err = command.communicate(timeout=30)
     assert (command.returncode, out) == (130, "")

@@ -1,14 +1,66 @@
-"""How large the pieces are that Xet's storage is asked for."""
+"""How large the pieces are that Xet's storage is asked for, and that they come in their order and whole."""
 
 from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.models.xet.windows import LARGEST, SMALLEST, next_size
+from specchat.models.xet.order import Order, read_order
+from specchat.models.xet.windows import LARGEST, SMALLEST, next_size, windows
 
 SIZES = st.integers(1, LARGEST)
+
+CONTENT = random.Random(3).randbytes(5 * SMALLEST + 17)
+
+
+class Storage:
+    """What hf_xet's session and group are to `windows`: the second window is late, and one may be short."""
+
+    def __init__(self, short: int = -1) -> None:
+        self._short = short
+        self._third = threading.Event()
+
+    def new_download_stream_group(self, **options: object) -> Storage:
+        return self
+
+    def download_stream(self, info: object, start: int, end: int) -> Iterator[bytes]:
+        number = start // SMALLEST
+        if number == 1:
+            self._third.wait(30)
+        yield CONTENT[start : start + 1_000]
+        if number != self._short:
+            yield CONTENT[start + 1_000 : end]
+        if number == 2:
+            self._third.set()
+
+
+def order(start: int = 0) -> Order:
+    return Order("ab" * 32, start, len(CONTENT), "http://localhost", {"Authorization": "Bearer x"})
+
+
+def test_windows_come_in_order_though_a_later_one_is_ready_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hf_xet.XetSession", lambda _: Storage())
+    assert b"".join(windows(order())) == CONTENT
+
+
+def test_nothing_comes_behind_a_window_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hf_xet.XetSession", lambda _: Storage(short=2))
+    came = b""
+    with pytest.raises(EOFError, match=f"its storage gave 1000 of {SMALLEST} bytes"):
+        for window in windows(order()):
+            came += window
+    assert came == CONTENT[: 2 * SMALLEST]
+
+
+def test_an_order_is_one_line_and_read_as_it_was() -> None:
+    line = order(17).line()
+    assert line.count(b"\n") == 1
+    assert read_order(line) == order(17)
 
 
 @given(SIZES, st.floats(0, 1_000))
