@@ -50,11 +50,10 @@ def test_windows_come_in_order_though_a_later_one_is_ready_first(monkeypatch: py
 
 def test_nothing_comes_behind_a_window_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hf_xet.XetSession", lambda _: Storage(short=2))
-    came = b""
+    came: list[bytes] = []
     with pytest.raises(EOFError, match=f"its storage gave 1000 of {SMALLEST} bytes"):
-        for window in windows(order()):
-            came += window
-    assert came == CONTENT[: 2 * SMALLEST]
+        came.extend(windows(order()))
+    assert b"".join(came) == CONTENT[: 2 * SMALLEST]
 
 
 def test_an_order_is_one_line_and_read_as_it_was() -> None:
