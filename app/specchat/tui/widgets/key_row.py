@@ -55,15 +55,19 @@ class KeyRow(Widget, can_focus=False):
         self._keys: list[OfferedKey] = []
 
     def on_mount(self) -> None:
-        """Listens to the screen."""
+        """Listens to the screen, and to what opens over it: behind a window no key works."""
         self.screen.bindings_updated_signal.subscribe(self, self._offer)
+        self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
 
     def on_unmount(self) -> None:
         """Listens no more."""
         self.screen.bindings_updated_signal.unsubscribe(self)
+        self.app.screen_change_signal.unsubscribe(self)
 
     def render(self) -> Content:
-        """`F1 Help F2 Knobs`."""
+        """`F1 Help F2 Knobs`; nothing behind a window."""
+        if self.app.screen is not self.screen:
+            return Content("")
         parts: list[str | tuple[str, str]] = []
         for key in fitting(self._keys, self.size.width):
             dim = "" if key.enabled else "dim "

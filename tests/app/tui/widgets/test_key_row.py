@@ -48,3 +48,14 @@ async def test_a_click_presses_the_key_under_the_pointer() -> None:
         assert pilot.app.screen.query_one(Knobs).display
         assert shown(pilot).startswith("esc Back")
         await pilot.click(KeyRow, offset=(79, 0))
+
+
+async def test_behind_a_window_no_key_is_offered() -> None:
+    async with chat(ScriptedClient(), (80, 24)) as pilot:
+        row = pilot.app.screen.query_one(KeyRow)
+        await pilot.press("f1")
+        await pilot.pause(0.3)
+        assert not row.render_line(0).text.strip()
+        await pilot.press("escape")
+        await pilot.pause(0.3)
+        assert shown(pilot).startswith("F1 Help")
