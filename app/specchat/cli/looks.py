@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from specchat.chosen_theme import chosen_theme
-from specchat.config import Config
 from specchat.ground import ask_ground, told_ground
 
 if TYPE_CHECKING:
+    from specchat.config import Config
     from specchat.tui.appearance import Appearance
 
 

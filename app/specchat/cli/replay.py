@@ -7,17 +7,19 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from specchat.cli.looks import Looks
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import say
-from specchat.config import Config
 from specchat.errors import ConfigError
 from specchat.exits import INTERRUPTED, WRONG_USAGE
 from specchat.terminal import clean
 from specchat.traces.reading import lines_of, read_trace
 from specchat.traces.timeline import Playhead, Timeline
 from specchat.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from specchat.config import Config
 
 STANDARD_INPUT = Path("-")
 MOST = 1000.0
@@ -70,6 +72,8 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("--tui needs a terminal, and a trace that is a file: leave --tui away in scripts and pipes")
         return WRONG_USAGE
+    from specchat.cli.looks import Looks
+
     with Looks(config) as looks:
         from specchat.tui.replaying import run_replay
     run_replay(traces, source, looks.appearance(), looks.ground)
