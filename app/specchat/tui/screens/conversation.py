@@ -13,6 +13,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.sources import Sources
 from specchat.chat.dials import dials
+from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession, Phase
 from specchat.chat.turn import TurnView
 from specchat.history import History, history_file
@@ -64,6 +65,7 @@ class ConversationScreen(Screen[None]):
         self._archive = archive
         self._memories = Memories(client, memories_folder())
         self._history = History(history_file())
+        self._library = LibraryNames()
         self._session = ChatSession(options)
         self._client = client
         self._link = EngineLink(client)
@@ -100,7 +102,8 @@ class ConversationScreen(Screen[None]):
         loaded = self._session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
         themes = dict.fromkeys(self.app.available_themes, "")
-        return Sources(drafters, self._session.k_max, themes=themes.items, presets=preset_names)
+        self._library.refresh()
+        return Sources(drafters, self._session.k_max, models=self._library, themes=themes.items, presets=preset_names)
 
     def on_mount(self) -> None:
         """Paints first, then loads."""

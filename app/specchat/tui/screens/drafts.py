@@ -61,6 +61,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._steps: dict[Path, TimingStep] = {}
         self._waiting: list[Path] = []
         self._found: list[Candidate] = []
+        self._reading = True
 
     def compose(self) -> ComposeResult:
         """The list above what speaks for and against its chosen row."""
@@ -92,6 +93,8 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def action_pick(self) -> None:
         """Takes the row, unless it cannot be loaded."""
         listing: Listing[Candidate | None] = self.query_one(Listing)
+        if self._reading:
+            return  # what was meant may not stand there yet
         if self._waiting:
             self._say("drafts are being timed: Esc stops that")
             return
@@ -178,7 +181,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         gaining = sorted(
             (path for path, gain in self._speedups.items() if gain > 1), key=lambda path: -self._speedups[path]
         )
-        self._found = ranked(found, gaining)
+        self._found, self._reading = ranked(found, gaining), False
         listing: Listing[Candidate | None] = self.query_one(Listing)
         best = next((place for place, one in enumerate(self._found) if one.fits), None)
         fitting = [one for one in self._found if one.fits]

@@ -1,0 +1,72 @@
+"""The names of the library's models for whoever writes /model or /draft: aliases first."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from specchat.errors import SpecchatError
+
+if TYPE_CHECKING:
+    from specchat.models.library import Entry
+
+_log = logging.getLogger(__name__)
+_FRESH = 5.0
+"""Seconds that a list serves before it is read again."""
+
+
+class LibraryNames:
+    """Looking through folders takes a while: a thread does it, and what it found last serves meanwhile."""
+
+    def __init__(self, read: Callable[[], Iterable[Entry]] | None = None) -> None:
+        """`read` tells all models; by default those at hand."""
+        self._read = read or _models_at_hand
+        self._entries: list[Entry] = []
+        self._read_at = float("-inf")
+        self._reader: threading.Thread | None = None
+
+    def __call__(self) -> list[tuple[str, str]]:
+        """Every name that can be loaded, with a few words about it: the user's own names, then the models'."""
+        self.refresh()
+        entries = [*self._entries]
+        aliases = [(alias, f"{one.name} · {_words(one)}") for one in entries for alias in one.aliases]
+        return [*sorted(aliases), *((one.name, _words(one)) for one in entries)]
+
+    def refresh(self) -> None:
+        """Reads again, unless that was done a moment ago or is going on."""
+        if monotonic() - self._read_at > _FRESH and not (self._reader and self._reader.is_alive()):
+            self._reader = threading.Thread(target=self._look, name="library names", daemon=True)
+            self._reader.start()
+
+    def wait(self) -> None:
+        """Waits until what is being read is known."""
+        if self._reader is not None:
+            self._reader.join()
+
+    def path_of(self, name: str) -> Path | None:
+        """The file of a model that was found under this name."""
+        return next((one.path for one in self._entries if name in (one.name, *one.aliases)), None)
+
+    def _look(self) -> None:
+        try:
+            self._entries = [one for one in self._read() if not one.problem]
+        except SpecchatError as error:
+            _log.warning("models cannot be named: %s", error)
+        self._read_at = monotonic()
+
+
+def _words(entry: Entry) -> str:
+    from specchat.models.sizes import count, in_words
+
+    parts = (count(entry.summary.parameters), entry.quantisation, in_words(entry.size))
+    return " · ".join(part for part in parts if part)
+
+
+def _models_at_hand() -> Iterable[Entry]:
+    from specchat.models.at_hand import models_at_hand
+
+    return models_at_hand()
