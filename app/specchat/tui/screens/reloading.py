@@ -194,10 +194,11 @@ class ReloadingScreen(BranchingScreen):
         try:
             path = await asyncio.to_thread(find_path, name)
         except SpecchatError as error:
-            path = self._library.path_of(name)  # the built-in pair is in no library
-            if path is None:
+            known = self._library.path_of(name)  # the built-in pair is in no library
+            if known is None:
                 await self._notice(str(error), failure=True)
                 return None
+            path = known
         return path.expanduser().absolute()
 
 
