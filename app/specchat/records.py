@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from specchat.files import replace_text
 from specchat.paths import cache_folder
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.threads import Choice, read_choices
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
@@ -40,6 +42,26 @@ def keep(engine: Engine) -> None:
         replace_text(_file(engine), json.dumps(record))
     except OSError as error:
         _log.warning("the record of this pair could not be kept: %s", error)
+
+
+def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:
+    """The models of each record that tells how many threads were chosen, and the choices by role; the latest first."""
+    folder = cache_folder() / "pairs"
+    for path in sorted(folder.glob("*.json"), key=_written, reverse=True):
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            models, choices = [str(name) for name in kept["models"]], read_choices(kept["threads"])
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            continue
+        if choices:
+            yield models, choices
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _models(engine: Engine) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from specchat.doctor.engine import engine_findings
 from specchat.doctor.machine import machine_findings
 from specchat.doctor.report import Finding
+from specchat.doctor.threads import thread_findings
 
 __all__ = ["Finding", "examine"]
 
@@ -14,4 +15,5 @@ __all__ = ["Finding", "examine"]
 def examine() -> Iterator[Finding]:
     """Every finding, in the order in which they are shown. Nothing is changed and no model is loaded."""
     yield from engine_findings()
+    yield from thread_findings()
     yield from machine_findings()

@@ -14,6 +14,8 @@ from specchat import paths
 from specchat.doctor import examine
 from specchat.doctor.privacy import HIDDEN, is_secret_name
 from specchat.doctor.report import Status
+from specchat.doctor.threads import BEGIN
+from specchat.doctor.threads import SECTION as THREADS
 from specchat.errors import StoreError
 
 _VARIABLES = ("LANG", "LC_ALL", "TERM", "COLORTERM", "NO_COLOR", "SSH_TTY", "TMUX", "WT_SESSION", "TERM_PROGRAM")
@@ -26,11 +28,16 @@ _RECENT_TURNS = 20
 
 
 def findings(*, with_texts: bool) -> list[dict[str, Any]]:
-    """What the doctor found; what it says of a wrong configuration repeats values, which may be texts."""
+    """What the doctor found; what it says of a wrong configuration repeats values, which may be texts.
+
+    Pairs stand there without the names of their models.
+    """
     found = [asdict(finding) for finding in examine()]
     for finding in found:
         if finding["name"] == "configuration" and finding["status"] is Status.LACK and not with_texts:
             finding["value"] = "cannot be used (message left out)"
+        if finding["section"] == THREADS and finding["name"] != BEGIN and not with_texts:
+            finding["name"] = "a pair"
     return found
 
 
@@ -65,11 +72,14 @@ def configuration(*, with_texts: bool) -> dict[str, Any]:
 def records() -> list[dict[str, Any]]:
     """What was learned of pairs: the costs of passes, and how often drafts stand on each kind of text."""
     from specchat_engine.control.controller import Controller
+    from specchat_engine.control.threads import read_choices
 
     found: list[dict[str, Any]] = []
     for file in _files(paths.cache_folder() / "pairs", "*.json"):
         try:
-            learned = Controller.from_json(json.loads(file.read_text("utf-8"))).to_json()
+            kept = json.loads(file.read_text("utf-8"))
+            learned = Controller.from_json(kept).to_json()
+            threads = {role: choice.to_json() for role, choice in read_choices(kept.get("threads", {})).items()}
         except (OSError, ValueError, RecursionError) as error:
             found.append({"record": file.stem, "cannot be read": type(error).__name__})
             continue
@@ -77,7 +87,8 @@ def records() -> list[dict[str, Any]]:
             kind if kind in ("prose", "code", "free", "pasted") else "other": habits["tested"]
             for kind, habits in learned["habits"].items()
         }
-        found.append({"record": file.stem, "target": learned["target"], "draft": learned["draft"], "tested": kinds})
+        costs = {role: learned[role] for role in ("target", "draft")}
+        found.append({"record": file.stem, **costs, "threads": threads, "tested": kinds})
     return found
 
 

@@ -76,7 +76,8 @@ def used_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     controller.target.observe(1, 10, 2.0)
     controller.begin("prose")
     controller.begin(SECRET)
-    (records / "abc.json").write_text(json.dumps(controller.to_json()))
+    chosen = {"models": [SECRET], "threads": {"target": {"threads": 2, "speeds": [[2, 1.0]], "day": "2026-03-01"}}}
+    (records / "abc.json").write_text(json.dumps(controller.to_json() | chosen))
     (records / "torn.json").write_text(f'{{"{SECRET}')
     paths.data_folder().mkdir(parents=True)
     store = Store.open(paths.sessions_db())

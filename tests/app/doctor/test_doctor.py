@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import specchat_assets
 from specchat.cli import main
 from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
-from specchat.paths import config_file, data_folder
+from specchat.paths import cache_folder, config_file, data_folder
 from specchat_engine.llama import devices
 
 
@@ -29,6 +30,27 @@ def test_versions_build_devices_threads_and_folders_are_named() -> None:
     names = {found.name for found in examine()}
     assert {"python", "specchat", "llama-cpp-python", "llama.cpp", "textual", "features", "GPU offload", "CPU"} <= names
     assert {"cores", "configuration", "data", "cache", "log", "Hugging Face", "C++ compiler", "CMake"} <= names
+
+
+def test_threads_are_told_with_what_was_measured_of_each_pair_the_latest_first() -> None:
+    folder = cache_folder() / "pairs"
+    folder.mkdir(parents=True)
+    choice = {"threads": 2, "speeds": [[2, 1.0], [1, 0.61]], "day": "2026-03-01"}
+    for place, record in enumerate(
+        (
+            {"models": ["guide", "draft"], "threads": {"target": choice, "draft": choice | {"threads": 1}}},
+            {"models": ["alone"], "threads": {"target": choice}},
+            {"models": ["nothing measured"], "threads": {}},
+            {"models": 5},
+        )
+    ):
+        path = folder / f"{place}.json"
+        path.write_text(json.dumps(record))
+        os.utime(path, (place, place))
+    told = {found.name: found.value for found in examine() if found.section == "Threads"}
+    assert [*told] == ["to begin with", "alone", "guide + draft"]
+    assert told["alone"] == "target 2 threads: 1.00, 1 thread: 0.61 of its speed, measured on 2026-03-01"
+    assert "; draft 1 thread: 1.00, 2 threads: " in told["guide + draft"]
 
 
 def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:
