@@ -1,6 +1,6 @@
 """Xet's storage on this machine: where the pieces of a file lie, and the pieces, as hf_xet asks for them.
 
-A file is one xorb here: chunks of 64 KiB, each behind a header of eight bytes, none of them compressed.
+A file is cut into xorbs here: 24 chunks of 64 KiB, each behind a header of eight bytes, none of them compressed.
 """
 
 from __future__ import annotations
@@ -8,22 +8,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from support.hub_names import xet_name_of
+from support.hub_names import sha256_of, xet_name_of
 from support.hub_server import XET_TOKEN, Hub
 from support.hub_serving import Handler, serving
 
 _CHUNK = 64 * 1024
+_CHUNKS = 24
 _HEADER = 8
 _RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 
+@dataclass
+class Storage(Hub):
+    """A hub's repositories as the storage has them; its faults are its own."""
+
+    version: int = 2
+    """Of the answers that tell where the pieces of a file lie; an older one tells the newer ones nothing."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """Successive chunks of one xorb: which ones, where they lie in it, and how many bytes of the file they are."""
+
+    xorb: str
+    chunks: dict[str, int]
+    place: dict[str, int]
+    length: int
+
+
 @contextmanager
-def running_storage(hub: Hub) -> Iterator[Hub]:
-    """The storage of what a hub has, which sends its clients there until the block ends. It has faults of its own."""
-    storage = Hub(hub.repositories)
+def running_storage(hub: Hub) -> Iterator[Storage]:
+    """The storage of what a hub has, which sends its clients there until the block ends."""
+    storage = Storage(hub.repositories)
     with serving(storage, StorageHandler) as storage.url:
         hub.storage = storage.url
         yield storage
@@ -35,40 +55,56 @@ class StorageHandler(Handler):
     name = "storage"
 
     def route(self) -> None:
-        """Answers one request; an unknown version of the protocol is one of the unknown addresses."""
+        """Answers one request."""
         path = urlsplit(self.path).path
-        if match := re.fullmatch(r"/v1/reconstructions/(\w+)", path):
+        version = self.hub.version if isinstance(self.hub, Storage) else 0
+        if match := re.fullmatch(rf"/v{version}/reconstructions/(\w+)", path):
             if self.headers.get("Authorization") != f"Bearer {XET_TOKEN}":
                 self.reply(401, b"", {})
             elif not self.misbehaved(self.hub.faults.take(api=True)):
-                self._where(match[1])
+                self._where(match[1], version)
         elif match := re.fullmatch(r"/xorbs/(\w+)", path):
-            self.file(xorb(self._content(match[1])), "xorb", {})
+            self.file(
+                next(found[match[1]] for one in self._contents() if match[1] in (found := xorbs(one))), "xorb", {}
+            )
         else:
             self.reply(404, b"", {})
 
-    def _where(self, name: str) -> None:
-        content = self._content(name)
+    def _where(self, name: str, version: int) -> None:
+        content = next(one for one in self._contents() if xet_name_of(one) == name)
         asked = _RANGE.match(self.headers.get("Range", ""))
         start, last = (int(asked[1]), min(int(asked[2]), len(content) - 1)) if asked else (0, len(content) - 1)
-        chunks = {"start": start // _CHUNK, "end": last // _CHUNK + 1}
-        first, end = chunks["start"] * _CHUNK, min(chunks["end"] * _CHUNK, len(content))
-        there = {"start": first + chunks["start"] * _HEADER, "end": end + chunks["end"] * _HEADER - 1}
-        self.json(
-            {
-                "offset_into_first_range": start - first,
-                "terms": [{"hash": name, "unpacked_length": end - first, "range": chunks}],
-                "fetch_info": {name: [{"range": chunks, "url": f"{self.hub.url}/xorbs/{name}", "url_range": there}]},
-            }
-        )
+        terms = list(terms_of(content, start, last))
+        told = [{"hash": term.xorb, "unpacked_length": term.length, "range": term.chunks} for term in terms]
+        there: dict[str, list[object]] = {term.xorb: [] for term in terms}
+        for term in terms:
+            url = f"{self.hub.url}/xorbs/{term.xorb}"
+            if version == 1:
+                there[term.xorb].append({"range": term.chunks, "url": url, "url_range": term.place})
+            else:
+                there[term.xorb].append({"url": url, "ranges": [{"chunks": term.chunks, "bytes": term.place}]})
+        key = "fetch_info" if version == 1 else "xorbs"
+        self.json({"offset_into_first_range": start % _CHUNK, "terms": told, key: there})
 
-    def _content(self, name: str) -> bytes:
-        contents = (content for one in self.hub.repositories.values() for content in one.files.values())
-        return next(content for content in contents if xet_name_of(content) == name)
+    def _contents(self) -> Iterator[bytes]:
+        return (content for one in self.hub.repositories.values() for content in one.files.values())
+
+
+def terms_of(content: bytes, start: int, last: int) -> Iterator[Term]:
+    """What holds the bytes from `start` to `last`, both included, and some before and behind them."""
+    begin, end = start // _CHUNK, last // _CHUNK + 1
+    for number, (name, xorb) in enumerate(xorbs(content).items()):
+        first, behind = max(begin - number * _CHUNKS, 0), min(end - number * _CHUNKS, _CHUNKS)
+        if first < behind:
+            place = {"start": first * (_HEADER + _CHUNK), "end": min(behind * (_HEADER + _CHUNK), len(xorb)) - 1}
+            length = place["end"] + 1 - place["start"] - (behind - first) * _HEADER
+            yield Term(name, {"start": first, "end": behind}, place, length)
 
 
 @lru_cache
-def xorb(content: bytes) -> bytes:
-    """The file's chunks as they are stored: version 0, length, compression 0, length."""
+def xorbs(content: bytes) -> dict[str, bytes]:
+    """The file's chunks as they are stored, under the xorbs' names: version 0, length, compression 0, length, bytes."""
     chunks = [content[start : start + _CHUNK] for start in range(0, len(content), _CHUNK)]
-    return b"".join((len(chunk) << 8 | len(chunk) << 40).to_bytes(_HEADER, "little") + chunk for chunk in chunks)
+    stored = [(len(chunk) << 8 | len(chunk) << 40).to_bytes(_HEADER, "little") + chunk for chunk in chunks]
+    all_xorbs = [b"".join(stored[start : start + _CHUNKS]) for start in range(0, len(stored), _CHUNKS)]
+    return {sha256_of(xorb): xorb for xorb in all_xorbs}

@@ -12,7 +12,7 @@ import pytest
 from specchat.models.environment import HubEnvironment, hub_environment
 from support.hub_samples import REPOSITORY, tiny_repository
 from support.hub_server import Hub, Repository, running_hub
-from support.xet_storage import running_storage
+from support.xet_storage import Storage, running_storage
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def storage(hub: Hub) -> Iterator[Hub]:
+def storage(hub: Hub) -> Iterator[Storage]:
     """Xet's storage of what the hub has, which tells its clients of it."""
     with running_storage(hub) as running:
         yield running

@@ -20,6 +20,7 @@ from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, large_repository, listed, pulled
 from support.hub_server import TOKEN, XET_TOKEN, Hub, Repository
 from support.processes import is_gone, pulling, wait_until, xet_processes
+from support.xet_storage import Storage
 
 PATIENT = replace(IMPATIENT, silence=20.0)
 """Another process has to start before the first byte comes."""
@@ -48,7 +49,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 
 def first_asked(storage: Hub, since: int = 0) -> int:
     """The first byte that the storage was asked for, of all the requests behind the first ones."""
-    ranges = [header(asked.headers, "range") for asked in storage.asked[since:] if "/v1/recon" in asked.path]
+    ranges = [header(asked.headers, "range") for asked in storage.asked[since:] if "reconstructions" in asked.path]
     return min(int(match[1]) for one in ranges if (match := re.match(r"bytes=(\d+)-", one)))
 
 
@@ -61,7 +62,11 @@ def wait_for_bytes(pull: Pull) -> None:
     wait_until(lambda: 0 < pull.progress().done < size)
 
 
-def test_a_file_comes_by_xet_alone(hub: Hub, storage: Hub, large: Repository, environment: HubEnvironment) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_comes_by_xet_alone(
+    hub: Hub, storage: Storage, large: Repository, environment: HubEnvironment, version: int
+) -> None:
+    storage.version = version
     [file] = listed()
     pull = pulled((file,), PATIENT)
     [path] = pull.result()
@@ -81,7 +86,7 @@ def test_the_login_is_for_the_hub_and_its_token_for_the_storage(
     [asked] = [asked for asked in hub.asked if "xet-read-token" in asked.path]
     assert header(asked.headers, "authorization") == f"Bearer {TOKEN}"
     told = {asked.path.split("/")[1]: header(asked.headers, "authorization") for asked in storage.asked}
-    assert told == {"v2": f"Bearer {XET_TOKEN}", "v1": f"Bearer {XET_TOKEN}", "xorbs": ""}
+    assert told == {"v2": f"Bearer {XET_TOKEN}", "xorbs": ""}
 
 
 def test_the_storage_of_these_tests_is_one_to_hugging_faces_own_client(
@@ -129,16 +134,16 @@ def storage_does(fault: Fault) -> Callable[[Hub, Hub], None]:
 @pytest.mark.parametrize(
     ("goes_wrong", "why"),
     [
-        (nobody_is_there, ""),
-        (the_hub_gives_no_token, "500 Internal Server Error"),
-        (storage_does(Fault(Wrong.STATUS, 403, api=True)), ""),
-        (storage_does(Fault(Wrong.STATUS, 503, api=True)), ""),
-        (storage_does(Fault(Wrong.PORTAL, api=True)), ""),
-        (storage_does(Fault(Wrong.STALL, api=True)), "nothing came for 2 s"),
-        (storage_does(Fault(Wrong.STALL, 1_000)), "nothing came for 2 s"),
-        (storage_does(Fault(Wrong.PORTAL)), ""),
-        (storage_does(Fault(Wrong.CUT, 50_000)), ""),
-        (storage_does(Fault(Wrong.CORRUPT, 0)), ""),
+        pytest.param(nobody_is_there, "", id="nobody there"),
+        pytest.param(the_hub_gives_no_token, "500 Internal Server Error", id="no token"),
+        pytest.param(storage_does(Fault(Wrong.STATUS, 403, api=True)), "", id="refused"),
+        pytest.param(storage_does(Fault(Wrong.STATUS, 503, api=True)), "", id="out of order"),
+        pytest.param(storage_does(Fault(Wrong.PORTAL, api=True)), "", id="a web page"),
+        pytest.param(storage_does(Fault(Wrong.STALL, api=True)), "nothing came for 2 s", id="silent"),
+        pytest.param(storage_does(Fault(Wrong.STALL, 1_000)), "nothing came for 2 s", id="silent within the bytes"),
+        pytest.param(storage_does(Fault(Wrong.PORTAL)), "", id="a web page as bytes"),
+        pytest.param(storage_does(Fault(Wrong.CUT, 50_000)), "", id="cut"),
+        pytest.param(storage_does(Fault(Wrong.CORRUPT, 0)), "", id="no chunk"),
     ],
 )
 def test_where_xet_fails_plain_https_brings_the_whole_file(
@@ -269,7 +274,7 @@ def test_a_process_that_waits_for_a_silent_storage_does_not_outlive_its_parent(
 ) -> None:
     storage.misbehave(Fault(Wrong.STALL, api=True))
     with pulling() as parent:
-        wait_until(lambda: any("/v1/" in asked.path for asked in storage.asked), parent)
+        wait_until(lambda: any("reconstructions" in asked.path for asked in storage.asked), parent)
         [child] = xet_processes(parent.pid)
         threading.Event().wait(0.1)
         assert not is_gone(child)
