@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 
 from specchat.errors import ConfigError
 from specchat.files import replace_text
@@ -15,8 +14,14 @@ _HEAD = "# Written by specchat whenever a theme is chosen in the app; a theme in
 def chosen_theme() -> str | None:
     """The theme's name; None where none was chosen, or the file cannot be used: colours are no reason to fail."""
     try:
-        name = tomllib.loads(theme_file().read_text(encoding="utf-8")).get("theme")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        text = theme_file().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    import tomllib
+
+    try:
+        name = tomllib.loads(text).get("theme")
+    except tomllib.TOMLDecodeError:
         return None
     return name if isinstance(name, str) else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat.config import Config
-from specchat.models.finding import find_path
 from specchat.models.shelf import read_shelf
 from specchat.options import ChatOptions
 from specchat_assets import builtin_pair
@@ -58,7 +57,12 @@ def load_options(config: Config) -> LoadOptions:
 def _chosen_pair(config: Config) -> tuple[Path, Path | None]:
     """The configured pair, else the default one of `specchat models default`, else the built-in one."""
     if config.model is not None:
-        return find_path(config.model.as_posix()), None if config.draft is None else find_path(config.draft.as_posix())
-    if (default := read_shelf().default) is not None:
-        return find_path(default.target), find_path(default.draft) if default.draft else None
-    return builtin_pair()
+        names = config.model.as_posix(), config.draft.as_posix() if config.draft else ""
+    elif (default := read_shelf().default) is not None:
+        names = default.target, default.draft
+    else:
+        return builtin_pair()
+    from specchat.models.finding import find_path
+
+    target, draft = names
+    return find_path(target), find_path(draft) if draft else None

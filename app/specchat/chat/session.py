@@ -6,11 +6,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specchat.conversation import Conversation, title_of
-from specchat.insight.advice import Advice
-from specchat.insight.advisor import Memory
 from specchat.naming import pair_name
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.rules import LOSSY_SIGN
@@ -19,6 +17,10 @@ from specchat.terminal import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
+
+if TYPE_CHECKING:
+    from specchat.insight.advice import Advice
+    from specchat.insight.advisor import Memory
 
 _DEATHS = 3
 
@@ -90,7 +92,7 @@ class ChatSession:
         self.deaths = 0
         self.plain_ms: float | None = None
         self.costs = MeasuredCosts()
-        self.advisor = Memory()
+        self.advisor: Memory | None = None
         self.advice: Advice | None = None
         self.used = 0
         self.prompt_tokens: int | None = None

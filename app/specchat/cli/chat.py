@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -12,8 +13,8 @@ from specchat.exits import WRONG_USAGE
 from specchat.first_run import is_first_run
 from specchat.models.shelf import remember_pair
 from specchat.pair import chat_options
-from specchat.paths import sessions_db
-from specchat.resuming import session_to_resume
+from specchat.paths import sessions_db, worker_log
+from specchat.worker.client import WorkerClient
 
 
 def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | None = None) -> int:
@@ -29,7 +30,7 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("the chat needs a terminal: use `specchat run PROMPT` in scripts and pipes, or give --plain")
         return WRONG_USAGE
-    session = None if resume is None else session_to_resume(resume, sessions_db())
+    session = None if resume is None else _session(resume)
     if config.model and config.draft:
         remember_pair(config.model, config.draft)
     if plain:
@@ -37,7 +38,16 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
 
         no_native_debugger()
         return chat_plainly(options, session)
+    gc.disable()  # until the first paint, which comes the sooner: what is made before it is no garbage
+    client = WorkerClient(worker_log())
+    client.begin_load(options.target, options.draft, options.options)
     with Looks(config, theme) as looks:
         from specchat.tui.app import run_chat
-    run_chat(options, looks.appearance(), session, first_run=first_run, ground=looks.ground)
+    run_chat(options, client, looks.appearance(), session, first_run=first_run, ground=looks.ground)
     return 0
+
+
+def _session(asked: str) -> int:
+    from specchat.resuming import session_to_resume
+
+    return session_to_resume(asked, sessions_db())

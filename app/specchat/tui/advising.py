@@ -62,11 +62,11 @@ def look_back(
     drafters: tuple[str, ...],
     k_max: int,
     before: Sequence[tuple[int, int]],
-    memory: Memory,
+    memory: Memory | None,
 ) -> LookedBack:
     """What to say after an answer; a notice only where there is no advice, which tells more."""
     turn = answered(trace, costs, settings, drafters, k_max, len(before))
-    advice, memory = advise(turn, memory)
+    advice, memory = advise(turn, memory or Memory())
     if advice is not None:
         return LookedBack(memory, advice)
     figures = turn.figures

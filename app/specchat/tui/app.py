@@ -19,20 +19,20 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.ground import Ground
 from specchat.options import ChatOptions
-from specchat.paths import sessions_db, worker_log
+from specchat.paths import sessions_db
 from specchat.terminal import clean_line
 from specchat.tui.appearance import Appearance
 from specchat.tui.downloading import Downloading
 from specchat.tui.listening import listen
 from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.themed import ThemedApp
-from specchat.worker.client import WorkerClient
+from specchat.tui.themed import WIDTHS, ThemedApp
 
 
 class SpecchatApp(ThemedApp):
     """Chats with one pair of models."""
 
     TITLE = "specchat"
+    CSS_PATH = "screens/chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", priority=True, id="app.quit"),
         Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
@@ -58,15 +58,20 @@ class SpecchatApp(ThemedApp):
         self._resume = resume
         self._first_run = first_run
 
-    async def on_mount(self) -> None:
-        """Opens the chat."""
-        if hasattr(signal, "SIGHUP"):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
+    def get_default_screen(self) -> ChatScreen:
+        """The chat, on which all windows lie."""
         chat = ChatScreen(self._options, self._client, self._archive)
         chat.resume, chat.own_keys = self._resume, self._appearance.keymap
-        await self.push_screen(chat)
+        # As Textual would do it behind the first layout, which would then have been in vain.
+        chat.add_class(max(width for width in WIDTHS if width[0] <= self.size.width)[1])
         if self._first_run:
             chat.call_after_refresh(chat.welcome)
+        return chat
+
+    def on_mount(self) -> None:
+        """Hears when the terminal goes away."""
+        if hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The chat's commands, and those of Textual's that are of use."""
@@ -113,6 +118,7 @@ class SpecchatApp(ThemedApp):
 
 def run_chat(
     options: ChatOptions,
+    client: EngineClient,
     appearance: Appearance,
     resume: int | None = None,
     *,
@@ -121,13 +127,14 @@ def run_chat(
 ) -> None:
     """Opens the terminal app, with a stored session or a welcome where asked, and returns when the user quits.
 
+    `client` may be loading the pair already; it is closed at the end.
     `ground` holds what was read from the terminal before.
     """
     listen(ground or Ground())
     # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
     if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
-    app = SpecchatApp(options, WorkerClient(worker_log()), appearance, resume, first_run=first_run)
+    app = SpecchatApp(options, client, appearance, resume, first_run=first_run)
     app.run()
     for name, percent in app.unfinished:
         sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")

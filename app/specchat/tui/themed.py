@@ -9,13 +9,16 @@ from specchat.errors import ConfigError
 from specchat.tui.appearance import Appearance
 from specchat.tui.theme import DARK, LIGHT, outcome_variables
 
+WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
+"""The classes of screens from so many columns on."""
+
 
 class ThemedApp(App[None]):
     """An app in the user's colours. A theme that is chosen while it runs is the next start's theme too."""
 
     def __init__(self, appearance: Appearance | None = None) -> None:
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (200, "-huge")]
+        self.HORIZONTAL_BREAKPOINTS = [*WIDTHS]
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self._appearance = appearance or Appearance()

@@ -56,10 +56,14 @@ class WorkerClient:
         """Whether the process runs."""
         return self._process.alive
 
+    def begin_load(self, target: Path, draft: Path | None, options: LoadOptions) -> None:
+        """Lets a pair be loaded before anyone can listen: the same `load` then tells of it."""
+        self._process.begin(_load(target, draft, options))
+
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Loads a pair: Loading…, then Loaded or WorkerFailed. `Loaded.refusal` says why a draft was left out."""
         with self._one_at_a_time:
-            self._pair = Load(str(target), None if draft is None else str(draft), options)
+            self._pair = _load(target, draft, options)
             yield from self._load_pair()
 
     def generate(
@@ -194,3 +198,7 @@ class WorkerClient:
         for event in self._process.converse(self._pair):
             self._pair_is_loaded = isinstance(event, Loaded)
             yield event
+
+
+def _load(target: Path, draft: Path | None, options: LoadOptions) -> Load:
+    return Load(str(target), None if draft is None else str(draft), options)

@@ -34,6 +34,7 @@ class EngineProcess:
         self._log_path = log_path
         self._log_offset = 0
         self._closed = False
+        self._begun: Command | None = None
         self._changing = threading.RLock()
 
     @property
@@ -41,14 +42,28 @@ class EngineProcess:
         """Whether the process runs."""
         return self.child is not None and self.child.poll() is None
 
+    def begin(self, command: Command) -> None:
+        """Sends a command of which `converse` then tells, so that the process works while the caller cannot listen.
+
+        Whatever goes wrong is told there.
+        """
+        with suppress(OSError):
+            self._running()
+            self._begun = command
+            self.send(command)
+
     def converse(self, command: Command) -> Iterator[Event]:
-        """Sends a command and yields what comes back, up to and with the one event that ends it."""
+        """Sends a command, unless it was begun, and yields what comes back, up to and with the event that ends it."""
         try:
             child, events = self._running()
         except OSError as problem:
             yield WorkerFailed(f"the engine's process cannot be started: {problem}", died=True)
             return
-        self.send(command)
+        begun, self._begun = self._begun, None
+        if begun is not None and begun != command:
+            self._abandon(child, events)
+        if begun != command:
+            self.send(command)
         finished = False
         try:
             for event in self._events(child, events):
@@ -113,6 +128,7 @@ class EngineProcess:
             if self.child is None or self.child.poll() is not None:
                 if self.child is not None:
                     self.bury(self.child)
+                self._begun = None
                 self.child = self._start()
             if self.child.stdout is None:
                 raise OSError("it has no pipe")

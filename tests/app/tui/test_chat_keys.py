@@ -208,10 +208,10 @@ async def test_the_help_opens_and_closes() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f1")
         await pilot.pause()
-        assert len(pilot.app.screen_stack) == 3
+        assert len(pilot.app.screen_stack) == 2
         await pilot.press("escape")
         await pilot.pause()
-        assert len(pilot.app.screen_stack) == 2
+        assert len(pilot.app.screen_stack) == 1
 
 
 async def test_the_engine_reads_what_is_being_written_and_nothing_while_it_answers() -> None:

@@ -27,7 +27,7 @@ async def first_run(client: ScriptedClient, size: tuple[int, int] = (80, 24)) ->
 
 
 async def back_in_the_chat(pilot: Chat) -> None:
-    await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
     await quiet(pilot)
 
 
@@ -36,7 +36,7 @@ async def test_a_question_is_just_typed_and_sent_while_the_pair_is_still_loading
     async with first_run(client) as pilot:
         assert len(client.loaded) == 1
         await pilot.press(*"tell me")
-        await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
         assert prompt(pilot).text == "tell me"
         await pilot.press("enter")
         client.go.set()

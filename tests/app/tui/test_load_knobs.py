@@ -92,5 +92,6 @@ async def test_options_that_cannot_be_loaded_leave_the_pair_and_the_knobs_as_the
         await command(pilot, "/set ctx 8192")
         assert "no memory for a context" in notices(pilot)[0]
         assert screen(pilot).options.options == LoadOptions()
+        await pilot.press("f2")
         knob = next(one for one in pilot.app.screen.query(LoadKnob) if one.dial is LOADABLE["ctx-size"])
         assert "model's" in str(knob.render())

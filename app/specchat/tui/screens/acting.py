@@ -7,9 +7,7 @@ from pathlib import Path
 
 from specchat.errors import SpecchatError
 from specchat.tui.copying import copy
-from specchat.tui.looking import asked_in, looker
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.prompt import Prompt
@@ -68,6 +66,9 @@ class ActingScreen(BranchingScreen):
 
     async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
         """Opens the inspector on an answer, at one of its rounds, else at the last in which a token was refused."""
+        from specchat.tui.looking import asked_in, looker
+        from specchat.tui.screens.inspector import InspectorScreen
+
         settings = self._session.settings
         try:
             trace = await self._archive.trace(answer)

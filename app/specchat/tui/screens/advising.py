@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
-from specchat.insight.advice import Advice
 from specchat.naming import pair_name
-from specchat.tui.advising import earlier_turns, look_back
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.screens.help import written_key
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.insight.advice import Advice
 
 
 class AdvisingScreen(BranchingScreen):
@@ -49,6 +49,8 @@ class AdvisingScreen(BranchingScreen):
             self.run_worker(self._look_back(session, settings, play, last), group="looking back")
 
     async def _look_back(self, session: ChatSession, settings: Settings | None, play: Play, last: Ended) -> None:
+        from specchat.tui.advising import earlier_turns, look_back
+
         trace, loaded = play.trace(last), session.loaded
         if trace is None or loaded is None or settings is None:
             return
@@ -78,5 +80,7 @@ class AdvisingScreen(BranchingScreen):
 
     def _key(self, binding: str) -> str:
         """The key that a binding has now, as it is written: Ctrl+T."""
+        from specchat.tui.screens.help import written_key
+
         keys = [key for key, active in self.active_bindings.items() if active.binding.id == binding]
         return written_key(keys[0]) if keys else "a key"

@@ -1,36 +1,33 @@
-"""The main screen: its keys and what they do."""
+"""The main screen: its keys and what they do. What a key opens is imported when it is pressed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
-from specchat.chat.commands.invocations import Invocation
-from specchat.chat.dials import DraftLengthDial
-from specchat.chat.presetting import OfPresets, do_preset
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.tui.screens.acting import ActingScreen
 from specchat.tui.screens.advising import AdvisingScreen
-from specchat.tui.screens.dispatch import perform
-from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.panels import PanelsScreen
 from specchat.tui.screens.reloading import ReloadingScreen
 from specchat.tui.screens.resuming import ResumingScreen
 from specchat.tui.screens.seeing import SeeingScreen
-from specchat.tui.screens.sessions import SessionsScreen
 from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.touring import TouringScreen
-from specchat.tui.screens.windows import open_window
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.chat.commands.invocations import Invocation
+    from specchat.chat.presetting import OfPresets
 
 _SECOND_PRESS = 2.0
 
@@ -47,7 +44,6 @@ class ChatScreen(
 ):
     """A conversation with all that can be done to it, one capability beside the other, and keys for them."""
 
-    CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
@@ -95,6 +91,8 @@ class ChatScreen(
 
     async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
         """Does what was written behind a slash."""
+        from specchat.tui.screens.dispatch import perform
+
         await perform(self, message.invocation)
 
     def on_prompt_refused(self, message: Prompt.Refused) -> None:
@@ -118,23 +116,26 @@ class ChatScreen(
         self._link.stop()
         self._note("stopping")
 
-    def action_leave_knobs(self) -> None:
+    async def action_leave_knobs(self) -> None:
         """Goes back from the knobs to the prompt."""
-        self.action_knobs()
+        await self.action_knobs()
 
-    def action_knobs(self) -> None:
-        """Shows or hides the knobs."""
+    async def action_knobs(self) -> None:
+        """Shows or hides the knobs; those of loading are there from the first time on."""
         knobs = self.query_one(Knobs)
         knobs.display = not knobs.display
         self.set_class(knobs.display, "-knobs")
         if knobs.display:
-            knobs.enter()
+            await self.show_load_knobs()
+            await knobs.enter()
         else:
             self.query_one(Prompt).focus()
         self.refresh_bindings()
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k from the next round on."""
+        from specchat.chat.dials import DraftLengthDial
+
         if self.settings is not None:
             turned = DraftLengthDial(self._session.k_max).turned(self.settings, steps)
             self.turn_to(turned)
@@ -147,6 +148,8 @@ class ChatScreen(
 
     async def preset(self, invocation: OfPresets) -> None:
         """Templates of sampling parameters; a list stays in the conversation, the rest is said for a moment."""
+        from specchat.chat.presetting import do_preset
+
         loaded = self._session.loaded
         if self.settings is None or loaded is None:
             self._note("the model is still loading")
@@ -177,6 +180,8 @@ class ChatScreen(
 
     async def show(self, invocation: Invocation) -> None:
         """Opens the window that a command asks for."""
+        from specchat.tui.screens.windows import open_window
+
         await open_window(self, invocation)
 
     def welcome(self) -> None:
@@ -200,6 +205,8 @@ class ChatScreen(
 
     def action_sessions(self, search: str = "") -> None:
         """The stored sessions."""
+        from specchat.tui.screens.sessions import SessionsScreen
+
         self.app.push_screen(SessionsScreen(self._archive, self._session.conversation.id, search), self._session_chosen)
 
     async def _session_chosen(self, session: int | None) -> None:
@@ -208,6 +215,8 @@ class ChatScreen(
 
     def action_help(self, command: str | None = None) -> None:
         """Shows the help."""
+        from specchat.tui.screens.help import HelpScreen
+
         self.app.push_screen(HelpScreen(self.own_keys, command))
 
     def action_copy_or_quit(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -12,7 +13,6 @@ from textual.widgets import Static
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.sources import Sources
-from specchat.chat.dials import dials
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession, Phase
 from specchat.chat.turn import TurnView
@@ -20,7 +20,6 @@ from specchat.history import History, history_file
 from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
 from specchat.paths import memories_folder
-from specchat.presets import preset_names
 from specchat.priority import give_way
 from specchat.traces.trace import Trace
 from specchat.tui.conversation_entries import entries_of
@@ -36,7 +35,6 @@ from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
-from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
@@ -87,7 +85,6 @@ class ConversationScreen(Screen[None]):
                 yield Dashboard(id="dashboard")
                 with Vertical(id="turned"):
                     yield Knobs(id="knobs")
-                    yield LoadKnobs(self._session.options)
         yield DashboardRow(id="row")
         yield DownloadBar()
         with Horizontal(id="entry"):
@@ -99,6 +96,8 @@ class ConversationScreen(Screen[None]):
 
     def _sources(self) -> Sources:
         """What commands can name at present."""
+        from specchat.presets import preset_names
+
         loaded = self._session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
         themes = dict.fromkeys(self.app.available_themes, "")
@@ -106,10 +105,17 @@ class ConversationScreen(Screen[None]):
         return Sources(drafters, self._session.k_max, models=self._library, themes=themes.items, presets=preset_names)
 
     def on_mount(self) -> None:
-        """Paints first, then loads."""
+        """Paints first; everything else comes after it."""
         self.query_one(Knobs).display = False
         self.query_one(Prompt).focus()
-        self.call_after_refresh(self._load)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        if not gc.isenabled():
+            # What `open_chat` let grow until here stays until the end.
+            gc.freeze()
+            gc.enable()
+        self._load()
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes a batch: rounds go to the running turn at once, everything else in order."""
@@ -166,7 +172,7 @@ class ConversationScreen(Screen[None]):
         if first_time:
             self._archive.tidy()
         settings = self._session.ready(event)
-        await self.query_one(Knobs).fit(dials(event.drafters, self._session.k_max), settings)
+        await self.query_one(Knobs).fit(event.drafters, self._session.k_max, settings)
         if event.refusal is not None and first_time:
             await self._notice(f"The draft model was refused: {event.refusal}", failure=True)
         if event.plain_because and first_time:

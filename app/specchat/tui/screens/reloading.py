@@ -18,13 +18,13 @@ from specchat.tui.panes.roles import Role
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
-from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.worker.protocol import Ended, Loaded, WorkerFailed
 from specchat_engine.options import LoadOptions
 from specchat_engine.settings import DRAFTERS, Settings
 
 if TYPE_CHECKING:
     from specchat.tui.timing_drafts import DraftTimer
+    from specchat.tui.widgets.load_knobs import LoadKnobs
 
 _CALM = 0.3
 """Seconds without another change before memory is estimated."""
@@ -37,6 +37,8 @@ class ReloadingScreen(BranchingScreen):
         Binding("ctrl+g", "load_arrived", "Load or resume a download", show=False, id="chat.load_arrived"),
     ]
     _left: tuple[ChatOptions, Settings | None] | None = None
+    _load_knobs: LoadKnobs | None = None
+    """Mounted when they are wanted for the first time."""
 
     @property
     def options(self) -> ChatOptions:
@@ -93,6 +95,15 @@ class ReloadingScreen(BranchingScreen):
         options = self._session.options
         await self.reload(replace(options, options=changed(options.options)))
 
+    async def show_load_knobs(self) -> None:
+        """Puts the panel of how the pair is loaded below the knobs, unless it is there."""
+        from specchat.tui.widgets.load_knobs import LoadKnobs
+
+        if self._load_knobs is None:
+            self._load_knobs = LoadKnobs(self._session.options)
+            await self.query_one("#turned").mount(self._load_knobs)
+            self._load_knobs.tell_machine(self._session.machine)
+
     async def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
         """Loads the pair again in the way that was considered."""
         await self.load_again(lambda _: message.options)
@@ -119,8 +130,8 @@ class ReloadingScreen(BranchingScreen):
         await asyncio.sleep(_CALM)
         loaded = self._session.options
         words = await asyncio.to_thread(memory_words, loaded, wanted)
-        if loaded == self._session.options:
-            self.query_one(LoadKnobs).tell(words)
+        if loaded == self._session.options and self._load_knobs is not None:
+            self._load_knobs.tell(words)
 
     def _use_threads(self, options: LoadOptions) -> None:
         """Computes with the threads of these options from the next pass on, also of a running answer."""
@@ -130,7 +141,8 @@ class ReloadingScreen(BranchingScreen):
         else:
             session.options = replace(session.options, options=with_threads(session.options.options, options))
             self._link.use_threads(session.options.options)
-        self.query_one(LoadKnobs).take_threads(session.options.options)
+        if self._load_knobs is not None:
+            self._load_knobs.take_threads(session.options.options)
 
     async def reload(self, options: ChatOptions) -> None:
         """Loads what these options say in place of what is loaded; other threads alone need no load."""
@@ -166,13 +178,15 @@ class ReloadingScreen(BranchingScreen):
 
     async def _finish(self, play: Play, last: Ended | WorkerFailed) -> None:
         await super()._finish(play, last)
-        self.query_one(LoadKnobs).tell_machine(self._session.machine)
+        if self._load_knobs is not None:
+            self._load_knobs.tell_machine(self._session.machine)
 
     async def _loaded(self, event: Loaded) -> None:
         reloaded, self._left = self._left is not None, None
         await super()._loaded(event)
         options = self._session.options
-        self.query_one(LoadKnobs).fit(options)
+        if self._load_knobs is not None:
+            self._load_knobs.fit(options)
         self.query_one(DownloadBar).recall()
         if reloaded:
             if options.draft is not None and event.draft is not None:

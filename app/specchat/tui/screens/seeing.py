@@ -15,10 +15,8 @@ from specchat.errors import SpecchatError
 from specchat.naming import pair_name
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
-from specchat.tui.looking import looker, sampling_of
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.spots import output_tokens
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
@@ -67,8 +65,10 @@ class SeeingScreen(BranchingScreen):
 
     async def verify(self) -> None:
         """Compares the last answer with plain decoding."""
+        from specchat.tui.looking import looker, sampling_of
         from specchat.tui.recording import Recording, plain
         from specchat.tui.screens.verify import VerifyScreen
+        from specchat.tui.spots import output_tokens
         from specchat.tui.verifying import gap_told, not_comparable
 
         found = await self._to_compare()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.tour import Tour
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.tour_bar import TourBar
 from specchat.worker.protocol import Ended, WorkerFailed
-from specchat_assets import TARGET_NAME
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.tui.tour import Tour
 
 
 class TouringScreen(BranchingScreen):
@@ -27,6 +30,9 @@ class TouringScreen(BranchingScreen):
 
     async def start_tour(self) -> None:
         """Begins the tour, in an empty conversation; while it goes on, leaves it."""
+        from specchat.tui.tour import Tour
+        from specchat_assets import TARGET_NAME
+
         if self._tour is not None:
             await self.action_leave_tour()
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -12,10 +13,12 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
-from specchat.chat.dials import Dial
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.chat.dials import Dial
 
 _LABEL = 13
 _VALUE = 14
@@ -103,17 +106,19 @@ class Knobs(Vertical):
         super().__init__(id=id)
         self.border_title = "Knobs"
         self._settings: Settings | None = None
+        self._drafters: Sequence[str] = ()
+        self._k_max = 0
+        self._fits = True
 
     def compose(self) -> ComposeResult:
         """Says that there is nothing to turn yet."""
         yield Static("when the model is loaded", classes="hint")
 
-    async def fit(self, dials: Sequence[Dial], settings: Settings) -> None:
-        """Builds the knobs of a pair that was loaded."""
-        self._settings = settings
-        await self.remove_children()
-        await self.mount(*(Knob(dial, settings) for dial in dials))
-        await self.mount(Static("←→ turn · or type, then Enter", classes="hint"))
+    async def fit(self, drafters: Sequence[str], k_max: int, settings: Settings) -> None:
+        """A pair was loaded that can be served by these drafters: its knobs are built when they are in sight."""
+        self._drafters, self._k_max, self._settings, self._fits = drafters, k_max, settings, False
+        if self.display:
+            await self._build(settings)
 
     def show(self, settings: Settings) -> None:
         """Shows settings that were changed elsewhere."""
@@ -121,8 +126,10 @@ class Knobs(Vertical):
         for knob in self.query(Knob):
             knob.show(settings)
 
-    def enter(self) -> None:
+    async def enter(self) -> None:
         """Focuses the first knob."""
+        if self._settings is not None and not self._fits:
+            await self._build(self._settings)
         for knob in self.query(Knob).results():
             knob.focus()
             return
@@ -142,6 +149,14 @@ class Knobs(Vertical):
             self._change(message.dial.typed(self._settings, message.text))
         except SettingError as error:
             self.post_message(self.Refused(str(error)))
+
+    async def _build(self, settings: Settings) -> None:
+        from specchat.chat.dials import dials
+
+        self._fits = True
+        await self.remove_children()
+        await self.mount(*(Knob(dial, settings) for dial in dials(self._drafters, self._k_max)))
+        await self.mount(Static("←→ turn · or type, then Enter", classes="hint"))
 
     def _change(self, settings: Settings) -> None:
         if settings != self._settings:

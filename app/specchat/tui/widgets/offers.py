@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.events import Key
 
 from specchat.chat.commands.sources import Sources
 from specchat.history import Entry
 from specchat.terminal import clean_line
-from specchat.tui.menu import Menu, menu_at
 from specchat.tui.recall import Search
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.popup import Popup
+
+if TYPE_CHECKING:
+    from specchat.tui.menu import Menu
 
 _STEPS = {"up": -1, "down": 1}
 _SEARCH_HINT = "ctrl+r older · enter takes · esc back"
@@ -38,7 +41,7 @@ class Offers:
         if (text, cursor) == self._seen:
             return
         self._seen = text, cursor
-        menu = menu_at(text, cursor, self._sources()) if text else None
+        menu = _menu_at(text, cursor, self._sources()) if text.startswith("/") or "@" in text else None
         if menu is None or menu.completion.start != self._closed_at:
             self._closed_at = None
             self._show(menu)
@@ -153,3 +156,10 @@ class Offers:
         if not (row == 0 and line.startswith("/")) and "@" not in line:
             return "", 0
         return (line, column) if row == 0 else (f" {line}", column + 1)
+
+
+def _menu_at(text: str, cursor: int, sources: Sources) -> Menu | None:
+    """What completes the word at the cursor. All that commands are made of is imported for the first one only."""
+    from specchat.tui.menu import menu_at
+
+    return menu_at(text, cursor, sources)

@@ -6,24 +6,23 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from specchat.attachments import read_attachments, with_attachments
-from specchat.chat.commands.invocations import Attach, Invocation, Refusal
-from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.commands.sources import Sources
 from specchat.errors import AttachmentError
 from specchat.history import Entry, History
-from specchat.mentions import written
 from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
+
+if TYPE_CHECKING:
+    from specchat.chat.commands.invocations import Invocation
 
 _PATIENCE = 1.0
 _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
@@ -196,6 +195,10 @@ class Prompt(Composer):
         self.write(entry.text, entry.pasted)
 
     def _send(self, entry: Entry) -> None:
+        from specchat.chat.commands.invocations import Attach, Refusal
+        from specchat.chat.commands.parsing import parse
+        from specchat.mentions import written
+
         self._offers.close()
         sources = self._sources() if self._sources is not None else None
         command = None if sources is None else parse(self._folds.unfolded(entry.text), sources)
@@ -211,6 +214,9 @@ class Prompt(Composer):
             self._send_message(entry, sources)
 
     def _send_message(self, entry: Entry, sources: Sources | None) -> None:
+        from specchat.attachments import read_attachments, with_attachments
+        from specchat.chat.commands.parsing import message_text
+
         text = self._folds.unfolded(entry.text)
         shown = entry.text
         if sources is not None:
