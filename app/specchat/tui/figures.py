@@ -34,8 +34,8 @@ class Row:
     figure: Figure | None = None
 
 
-def rows(view: TurnView, width: int, ribbon: int = 3) -> list[Row]:
-    """All rows of the panel for `width` cells, the same number of them at all times; `ribbon` are those of rounds."""
+def rows(view: TurnView, width: int) -> list[Row]:
+    """The rows of the panel for `width` cells, the same number of them at all times; `ribbon` has those below them."""
     room = max(width - _LABEL, 12)
     gap = Row((), _GAP)
     return [
@@ -72,8 +72,13 @@ def rows(view: TurnView, width: int, ribbon: int = 3) -> list[Row]:
         *_memory(view.shown.memory, room),
         Row([_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"], 8),
         gap,
-        *(Row(part, 1 + 2 * place) for place, part in enumerate(_ribbon(view, width, ribbon))),
     ]
+
+
+def ribbon(view: TurnView, width: int, height: int) -> list[Row]:
+    """The latest rounds in so many rows."""
+    lines = words(view.ribbon, width, height)
+    return [Row(part, 1 + 2 * place) for place, part in enumerate(lines + [[]] * (height - len(lines)))]
 
 
 def strip(view: TurnView, width: int) -> Content:
@@ -206,11 +211,6 @@ def _lengths(view: TurnView, room: int) -> list[Styled]:
         return [("–", QUIET)]
     highest = max(view.k_most, 1)
     return [f"{view.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
-
-
-def _ribbon(view: TurnView, width: int, height: int) -> list[list[Styled]]:
-    lines = words(view.ribbon, width, height)
-    return lines + [[]] * (height - len(lines))
 
 
 def _memory(use: MemoryUse | None, room: int) -> list[Row]:

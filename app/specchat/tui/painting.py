@@ -30,10 +30,12 @@ class Painter:
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self._styles: dict[tuple[Ink | Clickable | str, str], RichStyle] = {}
+        self._blanks: dict[int, Strip] = {}
 
     def forget(self) -> None:
         """The theme has changed."""
         self._styles.clear()
+        self._blanks.clear()
 
     def strip(
         self,
@@ -59,7 +61,9 @@ class Painter:
 
     def blank(self, width: int) -> Strip:
         """An empty row."""
-        return Strip.blank(width, self._style(""))
+        if width not in self._blanks:
+            self._blanks[width] = Strip.blank(width, self._style(""))
+        return self._blanks[width]
 
     def _segments(self, piece: Piece, ground: str) -> Iterator[Segment]:
         letters = piece.text.lstrip(" ") if piece.ink in _STROKES else piece.text

@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from textual.content import Content
 
 from specchat.chat.turn import TurnView
 from specchat.insight.explain import Figure, explain
-from specchat.tui.figures import Row, rows
+from specchat.tui.figures import Row, ribbon, rows
+from specchat.tui.ribbon import Styled
 
 MARKABLE = tuple(figure for figure in Figure if figure is not Figure.ALPHA_AND_RATE)
 """The figures that the mark goes through, from top to bottom."""
@@ -22,12 +24,14 @@ _USUAL_RIBBON, _LONGEST_RIBBON = 3, 8
 _LONGEST_EXPLANATION = 260
 """Characters: what the longest one takes, with numbers of many digits."""
 
+_NOTHING = Content()
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is drawn, and the figure of each of its rows, to be clicked on."""
+    """What is drawn, and the figure of each of its rows, to be clicked on. Equal rows are mostly the same object."""
 
-    content: Content
+    lines: tuple[Content, ...]
     figures: tuple[Figure | None, ...]
 
 
@@ -35,14 +39,13 @@ def panel(view: TurnView, width: int, height: int, marked: Figure | None = None)
     """The panel in `width` × `height` cells, the first column for the mark."""
     below = _explanation(marked, view, width) if marked else []
     room = max(height - len(below), 1)
-    all_rows = rows(view, width - 1)
-    if room > len(all_rows):
-        ribbon = min(_USUAL_RIBBON + room - len(all_rows), _LONGEST_RIBBON)
-        all_rows = rows(view, width - 1, ribbon)
+    figures = rows(view, width - 1)
+    rounds = min(max(room - len(figures), _USUAL_RIBBON), _LONGEST_RIBBON)
+    all_rows = [*figures, *ribbon(view, width - 1, rounds)]
     shown = fitting(all_rows, room, marked)
-    lines = [_line(row, width, marked) for row in shown]
-    filling = [Content()] * (room - len(shown)) if below else []
-    return Panel(Content("\n").join([*lines, *filling, *below]), tuple(row.figure for row in shown))
+    lines = [_line(tuple(row.parts), width, marked is not None and row.figure is marked) for row in shown]
+    filling = [_NOTHING] * (room - len(shown)) if below else []
+    return Panel((*lines, *filling, *below), tuple(row.figure for row in shown))
 
 
 def fitting(all_rows: Sequence[Row], height: int, marked: Figure | None = None) -> list[Row]:
@@ -78,7 +81,7 @@ def _explanation(marked: Figure, view: TurnView, width: int) -> list[Content]:
     return [Content.styled("─" * width, "$border"), *(Content(f" {line}") for line in lines)]
 
 
-def _line(row: Row, width: int, marked: Figure | None) -> Content:
-    here = marked is not None and row.figure is marked
-    line = Content.assemble(("▸" if here else " ", "bold $primary"), *row.parts).truncate(width)
+@lru_cache(maxsize=256)
+def _line(parts: tuple[Styled, ...], width: int, here: bool) -> Content:
+    line = Content.assemble(("▸" if here else " ", "bold $primary"), *parts).truncate(width)
     return line.stylize("bold") if here else line

@@ -4,7 +4,7 @@ from rich.cells import cell_len
 from app.tui.scripted_client import script
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.insight.explain import Figure
-from specchat.tui.panel import MARKABLE, explanation, following, panel
+from specchat.tui.panel import MARKABLE, Panel, explanation, following, panel
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.memory_use import MemoryUse
 
@@ -19,8 +19,12 @@ def turn(rounds: int, costs: MeasuredCosts = COSTS) -> TurnView:
     return model.view()
 
 
+def texts(drawn: Panel) -> list[str]:
+    return [line.plain for line in drawn.lines]
+
+
 def shown(view: TurnView, height: int = 40, marked: Figure | None = None) -> list[str]:
-    return panel(view, WIDTH, height, marked).content.plain.split("\n")
+    return texts(panel(view, WIDTH, height, marked))
 
 
 def places(rows: list[str]) -> list[str]:
@@ -31,7 +35,7 @@ def places(rows: list[str]) -> list[str]:
 @pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
 @pytest.mark.parametrize("marked", [None, Figure.ALPHA])
 def test_no_row_is_wider_than_the_panel(rounds: int, width: int, marked: Figure | None) -> None:
-    rows = panel(turn(rounds), width, 40, marked).content.plain.split("\n")
+    rows = texts(panel(turn(rounds), width, 40, marked))
     assert max(cell_len(row) for row in rows) <= width
 
 
@@ -53,7 +57,7 @@ def test_the_rows_stand_still_while_the_figures_change(height: int, marked: Figu
 
 @pytest.mark.parametrize("height", [1, 6, 12, 18, 30])
 def test_what_has_no_room_is_left_out(height: int) -> None:
-    rows = panel(turn(60), WIDTH, height).content.plain.split("\n")
+    rows = texts(panel(turn(60), WIDTH, height))
     assert len(rows) <= height
 
 
@@ -129,5 +133,5 @@ def test_memory_is_known_before_the_first_turn() -> None:
 
 def test_a_click_finds_the_figure_of_its_row() -> None:
     drawn = panel(turn(9), WIDTH, 40)
-    rows = drawn.content.plain.split("\n")
+    rows = texts(drawn)
     assert drawn.figures[next(at for at, row in enumerate(rows) if "by place" in row)] == Figure.BY_POSITION

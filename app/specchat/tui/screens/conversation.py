@@ -42,7 +42,7 @@ from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, Wo
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
-_FIGURES_PAUSE = 0.2
+_FIGURES_PAUSE = 0.25
 _READING_PAUSE = 0.25
 _KEEPING_PAUSE = 1.0
 

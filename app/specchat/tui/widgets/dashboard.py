@@ -7,20 +7,19 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.message import Message
-from textual.widgets import Static
 
 from specchat.chat.turn import TurnView
 from specchat.insight.explain import Figure
 from specchat.tui.figures import strip
 from specchat.tui.legend import legend_line
 from specchat.tui.panel import Panel, following, panel
+from specchat.tui.widgets.lines import Lines
 
 
-class Dashboard(Static, can_focus=True):
+class Dashboard(Lines, can_focus=True):
     """The side panel. It draws the snapshot it was given last, in the room it has; while it has the focus, a mark
     goes through the figures and the marked one is explained."""
 
-    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,left", "mark(-1)", "Figure above", show=False, id="figures.up"),
         Binding("down,right", "mark(1)", "Figure below", show=False, id="figures.down"),
@@ -81,13 +80,11 @@ class Dashboard(Static, can_focus=True):
         room = self.content_size
         if room.width:
             self._panel = panel(self._view, room.width, room.height, self._marked if self._explains else None)
-            self.update(self._panel.content, layout=False)
+            self.show_lines(self._panel.lines)
 
 
-class DashboardRow(Static):
+class DashboardRow(Lines):
     """The dashboard in one row."""
-
-    ALLOW_SELECT = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -97,8 +94,8 @@ class DashboardRow(Static):
         """Draws another snapshot."""
         self._view = view
         if self.size.width:
-            self.update(strip(view, self.size.width), layout=False)
+            self.show_lines([strip(view, self.size.width)])
 
     def on_resize(self) -> None:
         """Draws the snapshot at the new width."""
-        self.update(strip(self._view, self.size.width), layout=False)
+        self.show_lines([strip(self._view, self.size.width)])

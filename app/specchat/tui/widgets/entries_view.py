@@ -11,15 +11,13 @@ from dataclasses import replace
 from math import ceil
 
 from textual.events import Resize
-from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
+from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from specchat.tui.pace import Pace
-from specchat.tui.painting import Painter
 from specchat.tui.stack import GAP, Stack
 from specchat.tui.widgets.entry import Anchor, Entry
+from specchat.tui.widgets.rows_view import RowsView
 from specchat.typeset.pieces import Piece
 from specchat.typeset.wrapping import Line
 
@@ -27,33 +25,20 @@ _LEFT = 2
 _RIGHT = 1
 _BOTTOM = 1
 _WIDEST = 118
-_STRIPS_KEPT = 600
-_BAR_PAUSE = 0.2
-"""Drawing the scroll bar costs as much as all rows: while text streams it is drawn five times a second."""
 _SELECTED_EDGE = Piece("█", "$accent")
 
 
-class EntriesView(ScrollView):
-    """Rows of entries, drawn as they are needed."""
-
-    DEFAULT_CSS = """
-    EntriesView {
-        overflow-x: hidden;
-        overflow-y: scroll;
-    }
-    """
+class EntriesView(RowsView):
+    """Rows of entries."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.selected: Entry | None = None
         self._stack = Stack()
-        self._painter = Painter(self)
-        self._strips: dict[int, Strip] = {}
         self._following = True
         self._unseen = 0
         self._settling = False
         self._read_at: tuple[int, int, Anchor | None] = (0, 0, None)
-        self._bar = Pace(self, _BAR_PAUSE, self._draw_bar)
 
     @property
     def entries(self) -> list[Entry]:
@@ -74,6 +59,10 @@ class EntriesView(ScrollView):
         """The rows of an entry have changed from this one on."""
         if entry.host is not self or not self._stack.width:
             return
+        with self._all_at_once():
+            self._take_change(entry, first_row)
+
+    def _take_change(self, entry: Entry, first_row: int) -> None:
         index = len(self.entries) - 1 if self.entries[-1] is entry else self.entries.index(entry)
         top = self._stack.top(index)
         difference = self._stack.measure(index)
@@ -116,7 +105,7 @@ class EntriesView(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Whoever reaches the end follows it, whoever leaves it does not."""
         if round(old_value) != round(new_value):
-            self.refresh(self.size.region)
+            self._redraw(0)
         if not self._settling:
             self._following = round(new_value) >= self.max_scroll_y
             self._settle()
@@ -141,17 +130,6 @@ class EntriesView(ScrollView):
         self._read_at = (self._row, index, anchor)
         self.refresh()
 
-    def notify_style_update(self) -> None:
-        """Draws all rows in the new theme's colours."""
-        super().notify_style_update()
-        self._painter.forget()
-        self._strips.clear()
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Draws the selection."""
-        self._strips.clear()
-        self.refresh()
-
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, with line ends only where the text has them."""
         last = self._stack.height - 1
@@ -164,22 +142,6 @@ class EntriesView(ScrollView):
                 found.append(line.text[begin:] + line.ending if stop == -1 else line.text[begin:stop])
         return "".join(found), "\n"
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The rows in sight, from the cache unless they changed; the view has no border and no padding."""
-        strips = [self.render_line(y) for y in crop.line_range]
-        if crop.column_span == (0, self.size.width):
-            return strips
-        return [strip.crop(*crop.column_span) for strip in strips]
-
-    def render_line(self, y: int) -> Strip:
-        """One row of the viewport."""
-        row = self._row + y
-        if row not in self._strips:
-            if len(self._strips) > _STRIPS_KEPT:
-                self._strips.clear()
-            self._strips[row] = self._filtered(self._drawn(row))
-        return self._strips[row]
-
     def _reading(self) -> tuple[int, int, Anchor | None]:
         """The entry at the top, the row in it, and the place in its text: the last one's while nobody has scrolled."""
         row, index, anchor = self._read_at
@@ -191,8 +153,8 @@ class EntriesView(ScrollView):
         return index, inside, anchor
 
     @property
-    def _row(self) -> int:
-        return self.scroll_offset.y
+    def _height(self) -> int:
+        return self._stack.height
 
     def _line(self, row: int) -> tuple[Entry | None, Line, int]:
         """The entry at a row, its line there, and the line's number; an empty line above and below entries."""
@@ -220,19 +182,6 @@ class EntriesView(ScrollView):
             marked=entry.mark(inside),
         )
         return Strip.join([strip, self._painter.blank(self.size.width - strip.cell_length)])
-
-    def _filtered(self, strip: Strip) -> Strip:
-        for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
-        return strip
-
-    def _dirty_from(self, row: int, *, everything: bool) -> None:
-        """Rows from this one on, and where the layout moved what is above, all that is seen, are drawn again."""
-        for drawn in [drawn for drawn in self._strips if drawn >= row]:
-            del self._strips[drawn]
-        first = 0 if everything else max(0, row - self._row)
-        if first < self.size.height:
-            self.refresh(Region(0, first, self.size.width, self.size.height - first))
 
     def _settle(self, row: int | None = None) -> None:
         """Learns the heights around what is seen, with the row at the top, or the end, kept where it is."""
@@ -262,11 +211,4 @@ class EntriesView(ScrollView):
         self._following = self._following or self._row >= self.max_scroll_y
         if self._following:
             self._unseen = 0
-        self._bar.request()
-
-    def _draw_bar(self) -> None:
-        """Tells the scroll bar what it shows."""
-        if self.show_vertical_scrollbar:
-            bar = self.vertical_scrollbar
-            bar.window_virtual_size, bar.window_size = self.virtual_size.height, self.size.height
-            bar.position = self.scroll_y
+        self._show_bar()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Static
 
 from specchat.chat.session import HeaderView, Speculation
+from specchat.tui.widgets.lines import Lines
 
 _NOTE_SECONDS = 2.5
 _STYLES = {
@@ -19,10 +19,8 @@ _STYLES = {
 }
 
 
-class Header(Static):
+class Header(Lines):
     """Draws the header's snapshot; a note takes the place of its right end for a moment."""
-
-    ALLOW_SELECT = False
 
     def __init__(self, view: HeaderView) -> None:
         super().__init__()
@@ -54,7 +52,7 @@ class Header(Static):
 
     def _draw(self, width: int) -> None:
         if width:
-            self.update(header(self._view, self._note, width), layout=False)
+            self.show_lines([header(self._view, self._note, width)])
 
 
 def header(view: HeaderView, note: str, width: int) -> Content:

@@ -85,9 +85,13 @@ class Transcript(Selecting):
 
     def render_line(self, y: int) -> Strip:
         """One row of the viewport; the last one says that there is more below."""
-        if y == self.size.height - 1 and not self._following:
+        if y == self._covered:
             return self._filtered(self._painter.strip(self._hint(), self.size.width, -1))
         return super().render_line(y)
+
+    @property
+    def _covered(self) -> int | None:
+        return None if self._following else self.size.height - 1
 
     def on_click(self, event: Click) -> None:
         """Does what stands under the pointer."""

@@ -1,0 +1,166 @@
+"""What goes straight to the terminal is what composing the screen would have put there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from rich.console import RenderableType
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from app.tui.chatting import ask, chat, prompt, quiet
+from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.straight import RowsUpdate
+from specchat.tui.widgets.dashboard import Dashboard
+from specchat.tui.widgets.lines import Lines
+from specchat.tui.widgets.transcript import Transcript
+from specchat.worker.protocol import ChatMessage, Event
+
+ROUND = " one two~ three~/ four/> five|> six|\n> seven"
+Cells = list[tuple[str, str]]
+
+
+def cells(segments: list[Segment]) -> Cells:
+    """Each cell of a row with its looks; of a style only what can be seen."""
+    return [
+        (character, "" if segment.style is None else str(segment.style.without_color) + str(segment.style.color))
+        for segment in segments
+        for character in segment.text
+    ]
+
+
+class Straightened:
+    """What went straight to the terminal: how many rows, and where one differed from the composed screen."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.wrong: list[str] = []
+
+    def look(self, screen: Screen[object], update: RowsUpdate) -> None:
+        composed = screen._compositor.render_strips()
+        for below, strip in update._rows:
+            x, y = update._corner.x, update._corner.y + below
+            there = cells(list(composed[y]))[x : x + strip.cell_length]
+            self.rows += 1
+            if cells(list(strip)) != there:
+                self.wrong.append(f"row {y}: {strip.text!r} instead of {''.join(text for text, _ in there)!r}")
+
+
+class Unhurried(ScriptedClient):
+    """Takes its time between two rounds, so that an answer is drawn in many steps."""
+
+    def generate(self, messages: Sequence[ChatMessage], **asked: Any) -> Iterator[Event]:
+        for event in super().generate(messages, **asked):
+            time.sleep(0.02)
+            yield event
+
+
+@contextmanager
+def straightened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Straightened]:
+    found, display = Straightened(), App._display
+
+    def watched(app: App[object], screen: Screen[object], renderable: RenderableType | None) -> None:
+        if isinstance(renderable, RowsUpdate):
+            found.look(screen, renderable)
+        display(app, screen, renderable)
+
+    monkeypatch.setattr(App, "_display", watched)
+    yield found
+
+
+@pytest.mark.parametrize("size", [(140, 40), (80, 24)])
+async def test_an_answer_that_streams_and_scrolls_is_drawn_as_composing_draws_it(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Unhurried(script("|".join([ROUND] * 12)))
+    async with chat(client, size) as pilot:
+        with straightened(monkeypatch) as seen:
+            await ask(pilot)
+            await pilot.press("f3")
+            await ask(pilot)
+            await pilot.press("ctrl+home")
+            await quiet(pilot)
+        assert seen.rows > size[1]
+        assert seen.wrong == []
+
+
+async def test_what_a_window_covers_waits_for_it_to_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chat(ScriptedClient(script(ROUND))) as pilot:
+        await ask(pilot)
+        pilot.app.push_screen(ModalScreen())
+        await pilot.pause()
+        screen = pilot.app.screen_stack[-2]
+        with straightened(monkeypatch) as seen:
+            screen.query_one(Transcript).entries[-1].changed()
+            screen.query_one(Dashboard).show_lines([Content("behind the window")])
+            await pilot.pause()
+        assert seen.rows == 0
+
+
+async def test_what_a_menu_covers_is_composed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chat(ScriptedClient(script(ROUND)), (80, 24)) as pilot:
+        await ask(pilot)
+        await pilot.press("/")
+        await quiet(pilot)
+        with straightened(monkeypatch) as seen:
+            pilot.app.screen.query_one(Transcript).refresh()
+            pilot.app.screen.query_one(Transcript).entries[-1].changed()
+            await pilot.pause()
+        assert seen.wrong == []
+        prompt(pilot).clear()
+
+
+class Notes(App[None]):
+    """Lines in a frame, and something that may lie over their second row."""
+
+    CSS = """
+    Screen { layers: base over; }
+    Lines { border: round red; width: 20; height: 6; }
+    Static { layer: over; offset: 4 2; width: 5; height: 1; display: none; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Lines()
+        yield Static("over")
+
+
+async def test_only_rows_that_say_something_new_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    same, old, new = (Content.from_markup(f"[bold]{text}[/] text") for text in ("same", "old", "new"))
+    app = Notes()
+    async with app.run_test(size=(30, 10)) as pilot:
+        lines = app.query_one(Lines)
+        with straightened(monkeypatch) as seen:
+            lines.show_lines([same, old, same])
+            await pilot.pause()
+            first = seen.rows
+            lines.show_lines([same, new, same])
+            await pilot.pause()
+            assert seen.rows == first + 1
+            lines.show_lines([same])
+            await pilot.pause()
+            assert seen.rows == first + 3
+            assert seen.wrong == []
+        assert [lines.render_line(y).text.rstrip() for y in range(4)] == ["same text", "", "", ""]
+
+
+async def test_rows_under_something_else_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Notes()
+    async with app.run_test(size=(30, 10)) as pilot:
+        lines = app.query_one(Lines)
+        app.query_one(Static).display = True
+        await pilot.pause()
+        with straightened(monkeypatch) as seen:
+            lines.show_lines([Content("free"), Content("under something")])
+            await pilot.pause()
+            assert seen.rows == 0
+            lines.show_lines([Content("free again"), lines._lines[1]])
+            await pilot.pause()
+            assert seen.rows == 1
+        assert "over" in "".join(strip.text for strip in app.screen._compositor.render_strips())
