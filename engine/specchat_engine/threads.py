@@ -28,10 +28,14 @@ class ThreadedModel(SessionModel, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsInForce:
-    """What both models compute with, 0 without a draft model, and of each why, empty where it was not measured."""
+    """What both models compute with, 0 without a draft model, and of each why, empty where it was not measured.
+
+    `reading` threads compute the target's prompts.
+    """
 
     target: int
     draft: int
+    reading: int
     because: str = ""
     draft_because: str = ""
 
@@ -43,7 +47,7 @@ class ThreadsInForce:
     def to_json(self) -> dict[str, Any]:
         """The counts and the choices as they stand under `machine` in a trace."""
         because = {"threads": self.because, "threads_draft": self.draft_because}
-        told: dict[str, Any] = {"threads": self.target}
+        told: dict[str, Any] = {"threads": self.target, "threads_prompt": self.reading}
         if self.draft:
             told["threads_draft"] = self.draft
         return told | {"threads_because": {name: text for name, text in because.items() if text}}
@@ -81,6 +85,7 @@ class Threads:
         return ThreadsInForce(
             self._target.threads,
             self._draft.threads if self._draft else 0,
+            self._target.reading_threads,
             str(target) if target else "",
             str(draft) if draft else "",
         )

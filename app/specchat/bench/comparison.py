@@ -103,7 +103,7 @@ def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("target", "draft"):
             flat[name] = value["name"] if value else None
         elif isinstance(value, Mapping) and name != "prompts":
-            flat |= {f"{name}.{key}": inner for key, inner in value.items()}
+            flat |= {f"{name}.{key}": inner for key, inner in value.items() if key != "threads_because"}
         elif name not in ("prompts", "arms", "temperatures"):
             flat[name] = value
     return flat

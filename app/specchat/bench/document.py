@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from specchat.bench.choice import Choice, choose
+from specchat.bench.hindsight import Hindsight, hindsight
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import Overall, Row, overall, rows, temperatures
@@ -104,6 +105,10 @@ class Benchmark:
         """Each arm over all kinds, at one temperature or at all of them (None)."""
         return overall(self.samples, self.conditions.arms, temperature)
 
+    def hindsight(self, temperature: float) -> list[Hindsight]:
+        """Each adaptive arm against the best fixed one of each kind, as it is known now."""
+        return hindsight(self.samples, self.conditions.arms, temperature)
+
     def to_json(self) -> dict[str, Any]:
         """The document."""
         choice = self.choice
@@ -117,6 +122,9 @@ class Benchmark:
             "peak_memory_bytes": self.peak_memory_bytes,
             "rows": [row.to_json() for row in self.rows],
             "overall": [mean.to_json() for mean in means],
+            "hindsight": [
+                found.to_json() for temperature in self.temperatures for found in self.hindsight(temperature)
+            ],
             "choice": choice.to_json() if choice else None,
             "samples": [sample.to_json() for sample in self.samples],
         }

@@ -46,7 +46,7 @@ def estimate(ratios: Ratios) -> Estimate | None:
     if not len(ratios):
         return None
     low, high = np.quantile(ratios, (0.25, 0.75))
-    interval = _interval(_resampled(ratios, np.random.default_rng(SEED))) if len(ratios) > 1 else None
+    interval = interval_of(_resampled(ratios, np.random.default_rng(SEED))) if len(ratios) > 1 else None
     return Estimate(float(np.median(ratios)), (float(low), float(high)), interval, len(ratios))
 
 
@@ -63,7 +63,7 @@ def geometric_mean(cells: Sequence[Ratios]) -> Estimate | None:
     resampled = np.exp(np.mean([np.log(_resampled(cell, chance)) for cell in filled], axis=0))
     pairs = sum(len(cell) for cell in filled)
     certain = all(len(cell) > 1 for cell in filled)
-    return Estimate(value, None, _interval(resampled) if certain else None, pairs)
+    return Estimate(value, None, interval_of(resampled) if certain else None, pairs)
 
 
 def _resampled(ratios: Ratios, chance: np.random.Generator) -> Ratios:
@@ -72,6 +72,7 @@ def _resampled(ratios: Ratios, chance: np.random.Generator) -> Ratios:
     return np.asarray(np.median(ratios[picks], axis=1), dtype=np.float64)
 
 
-def _interval(values: Ratios) -> tuple[float, float]:
+def interval_of(values: Ratios) -> tuple[float, float]:
+    """The 95 % interval of what a bootstrap gave."""
     low, high = np.quantile(values, LEVELS)
     return float(low), float(high)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -56,7 +57,7 @@ def _can(tool: Tool, arm: Arm) -> bool:
 def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
     options, k = conditions.options, str(arm.k)
     words = ["llama-server", "-m", conditions.target["path"], "-c", str(options["n_ctx"]), "-np", "1"]
-    words += ["-t", str(conditions.machine["threads"]), *_layers("-ngl", options["gpu_layers"])]
+    words += [*_threads(conditions.machine), *_layers("-ngl", options["gpu_layers"])]
     words += _listed("-dev", options["devices"]) + _listed("-ts", options["tensor_split"])
     if options["main_gpu"]:
         words += ["-mg", str(options["main_gpu"])]
@@ -68,6 +69,16 @@ def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
         words += [*_layers("-ngld", options["gpu_layers_draft"]), *_listed("-devd", options["devices_draft"])]
     if arm.drafter in ("lookup", "hybrid"):
         words += ["--spec-ngram-simple-size-n", str(Settings().ngram_min), "--spec-ngram-simple-size-m", k]
+    return words
+
+
+def _threads(machine: Mapping[str, Any]) -> list[str]:
+    """Of the target, of prompts and of the draft, where these have a count of their own."""
+    own = str(machine["threads"])
+    words = ["-t", own]
+    for flag, name in (("-tb", "threads_prompt"), ("-td", "threads_draft")):
+        if str(machine.get(name, own)) != own:
+            words += [flag, str(machine[name])]
     return words
 
 

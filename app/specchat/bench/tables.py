@@ -44,6 +44,23 @@ def tables(benchmark: Benchmark, temperature: float, console: Console) -> list[T
     return [_table(title, _SPEED, rows, means), _table(f"{title}, the reasons", _REASONS, rows, ())]
 
 
+def hindsight_table(benchmark: Benchmark, temperature: float) -> Table | None:
+    """The own choice of each kind against the best fixed one; None where nothing of the sort was measured."""
+    found = benchmark.hindsight(temperature)
+    if not found:
+        return None
+    title = f"temperature {temperature:g}, own choice against the best fixed one, known afterwards"
+    table = _empty(title, ("best fixed", "own / best", "95 %"))
+    arm = found[0].arm
+    for one in found:
+        if one.kind == ALL_KINDS or one.arm != arm:
+            table.add_section()
+        best = Text(one.best.label if one.best else NOTHING)
+        table.add_row(clean_line(one.kind), one.arm.label, best, _gain(one.ratio), _interval(one.ratio))
+        arm = one.arm
+    return table
+
+
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """One table for each temperature."""
     found = []

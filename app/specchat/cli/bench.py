@@ -16,7 +16,7 @@ from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Turn, default_arms, par
 from specchat.bench.prompts import Prompts, read_prompts
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
-from specchat.cli.reporting import no_native_debugger, say
+from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import ConfigError
 from specchat.exits import FAILED, INTERRUPTED
 from specchat.options import ChatOptions
@@ -58,7 +58,7 @@ def bench(options: ChatOptions, request: Request) -> int:
     prompts = read_prompts(request.prompts)
     has_draft = options.draft is not None
     arms = parse_arms(request.arms, has_draft=has_draft) if request.arms else default_arms(has_draft=has_draft)
-    no_native_debugger()
+    one_line_from_native_code()
     load = replace(
         options.options, k_max=max(options.options.k_max, *(arm.k for arm in arms if isinstance(arm.k, int)))
     )
@@ -142,6 +142,7 @@ def _run(
     with Progress(len(planned), sys.stderr) as progress:
         try:
             runner.warm_up(planned[: len(conditions.arms)])
+            conditions = replace(conditions, machine=engine.machine)
             began = monotonic()
             for sample in runner.measure(planned):
                 samples.append(sample)

@@ -20,7 +20,7 @@ from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark, Conditions
 from specchat.bench.exports import Tool, export
 from specchat.bench.samples import Sample
-from specchat.bench.tables import comparison_tables, tables
+from specchat.bench.tables import comparison_tables, hindsight_table, tables
 from specchat.cli.reporting import say
 from specchat.palette import GREY
 from specchat.terminal import clean_line
@@ -110,10 +110,16 @@ def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> No
     longest = f"answers of up to {conditions.max_tokens} tokens"
     console.print(Text(f"{clean_line(benchmark.pair)}   seed {conditions.seed}   {longest}"))
     console.print(Text(_scope(conditions), GREY))
+    for what, because in conditions.machine.get("threads_because", {}).items():
+        console.print(Text(clean_line(f"{what.replace('threads_draft', 'threads of the draft')}: {because}"), GREY))
     for temperature in benchmark.temperatures:
         console.print()
         for table in tables(benchmark, temperature, console):
             console.print(table)
+            console.print()
+        told = hindsight_table(benchmark, temperature)
+        if told is not None:
+            console.print(told)
             console.print()
         shown = [row for row in benchmark.rows if row.temperature == temperature]
         lines = [*bars(shown, min(console.width, 100))]
@@ -137,8 +143,13 @@ def _scope(conditions: Conditions) -> str:
     versions, machine = conditions.versions, conditions.machine
     return clean_line(
         f"{len(conditions.arms)} arms in turn, {prompts} prompts of {len(conditions.prompts)} kinds, "
-        f"repeats {conditions.repeats}; llama.cpp {versions['llama.cpp']}, {machine['threads']} threads"
+        f"repeats {conditions.repeats}; llama.cpp {versions['llama.cpp']}, {_threads(machine)}"
     )
+
+
+def _threads(machine: Mapping[str, Any]) -> str:
+    own, drafts = machine["threads"], machine.get("threads_draft")
+    return f"{own} threads" + (f", {drafts} of the draft" if drafts not in (None, own) else "")
 
 
 def _print_export(benchmark: Benchmark, tool: Tool) -> None:

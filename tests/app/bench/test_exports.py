@@ -37,6 +37,16 @@ def test_a_draft_model_on_llama_server() -> None:
     )
 
 
+def test_prompts_and_drafts_with_threads_of_their_own_keep_them_on_llama_server() -> None:
+    found = run(model=150)
+    for machine, words in (
+        ({"threads": 2, "threads_prompt": 2, "threads_draft": 2}, "-t 2 --spec-type"),
+        ({"threads": 4, "threads_prompt": 8, "threads_draft": 1}, "-t 4 -tb 8 -td 1 --spec-type"),
+    ):
+        one = replace(found, conditions=replace(found.conditions, machine=machine))
+        assert words in exported(one, Tool.LLAMA_SERVER).command
+
+
 def test_lookup_on_llama_server() -> None:
     assert exported(run(model=110, lookup=120), Tool.LLAMA_SERVER).command == (
         "llama-server -m /models/guide.gguf -c 0 -np 1 -t 2 --spec-type ngram-simple "

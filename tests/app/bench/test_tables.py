@@ -6,8 +6,8 @@ from rich.console import Console
 
 from specchat.bench.comparison import compare
 from specchat.bench.document import Benchmark
-from specchat.bench.plan import PLAIN
-from specchat.bench.tables import comparison_tables, tables
+from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.tables import comparison_tables, hindsight_table, tables
 from support.bench_samples import LOOKUP, MODEL, benchmark
 
 RUN = benchmark({PLAIN: (100.0, 102.0, 98.0), MODEL: (150.0, 155.0, 145.0), LOOKUP: (90.0, 91.0, 89.0)})
@@ -39,6 +39,19 @@ def test_eighty_columns_hold_every_figure_too() -> None:
     assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 80
     assert "…" not in narrow
     assert {word for word in wide.split() if "─" not in word} <= set(narrow.split())
+
+
+def test_the_own_choice_stands_beside_the_best_fixed_one_of_each_kind() -> None:
+    run = benchmark({PLAIN: (100.0, 100.0), MODEL: (150.0, 150.0), Arm("hybrid", "auto"): (165.0, 165.0)})
+    table = hindsight_table(run, 0.0)
+    assert table is not None
+    console = Console(file=io.StringIO(), width=80)
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.split() for line in console.file.getvalue().splitlines()]
+    assert ["facts", "hybrid", "auto", "model", "4", "1.10", "1.10–1.10"] in lines
+    assert ["all", "kinds", "hybrid", "auto", "–", "1.10", "1.10–1.10"] in lines
+    assert hindsight_table(RUN, 0.0) is None
 
 
 def test_a_kind_is_named_once_and_the_mean_over_all_kinds_comes_last() -> None:

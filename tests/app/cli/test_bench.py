@@ -16,6 +16,7 @@ from specchat.bench.plan import Turn
 from specchat.bench.samples import Sample
 from specchat.cli import main
 from specchat_engine.errors import DecodeError
+from specchat_engine.processors import read_processors
 from support.bench_samples import MODEL, PLAIN, benchmark
 from support.tiny_pair import TinyModels
 
@@ -83,6 +84,21 @@ def test_json_has_everything_in_one_document(capsys: pytest.CaptureFixture[str],
     }
     assert all(row["same_text"] == row["pairs"] for row in found["rows"])
     assert found["peak_memory_bytes"] > 0
+
+
+def test_threads_that_were_measured_are_told_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    free = [*tiny, "-t", "auto", "--arms", "hybrid:auto", "--temp", "0"]
+    assert main([*free, "--json"]) == 0
+    machine = document(capsys)["machine"]
+    assert main(free) == 0
+    printed = capsys.readouterr().out
+    if (usual := read_processors().usual) > 1:
+        assert machine["threads_because"]["threads"].startswith(f"{machine['threads']} thread")
+        assert "\nthreads: " in printed
+    assert machine["threads_prompt"] == usual
+    assert "own choice against the best fixed one" in printed
 
 
 def test_without_arms_all_that_the_pair_can_do_is_measured(

@@ -1,0 +1,98 @@
+"""The controller's own choice against the best fixed setting of the same run, as one knows it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat.bench.estimates import RESAMPLES, SEED, Estimate, interval_of
+from specchat.bench.plan import Arm
+from specchat.bench.samples import Sample
+from specchat.bench.summary import ALL_KINDS, kinds, speeds
+from specchat_engine.settings import AUTO
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """An adaptive arm on one kind of text, and the fixed arm, plain decoding included, against which it fared worst.
+
+    `ratio` compares whole answers to the same prompts, from the prompt to the last token. Over all kinds each has a
+    best arm of its own, and `best` is None. In the bootstrap the best one is chosen anew each time, since one that was
+    lucky is chosen more easily; for the same reason arms that are all alike give a little less than 1.
+    """
+
+    temperature: float
+    kind: str
+    arm: Arm
+    best: Arm | None
+    ratio: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as it stands in the document."""
+        best = str(self.best) if self.best else None
+        told = {"temperature": self.temperature, "kind": self.kind, "arm": str(self.arm), "best_fixed": best}
+        return told | {"end_to_end_ratio": self.ratio.to_json()}
+
+
+def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float) -> list[Hindsight]:
+    """Each adaptive arm on each kind and, behind several, over all; empty where nothing adaptive was measured."""
+    taken = [sample for sample in samples if sample.temperature == temperature]
+    fixed = [arm for arm in arms if arm.k != AUTO]
+    found = []
+    for own in (arm for arm in arms if arm.k == AUTO):
+        chance = np.random.default_rng(SEED)
+        cells: list[tuple[Hindsight, NDArray[np.float64] | None]] = []
+        for kind in kinds(taken):
+            ratios = _ratios([sample for sample in taken if sample.kind == kind], own, fixed)
+            if ratios.size:
+                cells.append(_cell(ratios, temperature, kind, own, fixed, chance))
+        found += [cell for cell, _ in cells]
+        if len(cells) > 1:
+            found.append(_over_all(cells, temperature, own))
+    return found
+
+
+def _ratios(cell: Iterable[Sample], own: Arm, fixed: Sequence[Arm]) -> NDArray[np.float64]:
+    """[arms, pairs]: the own speed over each fixed arm's, of prompts that all of them answered."""
+    cell = list(cell)
+    by_arm = {
+        arm: speeds((one for one in cell if one.arm == arm), lambda sample: sample.end_to_end_speed)
+        for arm in (own, *fixed)
+    }
+    common = [pair for pair in by_arm[own] if all(pair in by_arm[arm] for arm in fixed)]
+    return np.array([[by_arm[own][pair] / by_arm[arm][pair] for pair in common] for arm in fixed], dtype=np.float64)
+
+
+def _cell(
+    ratios: NDArray[np.float64],
+    temperature: float,
+    kind: str,
+    own: Arm,
+    fixed: Sequence[Arm],
+    chance: np.random.Generator,
+) -> tuple[Hindsight, NDArray[np.float64] | None]:
+    """The comparison and what it would have been [RESAMPLES] on pairs drawn again; None for those of a single pair."""
+    medians = np.median(ratios, axis=1)
+    place, pairs = int(np.argmin(medians)), ratios.shape[1]
+    resampled = None
+    if pairs > 1:
+        picks = chance.integers(0, pairs, size=(RESAMPLES, pairs))
+        resampled = np.median(ratios[:, picks], axis=2).min(axis=0)
+    low, high = np.quantile(ratios[place], (0.25, 0.75)).tolist()
+    interval = interval_of(resampled) if resampled is not None else None
+    estimate = Estimate(float(medians[place]), (low, high), interval, pairs)
+    return Hindsight(temperature, kind, own, fixed[place], estimate), resampled
+
+
+def _over_all(cells: Sequence[tuple[Hindsight, NDArray[np.float64] | None]], temperature: float, own: Arm) -> Hindsight:
+    """The geometric mean, each kind counting the same."""
+    value = float(np.exp(np.mean([np.log(cell.ratio.value) for cell, _ in cells])))
+    drawn = [resampled for _, resampled in cells if resampled is not None]
+    certain = len(drawn) == len(cells)
+    interval = interval_of(np.exp(np.mean(np.log(drawn), axis=0))) if certain else None
+    pairs = sum(cell.ratio.pairs for cell, _ in cells)
+    return Hindsight(temperature, ALL_KINDS, own, None, Estimate(value, None, interval, pairs))
