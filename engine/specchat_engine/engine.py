@@ -19,6 +19,7 @@ from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version
+from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.measuring import measure
@@ -67,6 +68,7 @@ class Engine:
         except BaseException:
             self._target.close()
             raise
+        last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         self.threads = Threads(self._target, self._draft, self._processors, asked)
         self._plain_cost = PlainCost()

@@ -9,7 +9,7 @@ from pathlib import Path
 from specchat.bench.drafts import TimedDraft, time_draft
 from specchat.bench.plan import DRAFTED
 from specchat.cli.models_tables import print_json, print_rows
-from specchat.cli.reporting import no_native_debugger, say
+from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.config import Config
 from specchat.errors import LibraryError
 from specchat.exits import FAILED, INTERRUPTED
@@ -36,7 +36,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
 
     Raises LibraryError or ModelFileError where the target or the draft cannot be had.
     """
-    no_native_debugger()
+    one_line_from_native_code()
     big = find_path(target).absolute()
     chosen = _chosen(big, draft, config)
     say(f"{len(chosen)} draft{'' if len(chosen) == 1 else 's'} to be timed, about {seconds:.0f} s each")

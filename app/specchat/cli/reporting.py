@@ -26,6 +26,14 @@ def no_native_debugger() -> None:
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 
+def one_line_from_native_code() -> None:
+    """A failed assertion in native code ends a command in one line, too; call it before models load."""
+    from specchat_engine.llama.last_words import last_words
+
+    no_native_debugger()
+    last_words.end_with(say, FAILED)
+
+
 def complain(error: Exception, *, debug: bool = False) -> int:
     """Says in one line why a command failed, behind the traceback where `debug` asks for it; returns the exit code."""
     if isinstance(error, BrokenPipeError):

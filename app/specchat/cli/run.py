@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import Output, output_for
-from specchat.cli.reporting import no_native_debugger, say
+from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.exits import FAILED, INTERRUPTED
 from specchat.interrupting import stops_on_interrupt
 from specchat.options import ChatOptions
@@ -28,7 +28,7 @@ def read_prompt(prompt: str | None) -> str:
 
 def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
     """Streams one answer to standard output and returns the exit code. Raises EngineError where loading fails."""
-    no_native_debugger()
+    one_line_from_native_code()
     speculates_with_model = options.k != 0 and options.drafter in (None, "model", "hybrid")
     draft = options.draft if speculates_with_model else None
     with Engine.load(options.target, draft, options.options) as engine:

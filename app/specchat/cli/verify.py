@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
-from specchat.cli.reporting import no_native_debugger, say
+from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.exits import FAILED, INTERRUPTED
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
@@ -48,7 +48,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     verifier narrows what is compared. Raises SettingError where that leaves nothing, EngineError where loading fails.
     """
     scope = scope_of(options, given)
-    no_native_debugger()
+    one_line_from_native_code()
     with Engine.load(options.target, options.draft, options.options) as engine:
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is refused: {engine.plain_because}")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specchat.worker.death import ENDED
 from specchat.worker.process import EngineProcess
 from specchat.worker.protocol import (
     Cancel,
@@ -197,7 +198,15 @@ class WorkerClient:
         self._pair_is_loaded = False
         for event in self._process.converse(self._pair):
             self._pair_is_loaded = isinstance(event, Loaded)
-            yield event
+            yield named(event, self._pair) if isinstance(event, WorkerFailed) else event
+
+
+def named(failed: WorkerFailed, pair: Load) -> WorkerFailed:
+    """The same, with the files that were being loaded when the process died, where its log does not name them."""
+    names = [name for name in (pair.target, pair.draft) if name]
+    if not failed.message.startswith(ENDED) or any(name in failed.message for name in names):
+        return failed
+    return replace(failed, message=f"{failed.message}; it was loading {' and '.join(names)}")
 
 
 def _load(target: Path, draft: Path | None, options: LoadOptions) -> Load:

@@ -6,6 +6,9 @@ import re
 import signal
 from pathlib import Path
 
+ENDED = "the engine's process ended"
+"""How the line begins."""
+
 _TAIL_BYTES = 8192
 _ASSERTIONS = ("GGML_ASSERT", "GGML_ABORT")
 _COMPLAINTS = ("rror", "failed", "out of memory")
@@ -22,7 +25,7 @@ _HINTS = {
 
 def describe_death(returncode: int, log: Path, offset: int) -> str:
     """One line: how the process ended, and the most telling line that it wrote to its log behind `offset`."""
-    reason = f"the engine's process ended ({_ending(returncode)})"
+    reason = f"{ENDED} ({_ending(returncode)})"
     last_words = telling_line(_tail(log, offset))
     return f"{reason}; its log says: {last_words}" if last_words else reason
 

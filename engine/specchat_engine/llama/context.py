@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.buffers import read_buffers
 from specchat_engine.llama.context_params import context_params
+from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
@@ -59,6 +60,7 @@ class LlamaContext:
         self._computing = threads, threads
         params = context_params(options, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
         native_log.clear()
+        last_words.about(model.path)
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle and params.n_rs_seq:
             params.n_rs_seq = 0

@@ -66,5 +66,13 @@ check_layout(binding.llama_context_default_params(), binding.llama_model_default
 binding.llama_backend_init()
 
 api: Final[Any] = binding
+abort_callback: Final[Any] = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 get_logits_address: Final[Any] = _prototype("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
 decode: Final[Any] = _prototype("llama_decode", ctypes.c_int32, ctypes.c_void_p, binding.llama_batch)
+
+
+def set_abort_callback(callback: Any) -> None:
+    """Who hears of a failed assertion, which ends the process; not every build lets that be set."""
+    function = getattr(binding._lib, "ggml_set_abort_callback", None)
+    if function is not None:
+        function(callback)

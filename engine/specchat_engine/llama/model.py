@@ -11,6 +11,7 @@ from typing import Any
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.devices import device_array, has_gpu
+from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.vocabulary import Vocabulary
@@ -58,6 +59,7 @@ class LlamaModel:
 
         params.progress_callback = api.llama_progress_callback(report)
         native_log.clear()
+        last_words.about(path)
         self.handle: Any = api.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
             if stopped:
