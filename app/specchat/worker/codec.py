@@ -7,11 +7,14 @@ that is missing has its default. So an older and a newer side can talk.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from specchat.bench.gain import Gain
+from specchat.worker.packed import packed, unpacked
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
 
 _T = TypeVar("_T")
+
+_compact = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def encode_command(command: Command) -> str:
@@ -116,7 +121,7 @@ def encode_event(event: Event) -> str:
     """The event as one line, without its line end."""
     match event:
         case Round():
-            line = event.to_json()
+            return _rounds([event])
         case Started():
             line = {**event.line, "type": "start"}
         case WorkerFailed():
@@ -130,9 +135,28 @@ def encode_event(event: Event) -> str:
     return json.dumps(line)
 
 
-def decode_event(line: str | bytes) -> Event | None:
-    """The event that a line holds, None where it holds none that this side knows."""
+def encode_events(events: Iterable[Event]) -> Iterator[str]:
+    """The events as lines, in order, rounds that follow each other in one; `decode_events` has them again."""
+    for are_rounds, group in groupby(events, key=_is_round):
+        if are_rounds:
+            yield _rounds(event for event in group if isinstance(event, Round))
+        else:
+            yield from map(encode_event, group)
+
+
+def decode_events(line: str | bytes) -> Iterator[Event]:
+    """The events that a line holds, none where this side knows none of them."""
     fields_of = _object(line)
+    if fields_of.get("type") != "rounds":
+        event = _event(fields_of)
+        if event is not None:
+            yield event
+        return
+    with suppress(KeyError, TypeError, ValueError):
+        yield from [unpacked(values) for values in fields_of["rounds"]]
+
+
+def _event(fields_of: Mapping[str, Any]) -> Event | None:
     try:
         match fields_of.get("type"):
             case "loading":
@@ -140,11 +164,9 @@ def decode_event(line: str | bytes) -> Event | None:
             case "loaded":
                 return _loaded(fields_of)
             case "start":
-                return Started(fields_of)
+                return Started(dict(fields_of))
             case "notice":
                 return Notice(str(fields_of["text"]))
-            case "round":
-                return Round.from_json(fields_of)
             case "end":
                 return _ended(fields_of)
             case "inspected":
@@ -189,6 +211,14 @@ def _loaded(line: Mapping[str, Any]) -> Loaded:
 def _ended(line: Mapping[str, Any]) -> Ended:
     costs = MeasuredCosts.from_json(line["costs"]) if "costs" in line else MeasuredCosts()
     return Ended(str(line["reason"]), str(line["text"]), dict(line["stats"]), costs)
+
+
+def _rounds(events: Iterable[Round]) -> str:
+    return _compact({"type": "rounds", "rounds": [packed(event) for event in events]})
+
+
+def _is_round(event: Event) -> bool:
+    return isinstance(event, Round)
 
 
 def _object(line: str | bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import BinaryIO
 
-from specchat.worker.codec import encode_event
+from specchat.worker.codec import encode_events
 from specchat.worker.protocol import Event
 
 PAUSE = 1 / 30
@@ -42,9 +42,8 @@ class Outbox:
         with self._writing:
             if self._broken:
                 raise BrokenPipeError("nobody reads the events")
-            lines = bytearray()
-            while self._events:
-                lines += encode_event(self._events.popleft()).encode() + b"\n"
+            events = [self._events.popleft() for _ in range(len(self._events))]
+            lines = bytearray("".join(f"{line}\n" for line in encode_events(events)), "utf-8")
             try:
                 while lines:
                     del lines[: self._pipe.write(lines)]

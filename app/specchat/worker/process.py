@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from specchat.worker.codec import decode_event, encode_command
+from specchat.worker.codec import decode_events, encode_command
 from specchat.worker.death import describe_death
 from specchat.worker.protocol import Cancel, Command, Event, LastEvent, Quit, WorkerFailed
 
@@ -106,9 +106,7 @@ class EngineProcess:
     def _events(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> Iterator[Event]:
         """The process's events; when it ends, the reason."""
         for line in events:
-            event = decode_event(line)
-            if event is not None:
-                yield event
+            yield from decode_events(line)
         self.bury(child)
         reason = "the engine was closed" if self._closed else None
         yield WorkerFailed(reason or describe_death(child.returncode, self._log_path, self._log_offset), died=True)

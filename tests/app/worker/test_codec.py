@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.bench.gain import Gain
-from specchat.worker.codec import decode_command, decode_event, encode_command, encode_event
+from specchat.worker.codec import decode_command, decode_events, encode_command, encode_event, encode_events
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
@@ -44,7 +44,7 @@ from specchat_engine.costs import MeasuredCosts
 from specchat_engine.inspection import InspectedToken, Inspection
 from specchat_engine.memory_use import MemoryUse
 from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import TokenKind
+from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from support.sample_rounds import sample_round
 
 SETTINGS = Settings(
@@ -125,8 +125,41 @@ def test_a_command_comes_out_as_it_went_in(command: Command) -> None:
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_comes_out_as_it_went_in(event: Event) -> None:
     line = encode_event(event)
-    assert decode_event(line.encode()) == event
+    assert [*decode_events(line.encode())] == [event]
     assert "\n" not in line
+
+
+NUMBERS = st.one_of(st.none(), st.floats(0, 1))
+TIMES = st.floats(0, 1e6)
+ROUNDS = st.builds(
+    Round,
+    index=st.integers(0, 2**40),
+    source=st.sampled_from(["model", "lookup", "none"]),
+    k=st.integers(0, 32),
+    reason=st.text(),
+    drafted=st.lists(
+        st.builds(DraftedToken, st.integers(0), st.text(), NUMBERS, NUMBERS, st.sampled_from(Outcome)), max_size=4
+    ).map(tuple),
+    token=st.builds(TargetToken, st.one_of(st.none(), st.integers(0)), st.text(), NUMBERS, st.sampled_from(TokenKind)),
+    top=st.lists(st.builds(Candidate, st.integers(0), st.text(), st.floats(0, 1)), max_size=3).map(tuple),
+    ms=st.builds(RoundTimes, TIMES, TIMES, TIMES, TIMES),
+    t_ms=TIMES,
+)
+
+
+@given(st.lists(st.one_of(ROUNDS, st.sampled_from([Notice("kept apart"), Ended("end", "text", {})])), max_size=8))
+def test_rounds_that_follow_each_other_share_a_line_and_come_out_in_order(events: list[Event]) -> None:
+    lines = [*encode_events(events)]
+    assert [event for line in lines for event in decode_events(line.encode())] == events
+    others = sum(not isinstance(event, Round) for event in events)
+    assert len(lines) <= 2 * others + 1
+
+
+@pytest.mark.parametrize(
+    "rounds", ["null", "7", "[[1]]", "[null]", '[[1,"model",1,"",[[1]],[1,"",null,"plain"],[],[],1]]']
+)
+def test_rounds_that_make_no_sense_are_none(rounds: str) -> None:
+    assert not [*decode_events(f'{{"type":"rounds","rounds":{rounds}}}')]
 
 
 def test_fields_from_a_newer_version_are_ignored_and_missing_ones_have_defaults() -> None:
@@ -135,10 +168,10 @@ def test_fields_from_a_newer_version_are_ignored_and_missing_ones_have_defaults(
 
 
 def test_an_older_side_that_knows_no_costs_and_no_memory_is_understood() -> None:
-    assert decode_event('{"type": "end", "reason": "end", "text": "t", "stats": {}}') == Ended("end", "t", {})
+    assert [*decode_events('{"type": "end", "reason": "end", "text": "t", "stats": {}}')] == [Ended("end", "t", {})]
     loaded = json.loads(encode_event(EVENTS[1]))
     del loaded["memory"]
-    understood = decode_event(json.dumps(loaded))
+    [understood] = decode_events(json.dumps(loaded))
     assert isinstance(understood, Loaded)
     assert understood.memory == MemoryUse()
 
@@ -153,5 +186,5 @@ def test_a_command_that_makes_no_sense_is_none(line: str) -> None:
 
 @given(st.one_of(st.binary(), st.text(), st.dictionaries(st.text(), st.integers()).map(json.dumps)))
 def test_no_line_breaks_the_reader(line: str | bytes) -> None:
-    assert decode_event(line) is None
+    assert not [*decode_events(line)]
     assert decode_command(line) is None
