@@ -17,6 +17,9 @@ from support.tiny_models import write_tiny_model
 
 IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=5.0, progress=2**15)
 
+PATIENT = replace(IMPATIENT, silence=20.0)
+"""Where another process has to start before the first byte comes."""
+
 REPOSITORY = "tests/tiny-GGUF"
 MODEL = "tiny-F16.gguf"
 

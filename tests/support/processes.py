@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from specchat.models.pull import Pull
 from support.hub_samples import REPOSITORY
 
 _PULL = f"""
@@ -39,6 +40,13 @@ def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | No
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
         assert time.monotonic() < give_up
         time.sleep(0.005)
+
+
+def wait_for_bytes(pull: Pull) -> None:
+    """Waits until some bytes of a pull are there, which must not be all."""
+    size = pull.progress().size
+    wait_until(lambda: pull.progress().done > 0)
+    assert pull.progress().done < size
 
 
 def xet_processes(parent: int) -> list[int]:

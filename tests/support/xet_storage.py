@@ -6,7 +6,7 @@ A file is cut into xorbs here: 24 chunks of 64 KiB, each behind a header of eigh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -108,3 +108,14 @@ def xorbs(content: bytes) -> dict[str, bytes]:
     stored = [(len(chunk) << 8 | len(chunk) << 40).to_bytes(_HEADER, "little") + chunk for chunk in chunks]
     all_xorbs = [b"".join(stored[start : start + _CHUNKS]) for start in range(0, len(stored), _CHUNKS)]
     return {sha256_of(xorb): xorb for xorb in all_xorbs}
+
+
+def first_asked(storage: Hub, since: int = 0) -> int:
+    """The first byte of a file that the storage was asked for, of all requests behind the first ones."""
+    ranges = [header(asked.headers, "range") for asked in storage.asked[since:] if "reconstructions" in asked.path]
+    return min(int(match[1]) for one in ranges if (match := _RANGE.match(one)))
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    """A header of a request, whatever the case of its name; empty where there is none."""
+    return {key.lower(): value for key, value in headers.items()}.get(name, "")

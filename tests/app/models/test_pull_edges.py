@@ -11,7 +11,6 @@ from specchat.errors import FetchError, HubError
 from specchat.models.cache import place_of
 from specchat.models.environment import HubEnvironment
 from specchat.models.part import Part
-from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_model
 from support.hub_server import Hub, Repository
 
@@ -113,13 +112,3 @@ def test_a_pull_that_goes_offline_keeps_its_part(
     with pytest.raises(HubError, match="HF_HUB_OFFLINE is set"):
         pulled(files).result()
     assert part.stat().st_size == 50_000
-
-
-def test_a_hub_that_is_busy_when_asked_for_xet_is_asked_again_for_the_file(
-    hub: Hub, storage: Hub, tiny: Repository
-) -> None:
-    tiny.plain_git = False
-    files = listed()
-    hub.misbehave(Fault(Wrong.LIMIT, 1, times=1))
-    pull = pulled(files)
-    assert pull.result()[0].read_bytes() == tiny.files[MODEL]

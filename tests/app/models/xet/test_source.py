@@ -35,7 +35,6 @@ def test_what_cannot_be_a_name_is_none(
 
 def test_a_hub_that_cannot_tell_leaves_it_to_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
     [file] = listed()
-    hub.stopping.set()
     tiny.gated = True
     assert xet_hash(file, 5.0) is None
     del hub.repositories[file.repository]

@@ -1,0 +1,102 @@
+"""Xet that fails: plain HTTPS brings the whole file, behind what is there, and one line says so."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from specchat.models.pull import Pull
+from support.hub_faults import Fault, Wrong
+from support.hub_samples import MODEL, PATIENT, listed, pulled
+from support.hub_server import Hub, Repository
+from support.processes import wait_for_bytes
+
+
+def nobody_is_there(hub: Hub, storage: Hub) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        hub.storage = f"http://127.0.0.1:{closed.getsockname()[1]}"
+
+
+def the_hub_gives_no_token(hub: Hub, storage: Hub) -> None:
+    hub.misbehave(Fault(Wrong.STATUS, 500, api=True))
+
+
+def storage_does(fault: Fault) -> Callable[[Hub, Hub], None]:
+    return lambda _, storage: storage.misbehave(fault)
+
+
+@pytest.mark.parametrize(
+    ("goes_wrong", "why"),
+    [
+        pytest.param(nobody_is_there, "", id="nobody there"),
+        pytest.param(the_hub_gives_no_token, "500 Internal Server Error", id="no token"),
+        pytest.param(storage_does(Fault(Wrong.STATUS, 403, api=True)), "", id="refused"),
+        pytest.param(storage_does(Fault(Wrong.STATUS, 503, api=True)), "", id="out of order"),
+        pytest.param(storage_does(Fault(Wrong.PORTAL, api=True)), "", id="a web page"),
+        pytest.param(storage_does(Fault(Wrong.STALL, api=True)), "nothing came for 2 s", id="silent"),
+        pytest.param(storage_does(Fault(Wrong.STALL, 1_000)), "nothing came for 2 s", id="silent within the bytes"),
+        pytest.param(storage_does(Fault(Wrong.PORTAL)), "", id="a web page as bytes"),
+        pytest.param(storage_does(Fault(Wrong.CUT, 50_000)), "", id="cut"),
+        pytest.param(storage_does(Fault(Wrong.CORRUPT, 0)), "", id="no chunk"),
+    ],
+)
+def test_where_xet_fails_plain_https_brings_the_whole_file(
+    hub: Hub,
+    storage: Hub,
+    tiny: Repository,
+    children: list[subprocess.Popen[bytes]],
+    goes_wrong: Callable[[Hub, Hub], None],
+    why: str,
+) -> None:
+    """A failing stream may end without an error, or with hf_xet's own words: only what we say ourselves is compared."""
+    files = listed()
+    goes_wrong(hub, storage)
+    silence = 2.0 if "2 s" in why else PATIENT.silence
+    pull = pulled(files, replace(PATIENT, silence=silence))
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
+    [notice] = pull.progress().notices
+    match = re.fullmatch(r"Xet failed: ([^\n]{8,100}); plain HTTPS goes on", notice)
+    assert match
+    assert why in match[1]
+    assert "http://" not in notice
+    assert len(hub.transfers()) == 1
+    assert [child.returncode is None for child in children] == [False]
+
+
+def test_bytes_that_xet_damaged_are_fetched_anew_by_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
+    storage.misbehave(Fault(Wrong.CORRUPT, 70_000))
+    pull = pulled(listed(), PATIENT)
+    assert pull.result()[0].read_bytes() == tiny.files[MODEL]
+    assert ["arrived damaged" in line for line in pull.progress().notices] == [True]
+    assert len(hub.transfers()) == 1
+
+
+def test_https_goes_on_behind_what_xet_brought(
+    hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
+) -> None:
+    storage.slow = 0.005
+    pull = Pull(listed(), PATIENT)
+    pull.start()
+    wait_for_bytes(pull)
+    children[0].kill()
+    assert pull.wait(30)
+    assert pull.result()[0].read_bytes() == large.files[MODEL]
+    [notice] = pull.progress().notices
+    assert notice.startswith("Xet failed: its process was ended by signal 9; plain HTTPS goes on behind ")
+    [transfer] = hub.transfers()
+    assert re.fullmatch(r"bytes=[1-9]\d+-", transfer.headers["Range"])
+
+
+def test_many_files_that_xet_fails_for_are_one_notice(hub: Hub, storage: Hub, tiny: Repository) -> None:
+    for number in range(1, 4):
+        tiny.files[f"big-Q8_0-{number:05}-of-00003.gguf"] = tiny.files[MODEL] + bytes(number)
+    storage.misbehave(Fault(Wrong.STATUS, 403, api=True))
+    pull = pulled(listed(wanted="Q8_0"), PATIENT)
+    assert len(pull.result()) == 3
+    assert len(pull.progress().notices) == 1
