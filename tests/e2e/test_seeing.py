@@ -14,7 +14,7 @@ QUESTION = "What is speculative decoding?"
 
 
 def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> None:
-    terminal = specchat("chat", width=80, height=24)
+    terminal = specchat("chat", "-k", "3", width=80, height=24)
     terminal.wait_for("● active")
     terminal.keys("F5")
     terminal.wait_for("the next answer waits")
