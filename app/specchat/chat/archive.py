@@ -8,20 +8,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from specchat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.insight.summary import Summary
-from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession
-from specchat.store.store import Store
-from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat_engine.rounds import Round
 
 if TYPE_CHECKING:
+    from specchat.store.keeper import Keeper
+    from specchat.store.store import Store
     from specchat_engine.settings import Settings
 
 T = TypeVar("T")
@@ -39,7 +39,8 @@ class Archive:
 
     def __init__(self, path: Path, on_trouble: Callable[[str | None], None]) -> None:
         """`on_trouble` is told, in another thread, why nothing can be saved, and None when all is well again."""
-        self._keeper = Keeper(path, on_trouble)
+        self._path = path
+        self._on_trouble = on_trouble
         self._known: set[int] = set()
         self._traces: OrderedDict[int, Trace] = OrderedDict()
 
@@ -47,6 +48,13 @@ class Archive:
     def trouble(self) -> str | None:
         """Why nothing is being saved; None while all is well."""
         return self._keeper.trouble
+
+    @cached_property
+    def _keeper(self) -> Keeper:
+        """Imported with all of the store, and started, when there is something to do: a chat opens without it."""
+        from specchat.store.keeper import Keeper
+
+        return Keeper(self._path, self._on_trouble)
 
     def said(self, conversation: Conversation, message: StoredMessage) -> None:
         """A message was added to a conversation, which is kept from its first one on."""
@@ -132,7 +140,7 @@ class Archive:
             lines = await self.do(lambda store: store.trace(message))
             if not lines:
                 return None
-            self._remember(message, read_trace(lines)[-1])
+            self._remember(message, _last_trace(lines))
         return self._traces[message]
 
     def rounds(self, message: int) -> Sequence[Round]:
@@ -142,7 +150,7 @@ class Archive:
             try:
                 lines = found.result(_MOMENT)
                 if lines:
-                    self._remember(message, read_trace(lines)[-1])
+                    self._remember(message, _last_trace(lines))
             except (SpecchatError, TimeoutError, CancelledError):
                 found.cancel()
         return self._traces[message].rounds if message in self._traces else ()
@@ -180,6 +188,12 @@ class Archive:
         self._traces.move_to_end(message)
         while len(self._traces) > _TRACES_AT_HAND:
             self._traces.popitem(last=False)
+
+
+def _last_trace(lines: Sequence[str]) -> Trace:
+    from specchat.traces.reading import read_trace
+
+    return read_trace(lines)[-1]
 
 
 def _stats(trace: Trace) -> dict[str, Any]:

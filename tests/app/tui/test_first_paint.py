@@ -1,11 +1,103 @@
+"""What `specchat` imports until the chat stands on the screen: each module makes everybody wait."""
+
+from __future__ import annotations
+
+import os
+import pty
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+LIBRARIES = {
+    "httpx2",
+    "huggingface_hub",
+    "jinja2",
+    "llama_cpp",
+    "markdown_it",
+    "numpy",
+    "pydantic",
+    "pydantic_settings",
+    "pygments",
+    "sqlite3",
+    "torch",
+    "typer",
+}
+ROOMS = {
+    "specchat.chat.commands.invocations",
+    "specchat.chat.exporting",
+    "specchat.config_sources",
+    "specchat.models.finding",
+    "specchat.models.library",
+    "specchat.plain",
+    "specchat.store.store",
+    "specchat.traces.reading",
+    "specchat.tui.panes.pane",
+    "specchat.tui.widgets.load_knobs",
+    "specchat.tui.widgets.played",
+    "specchat_engine.engine",
+    "specchat_engine.gguf",
+}
+WINDOWS = ("first_run", "help", "inspector", "models", "race", "replay", "sessions", "statistics", "verify", "windows")
+MOST_OF_OUR_OWN = 155
+"""Every other module of ours, with its dataclasses, costs about a millisecond."""
+
+_PROGRAM = """
+import sys
+from pathlib import Path
+
+from textual.drivers.linux_driver import LinuxDriver
+
+def write(driver, data, write=LinuxDriver.write):
+    write(driver, data)
+    if "Ask something" in data:
+        Path({found!r}).write_text(" ".join(sys.modules))
+        driver._app.exit()
+
+LinuxDriver.write = write
+from specchat.cli import main
+sys.exit(main([]))
+"""
 
 
-def test_the_screen_opens_without_loading_what_only_the_engine_needs() -> None:
-    program = (
-        "import sys, specchat.tui.app; "
-        "print(*({'llama_cpp', 'numpy', 'torch', 'jinja2', 'huggingface_hub'} & set(sys.modules)))"
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules behind the first frame of the real program, in a terminal of its own."""
+    folder = tmp_path_factory.mktemp("home")
+    found = folder / "modules"
+    leader, follower = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SPECCHAT_"))}
+    program = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM.format(found=str(found))],
+        stdin=follower,
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env=environment | {"HOME": str(folder), "TERM": "xterm-256color", "COLORFGBG": "15;0"},
+        start_new_session=True,
     )
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == []
+    os.close(follower)
+    try:
+        while os.read(leader, 65536):
+            pass
+    except OSError:
+        pass  # the program has left its terminal
+    finally:
+        os.close(leader)
+        program.wait(30)
+    return set(found.read_text().split())
+
+
+def test_the_first_frame_waits_for_no_library_that_it_does_not_draw_with(loaded: set[str]) -> None:
+    assert "textual" in loaded
+    assert not LIBRARIES & loaded
+
+
+def test_the_first_frame_waits_for_nothing_that_a_key_or_a_command_opens(loaded: set[str]) -> None:
+    assert "specchat.tui.screens.chat" in loaded
+    assert not (ROOMS | {f"specchat.tui.screens.{window}" for window in WINDOWS}) & loaded
+
+
+def test_few_modules_of_our_own_stand_behind_the_first_frame(loaded: set[str]) -> None:
+    own = {name for name in loaded if name.split(".")[0].startswith("specchat")}
+    assert len(own) <= MOST_OF_OUR_OWN, sorted(own)

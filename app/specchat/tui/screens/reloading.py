@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from specchat.chat.load_dials import with_threads
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
@@ -135,6 +134,8 @@ class ReloadingScreen(BranchingScreen):
 
     def _use_threads(self, options: LoadOptions) -> None:
         """Computes with the threads of these options from the next pass on, also of a running answer."""
+        from specchat.chat.load_dials import with_threads
+
         session = self._session
         if session.loaded is None:
             self._note("the model is still loading")
@@ -146,6 +147,8 @@ class ReloadingScreen(BranchingScreen):
 
     async def reload(self, options: ChatOptions) -> None:
         """Loads what these options say in place of what is loaded; other threads alone need no load."""
+        from specchat.chat.load_dials import with_threads
+
         session = self._session
         threads = with_threads(session.options.options, options.options)
         if options == replace(session.options, options=threads) != session.options:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.naming import pair_name
-from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.branching import BranchingScreen
@@ -30,6 +29,7 @@ class SeeingScreen(BranchingScreen):
 
     async def replay(self, path: Path | None = None) -> None:
         """Plays a file's turns back, or the answer in view."""
+        from specchat.traces.reading import read_trace
         from specchat.tui.screens.replay import ReplayScreen
 
         if path is None:

@@ -22,7 +22,7 @@ from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
 
 if TYPE_CHECKING:
-    from specchat.chat.commands.invocations import Invocation
+    from specchat.chat.commands.invocations import Invocation, Refusal
 
 _PATIENCE = 1.0
 _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
@@ -195,39 +195,41 @@ class Prompt(Composer):
         self.write(entry.text, entry.pasted)
 
     def _send(self, entry: Entry) -> None:
-        from specchat.chat.commands.invocations import Attach, Refusal
-        from specchat.chat.commands.parsing import parse
-        from specchat.mentions import written
-
+        """Gives the command that is written, else sends a message. What either needs is imported when it is written."""
         self._offers.close()
-        sources = self._sources() if self._sources is not None else None
-        command = None if sources is None else parse(self._folds.unfolded(entry.text), sources)
-        if isinstance(command, Refusal):
-            self.post_message(self.Refused(command.reason))
-        elif isinstance(command, Attach):
-            self._remember(entry)
-            self.write(f"@{written(command.path)} ")
-        elif command is not None:
-            self._remember(entry)
-            self._hand_over(self.Commanded(command))
-        else:
-            self._send_message(entry, sources)
-
-    def _send_message(self, entry: Entry, sources: Sources | None) -> None:
-        from specchat.attachments import read_attachments, with_attachments
-        from specchat.chat.commands.parsing import message_text
-
         text = self._folds.unfolded(entry.text)
         shown = entry.text
-        if sources is not None:
+        if self._sources is not None and text.lstrip().startswith("/"):
+            from specchat.chat.commands.parsing import message_text, parse
+
+            command = parse(text, self._sources())
+            if command is not None:
+                self._give(command, entry)
+                return
             text, shown = message_text(text), message_text(shown)
+        if self._sources is not None and "@" in entry.text:
+            from specchat.attachments import read_attachments, with_attachments
+
             try:
-                text = with_attachments(text, read_attachments(entry.text, sources.folder))
+                text = with_attachments(text, read_attachments(entry.text, self._sources().folder))
             except AttachmentError as error:
                 self.post_message(self.Refused(str(error)))
                 return
         self._sent = text, entry
         self._hand_over(self.Submitted(text, shown))
+
+    def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
+        from specchat.chat.commands.invocations import Attach, Refusal
+        from specchat.mentions import written
+
+        if isinstance(command, Refusal):
+            self.post_message(self.Refused(command.reason))
+            return
+        self._remember(entry)
+        if isinstance(command, Attach):
+            self.write(f"@{written(command.path)} ")
+        else:
+            self._hand_over(self.Commanded(command))
 
     def _remember(self, entry: Entry) -> None:
         """It was sent, or given as a command: the prompt is empty, and Up brings it back."""
