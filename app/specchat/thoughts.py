@@ -58,6 +58,8 @@ class ThoughtSplitter:
 
     def feed(self, text: str) -> list[Span]:
         """What is decided with this piece, in order."""
+        if text and not self._held and _BEGIN.search(text) is None:
+            return [self._span(text)]
         self._held += text
         return list(self._decide(last=False))
 

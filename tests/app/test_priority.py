@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
+import subprocess
+import sys
 
 import pytest
 
@@ -13,33 +13,56 @@ from specchat.priority import DRAWING_NICENESS, give_way
 if not hasattr(os, "nice"):
     pytest.skip("this system has no niceness", allow_module_level=True)
 
+_NICENESSES = """
+import os, threading
+from specchat.priority import give_way
 
-def in_a_thread(*steps: Callable[[], None]) -> int:
-    """The niceness of a thread of its own after these steps, so that the tests keep theirs."""
-    found: list[int] = []
+found, go = [], threading.Event()
 
-    def run() -> None:
-        for step in steps:
-            step()
-        found.append(os.nice(0))
+def note():
+    found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return found[0]
+def wait():
+    go.wait(10)
+    note()
+
+early = threading.Thread(target=wait)
+early.start()
+os.nice({nicer})
+give_way()
+give_way()
+go.set()
+early.join()
+late = threading.Thread(target=note)
+late.start()
+late.join()
+note()
+print(*found)
+"""
 
 
-@pytest.mark.skipif(os.uname().sysname != "Linux", reason="elsewhere a niceness belongs to the whole process")
-def test_it_gives_way_once_and_no_further() -> None:
-    before = in_a_thread()
-    assert in_a_thread(give_way) == max(before, DRAWING_NICENESS)
-    assert in_a_thread(give_way, give_way) == max(before, DRAWING_NICENESS)
-    assert in_a_thread() == before
+def nicenesses(nicer: int = 0) -> list[int]:
+    """After giving way: of a thread that was there before, of one that came later, of the first one."""
+    script = _NICENESSES.format(nicer=nicer)
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    return [int(word) for word in done.stdout.split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a niceness belongs to the whole process")
+def test_all_threads_give_way_once_and_no_further() -> None:
+    assert nicenesses() == [max(os.nice(0), DRAWING_NICENESS)] * 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a niceness belongs to the whole process")
+def test_what_gave_way_further_already_stays_there() -> None:
+    assert nicenesses(nicer=15)[1:] == [min(os.nice(0) + 15, 19)] * 2
 
 
 def test_a_machine_that_refuses_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_increment: int) -> int:
+    def refuse(_kind: int, _thread: int, _niceness: int) -> None:
         raise PermissionError("not allowed")
 
-    monkeypatch.setattr(os, "nice", refuse)
+    before = os.nice(0)
+    monkeypatch.setattr(os, "setpriority", refuse)
     give_way()
+    assert os.nice(0) == before

@@ -105,6 +105,7 @@ class TurnModel:
         "_k_bars",
         "_k_most",
         "_memory",
+        "_new",
         "_plain_ms",
         "_reason",
         "_recent",
@@ -121,6 +122,7 @@ class TurnModel:
         self._costs = costs
         self._memory = memory
         self._by_source: dict[str, Figures] = {}
+        self._new: list[Round] = []
         self._ribbon: list[str] = []
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._bars = _Bars()
@@ -132,7 +134,7 @@ class TurnModel:
     @property
     def num_tokens(self) -> int:
         """Tokens so far."""
-        return sum(figures.num_tokens for figures in self._by_source.values())
+        return sum(figures.num_tokens for figures in self._figures().values())
 
     def observe(self, rounds: Iterable[Round]) -> None:
         """Counts rounds, in order."""
@@ -147,8 +149,7 @@ class TurnModel:
             self._ribbon.append(word_of(event))
         while len(self._ribbon) > RIBBON_ROUNDS:
             del self._ribbon[:_RIBBON_STEP]
-        for source, group in groupby(sorted(batch, key=_source), key=_source):
-            self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(list(group))
+        self._new += batch
 
     def view(self) -> TurnView:
         """The turn so far, its tokens/s smoothed over the latest rounds."""
@@ -163,9 +164,16 @@ class TurnModel:
             return self._snapshot(self._total.tokens_per_second, None, final=True)
         return self._snapshot(totals["tokens_per_second"], totals["speedup"], final=True)
 
+    def _figures(self) -> dict[str, Figures]:
+        """The figures by source; rounds are added up when somebody asks, many at a time."""
+        for source, group in groupby(sorted(self._new, key=_source), key=_source):
+            self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(list(group))
+        self._new.clear()
+        return self._by_source
+
     @property
     def _total(self) -> Figures:
-        return sum(self._by_source.values(), Figures())
+        return sum(self._figures().values(), Figures())
 
     def _speedup(self) -> float | None:
         total = self._total
@@ -178,11 +186,11 @@ class TurnModel:
         summary = Summary(
             turns=1,
             total=total,
-            by_source=dict(self._by_source),
+            by_source=dict(self._figures()),
             plain_ms=speedup * total.decode_ms if speedup else 0.0,
             against_ms=total.decode_ms if speedup else 0.0,
         )
-        sources = {name: figures.num_drafts for name, figures in self._by_source.items() if figures.num_drafts}
+        sources = {name: figures.num_drafts for name, figures in self._figures().items() if figures.num_drafts}
         return TurnView(
             num_tokens=total.num_tokens,
             num_rounds=total.num_rounds,

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from specchat.worker.codec import encode_events
 from specchat.worker.protocol import Event
 
-PAUSE = 1 / 30
+PAUSE = 1 / 20
 """Seconds between two writes at least; what comes in between goes together."""
 
 

@@ -29,7 +29,7 @@ async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest
         pauses.append(pause_after(spent))
         return 0.01
 
-    monkeypatch.setattr(engine_link, "thread_time", dear)
+    monkeypatch.setattr(engine_link, "process_time", dear)
     monkeypatch.setattr(engine_link, "pause_after", remembered)
     async with chat(ScriptedClient(script("> one| two> three"))) as pilot:
         await ask(pilot)

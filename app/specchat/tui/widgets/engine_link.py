@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import thread_time
+from time import process_time
 
 from textual import work
 from textual.message import Message
@@ -19,7 +19,7 @@ from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFa
 from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings
 
-SHORTEST, LONGEST = 1 / 15, 1 / 4
+SHORTEST, LONGEST = 1 / 20, 1 / 4
 DRAWING_SHARE = 0.08
 """Of one core: the engine's threads wait for each other, so that all of them lose what drawing takes from one."""
 
@@ -80,7 +80,7 @@ class EngineLink(Widget):
         self._last = last
         self._events = deque()
         self._stop_clock()
-        self._drawn = thread_time()
+        self._drawn = process_time()
         self._clock = self.set_timer(SHORTEST, self._post)
         return self._events
 
@@ -90,7 +90,7 @@ class EngineLink(Widget):
             self._clock = None
 
     def _post(self) -> None:
-        now = thread_time()
+        now = process_time()
         pause = pause_after(now - self._drawn)
         self._drawn = now
         arrived = []
@@ -120,7 +120,7 @@ class EngineLink(Widget):
 
 
 def pause_after(spent: float) -> float:
-    """Seconds until the next batch is drawn, where the last one took so many of this thread's time."""
+    """Seconds until the next batch is drawn, where reading and drawing the last one took so many."""
     return min(max(spent / DRAWING_SHARE, SHORTEST), LONGEST)
 
 
