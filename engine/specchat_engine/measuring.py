@@ -50,18 +50,25 @@ def try_target_threads(target: SessionModel, trial: Trial) -> Iterator[None]:
     """Lets thread counts of the target take turns, and yields behind each pass.
 
     A count is timed by what a target does: a pass over one token and one over a usual draft. A pass that follows
-    another count's comes first and is not timed, since threads begin and end there.
+    another count's comes first and is not timed, since threads begin and end there; where it takes far too long, wide
+    ones would keep somebody waiting who comes meanwhile, and are not made.
     """
-    width = min(USUAL_K + 1, target.max_rows)
+    shapes = 1, 1, min(USUAL_K + 1, target.max_rows)
+    single_ms: float | None = None
     while block := trial.block:
         times: dict[int, float] = {}
         for threads in block:
-            for shape in (1, 1, width):
-                if target.length + shape > target.capacity:
+            made: list[float] = []
+            for width in shapes:
+                if target.length + width > target.capacity:
                     return
-                milliseconds = _with_threads(target, threads, shape, shape)
-                times[threads] = times[threads] + milliseconds if threads in times else 0.0
+                made.append(_with_threads(target, threads, width, width))
                 yield
+                if single_ms and len(made) == 1 and trial.leaves_behind(threads, made[0] / single_ms):
+                    break
+            else:
+                times[threads] = sum(made[1:])
+                single_ms = single_ms or made[1]
         trial.observe(times)
 
 

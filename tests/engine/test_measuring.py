@@ -56,6 +56,23 @@ def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as
     assert (trial.block, trial.chosen, trial.speeds) == ((), 4, ((4, 1.0), (2, 0.5)))
 
 
+def test_a_count_that_is_far_behind_makes_no_wide_pass() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((8, 4, 1), 8)
+    list(try_target_threads(target, trial))
+    assert [width for width, threads in target.made if threads == 1] == [1]
+    assert [width for width, threads in target.made if threads == 4] == [1, 1, 5] * 2
+    assert trial.speeds == ((8, 1.0), (4, 0.5), (1, 0.125))
+
+
+def test_one_slow_pass_of_a_count_that_was_timed_decides_nothing() -> None:
+    def times(width: int, threads: int) -> float:
+        return 50.0 if len(target.made) in (10, 13) else 1.0 if threads == 4 else 0.8
+
+    target, trial = ThreadedScript(times), Trial((4, 2), 4)
+    list(try_target_threads(target, trial))
+    assert (len(target.made), trial.chosen) == (30, 2)
+
+
 def test_a_target_is_judged_by_its_wide_passes_as_well() -> None:
     def times(width: int, threads: int) -> float:
         return 1.0 if width == 1 else 6.0 if threads == 4 else 5.0

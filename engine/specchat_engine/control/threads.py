@@ -17,6 +17,9 @@ BLOCKS = 5
 _HOPELESS, _GIVEN = 1.25, 2
 """A count that took so many times as long, in each of the first blocks, is not tried further."""
 
+_FAR_BEHIND = 2.5
+"""A count whose first pass takes so many times as long as one of the count in force is not even timed."""
+
 _GOOD_DAYS = 7
 """A choice is looked at again after so many days: it may have been made while something else computed."""
 
@@ -30,6 +33,7 @@ class Trial:
     def __init__(self, candidates: Sequence[int], now: int) -> None:
         self._now = now
         self._times: dict[int, list[float]] = {count: [] for count in dict.fromkeys((now, *candidates))}
+        self._left_behind: dict[int, float] = {}
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -45,6 +49,15 @@ class Trial:
         for count, milliseconds in times.items():
             self._times[count].append(milliseconds)
 
+    def leaves_behind(self, count: int, ratio: float) -> bool:
+        """Whether a count is tried no further, whose first pass took `ratio` times as long as one of that in force.
+
+        Once a count was timed its other passes decide.
+        """
+        if ratio > _FAR_BEHIND and count != self._now and not self._times[count]:
+            self._left_behind[count] = ratio
+        return count in self._left_behind
+
     @property
     def chosen(self) -> int:
         """The fastest of those that are clearly faster than the count in force; else that one."""
@@ -55,11 +68,13 @@ class Trial:
     def speeds(self) -> tuple[tuple[int, float], ...]:
         """Each count that was timed with its speed in units of the chosen one's, the most threads first."""
         chosen = median(self._ratios(self.chosen) or [1.0])
-        timed = [count for count in sorted(self._times, reverse=True) if self._times[count]]
+        timed = [count for count in sorted(self._times, reverse=True) if self._ratios(count)]
         return tuple((count, round(chosen / median(self._ratios(count)), 3)) for count in timed)
 
     def _ratios(self, count: int) -> list[float]:
         """What a pass took in units of the count in force, block by block."""
+        if count in self._left_behind:
+            return [self._left_behind[count]]
         return [time / base for time, base in zip(self._times[count], self._times[self._now], strict=False)]
 
     def _is_clear(self, ratios: Sequence[float]) -> bool:
@@ -67,7 +82,7 @@ class Trial:
 
     def _hopeless(self, count: int) -> bool:
         ratios = self._ratios(count)
-        return len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS
+        return count in self._left_behind or (len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS)
 
 
 @dataclass(frozen=True, slots=True)

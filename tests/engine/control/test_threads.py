@@ -67,6 +67,16 @@ def test_a_hopeless_count_is_dropped_after_two_blocks_and_the_others_go_on() -> 
     assert trial.speeds[-1] == (1, 0.15)
 
 
+def test_a_count_whose_first_pass_took_far_too_long_is_left_behind_and_told() -> None:
+    trial = Trial((8, 4, 1), 8)
+    assert not trial.leaves_behind(8, 9.0)
+    assert not trial.leaves_behind(4, 2.4)
+    assert trial.leaves_behind(1, 5.0)
+    trial.observe({8: 10.0, 4: 11.0})
+    assert not trial.leaves_behind(4, 9.0)
+    assert tried(trial, lambda count, _: {8: 10.0, 4: 11.0}[count]).speeds == ((8, 1.0), (4, 0.909), (1, 0.2))
+
+
 def test_counts_take_turns_in_changing_order_and_one_alone_is_not_timed() -> None:
     trial = Trial((4, 2), 4)
     first = trial.block

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import Cancelled, DecodeError
 from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.library import api
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.testing import ScriptedModel, random_law
 
@@ -54,6 +55,24 @@ def test_a_rewound_tail_leaves_no_trace(context: LlamaContext) -> None:
     row = context.advance(TOKENS[10:11], 1)[0].copy()
     assert context.tokens == TOKENS[:11]
     np.testing.assert_allclose(row, logits_behind(context, TOKENS[:11]), atol=CLOSE)
+
+
+def test_prompts_are_read_by_other_threads_than_those_that_check_drafts(context: LlamaContext) -> None:
+    def counts() -> tuple[int, int]:
+        return api.llama_n_threads(context.handle), api.llama_n_threads_batch(context.handle)
+
+    context.threads, context.reading_threads = 1, 2
+    context.read(TOKENS, never)
+    assert counts() == (1, 2)
+    context.advance(TOKENS[:5], 5)
+    assert counts() == (1, 1)
+    context.advance(TOKENS[:20], 1)
+    assert counts() == (1, 1)
+    context.threads = context.reading_threads = 2
+    assert counts() == (1, 1)
+    context.advance(TOKENS[:1], 1)
+    assert counts() == (2, 2)
+    context.threads = context.reading_threads = 1
 
 
 def test_rewinding_to_nothing_and_beyond_the_end_are_harmless(context: LlamaContext) -> None:

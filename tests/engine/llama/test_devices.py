@@ -8,7 +8,14 @@ import pytest
 
 from specchat_engine import SettingError
 from specchat_engine.llama import devices
-from specchat_engine.llama.devices import device_array, llama_version, supports_gpu_offload, system_info
+from specchat_engine.llama.devices import (
+    Device,
+    device_array,
+    has_gpu,
+    llama_version,
+    supports_gpu_offload,
+    system_info,
+)
 
 
 def test_every_build_has_a_processor() -> None:
@@ -41,6 +48,27 @@ def test_an_unknown_device_is_refused_with_those_there_are() -> None:
         device_array(("CUDA77",))
 
 
+def test_layers_can_lie_on_a_gpu_where_there_is_one_among_those_that_are_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Device("CPU", "", "cpu", 1, 1), Device("CUDA0", "", "gpu", 1, 1)]
+    monkeypatch.setattr(devices, "devices", lambda: found)
+    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: True)
+    assert (has_gpu(), has_gpu(("cuda0",)), has_gpu(("CPU",))) == (True, True, False)
+    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: False)
+    assert not has_gpu()
+    found.pop()
+    assert not has_gpu()
+
+
 def test_the_build_describes_itself() -> None:
     assert re.match(r"[\w.-]+", llama_version())
     assert "=" in system_info()
+
+
+def test_a_model_lies_wholly_on_a_gpu_where_all_of_its_layers_do(
+    files: EngineFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.llama.model.has_gpu", lambda names: "CPU" not in names)
+    for layers, names, whole in ((-1, (), True), (99, (), True), (1, (), False), (0, (), False), (-1, ("CPU",), False)):
+        model = LlamaModel(files.target, gpu_layers=layers, devices=names)
+        assert model.on_gpu == whole
+        model.close()
