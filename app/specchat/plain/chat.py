@@ -36,6 +36,7 @@ def chat_plainly(options: ChatOptions, resume: int | None = None) -> int:
         return PlainChat(options, client, archive, paper).run(sys.stdin, resume)
     except KeyboardInterrupt:
         paper.end_answer()
+        paper.leave()
         return INTERRUPTED
     finally:
         client.close()
@@ -101,6 +102,8 @@ def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
     while True:
         paper.ask(more=bool(written))
         line = source.readline()
+        if line.endswith("\n"):
+            paper.heard()
         text = line.rstrip("\r\n")
         if line and text.endswith("\\") and not text.endswith("\\\\"):
             written.append(text[:-1])
@@ -110,6 +113,7 @@ def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
         if message:
             yield message
         if not line:
+            paper.leave()
             return
 
 

@@ -29,6 +29,7 @@ class Paper:
         self._filter = TerminalFilter()
         self._held = ""
         self._line_open = False
+        self._asking = False
 
     def say(self, text: str) -> None:
         """One line that is no answer."""
@@ -40,6 +41,17 @@ class Paper:
         if self._roles:
             self._notes.write("And: " if more else "You: ")
             self._notes.flush()
+            self._asking = True
+
+    def heard(self) -> None:
+        """The user has ended the line."""
+        self._asking = False
+
+    def leave(self) -> None:
+        """Ends the line on which nobody wrote."""
+        if self._asking:
+            self.say("")
+            self._asking = False
 
     def begin_answer(self) -> None:
         """Says that an answer follows."""

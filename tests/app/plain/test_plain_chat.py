@@ -134,6 +134,13 @@ def test_who_listens_hears_whose_words_follow_and_no_sign_that_is_left_out(chat:
     assert not set("×ατ⇠·") & set(notes)
 
 
+def test_the_last_line_is_ended_where_nobody_writes_on_it(chat: Chat) -> None:
+    chat("/seed", roles=True)
+    assert chat.notes.getvalue().endswith("\nYou: \n")
+    chat("/quit", roles=True)
+    assert chat.notes.getvalue().endswith("\nYou: ")
+
+
 def test_what_was_refused_is_told_only_to_who_asks(chat: Chat) -> None:
     chat.client.rounds = script("> One| two~three~/five/> four|~\n~> six")
     chat("Hi")
