@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.timer import Timer
 
@@ -58,6 +59,7 @@ class Header(Lines):
 def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells; what matters least is left out first: the seed, the app's name, the word."""
     context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
+    status = f"{view.state.value} {view.status}"
     for name, word, right in (
         ("specchat   ", "speculation ", f"{context}   seed {view.seed}"),
         ("specchat   ", "speculation ", context),
@@ -65,14 +67,18 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         ("", "", context),
         ("", "", ""),
     ):
-        left = Content.assemble((name, "bold"), (view.pair, "$text-secondary"))
-        chip = Content.assemble((word, "$quiet"), (f"{view.state.value} {view.status}", _STYLES[view.state]))
-        end = Content.styled(note, "bold $text-warning") if note else Content.styled(right, "$quiet")
-        free = width - left.cell_length - chip.cell_length - end.cell_length
+        right = note or right
+        left_width, chip_width = cell_len(name + view.pair), cell_len(word + status)
+        free = width - left_width - chip_width - cell_len(right)
         if free >= 4:
-            half = max((width - chip.cell_length) // 2 - left.cell_length, 2)
-            before = min(half, free - 2)
-            return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
+            break
+    left = Content.assemble((name, "bold"), (view.pair, "$text-secondary"))
+    chip = Content.assemble((word, "$quiet"), (status, _STYLES[view.state]))
+    end = Content.styled(right, "bold $text-warning" if note else "$quiet")
+    if free >= 4:
+        half = max((width - chip_width) // 2 - left_width, 2)
+        before = min(half, free - 2)
+        return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
     chip = chip.truncate(max(width // 2, width - left.cell_length - end.cell_length - 3), ellipsis=True)
     left = left.truncate(max(width - chip.cell_length - end.cell_length - 3, 0), ellipsis=True)
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)

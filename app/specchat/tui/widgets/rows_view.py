@@ -87,8 +87,10 @@ class RowsView(ScrollView):
         raise NotImplementedError
 
     def _filtered(self, strip: Strip) -> Strip:
-        for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
+        if filters := self.get_line_filters():
+            background = self.background_colors[1]
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
         return strip
 
     @contextmanager
