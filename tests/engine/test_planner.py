@@ -14,7 +14,7 @@ from specchat_engine.control.situation import Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
-from support.controllers import Watched, knowing
+from support.controllers import Watched, knowing, taught
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
 PASSAGE = "the quick brown fox jumps over the lazy dog again"
@@ -105,6 +105,26 @@ def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of
     assert share < 1 or len(asked) == len(rounds) >= 60
     unheard = len(rounds) - sum(outcome.rounds for _, outcome in controller.heard)
     assert 0 <= unheard < 4, "plain rounds alike are heard of together"
+
+
+def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
+    """Rounds are learned from when the next one is decided, and by then the threads may be others."""
+    learned: list[tuple[int, int]] = []
+
+    class Counting(Watched):
+        def learn(self, now, decision, outcome):  # type: ignore[no-untyped-def]
+            learned.append((now.depth, self.threads[0]))
+            super().learn(now, decision, outcome)
+
+    controller = taught(Counting(0.05, 0.05), 0.05, 0.05)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", controller=controller)
+    made: dict[int, int] = {}
+    for event in session.generate("hello"):
+        depth = len(session.prompt_ids) + len(session.answer_ids) - event.num_emitted
+        made[depth] = session._target.threads
+        session._target.threads = 1 + event.index % 3
+    assert len(learned) > 2
+    assert all(made[depth] == threads for depth, threads in learned)
 
 
 def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.MonkeyPatch) -> None:

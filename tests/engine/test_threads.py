@@ -81,7 +81,7 @@ def test_a_fresh_choice_is_not_measured_again_and_an_old_one_is() -> None:
 def test_a_choice_survives_what_is_no_clear_difference_and_gives_way_to_one() -> None:
     pair = Pair(("auto", "auto"), fewer_are_better)
     pair.try_all()
-    assert pair.target.threads == 1
+    assert (pair.target.threads, pair.target.reading_threads) == (1, 8)
     pair.target.times = lambda _, threads: 1.0 if threads == 1 else 0.98
     pair.try_all(date(2026, 4, 1))
     assert pair.target.threads == 1
@@ -121,6 +121,26 @@ def test_what_the_user_asks_for_in_the_middle_of_a_trial_holds_at_once_and_after
     list(steps)
     assert pair.counts == (5, 2)
     assert pair.threads.to_json() == {}
+
+
+def test_what_is_asked_for_while_a_pass_is_made_is_not_taken_back_behind_it() -> None:
+    pair = Pair(("auto", "auto"))
+
+    def asks(width: int, threads: int) -> float:
+        pair.threads.ask(5, 2)
+        return shared_out(width, threads)
+
+    pair.target.times = asks
+    next(pair.threads.trying(DAY))
+    assert pair.counts == (5, 2)
+
+
+def test_half_a_trial_is_no_choice() -> None:
+    pair = Pair(("auto", 1), fewer_are_better)
+    for step, _ in enumerate(pair.threads.trying(DAY)):
+        if step == 20:
+            pair.target.capacity = 0
+    assert (pair.counts, pair.threads.to_json()) == ((8, 1), {})
 
 
 def test_a_trial_that_is_given_up_leaves_the_counts_as_they_were() -> None:
@@ -194,8 +214,9 @@ def test_a_change_is_told_and_learned_apart(engine: Engine) -> None:
     session = engine.session(settings=Settings(k=0, max_tokens=12), seed=1)
     answered(session, "What is a cache?")
     assert session.start_line()["machine"]["threads"] == 1
+    assert engine._plain_cost.at(20) is not None
     engine.use_threads(2, "auto")
-    assert session.stats.plain_ms is not None
+    assert engine._plain_cost.at(20) is None
     session = engine.session(settings=Settings(k=0, max_tokens=12), seed=1)
     answered(session, "What is a cache?")
     line = session.start_line()["machine"]

@@ -16,6 +16,8 @@ from specchat_engine.llama.devices import (
     supports_gpu_offload,
     system_info,
 )
+from specchat_engine.llama.model import LlamaModel
+from support.engine_files import EngineFiles
 
 
 def test_every_build_has_a_processor() -> None:
