@@ -118,3 +118,10 @@ def new_lines(shown: str) -> int:
     """How many lines the hint counts below."""
     found = re.search(r"· (\d+) new", shown)
     return int(found[1]) if found else 0
+
+
+def test_what_is_typed_before_the_first_frame_stands_in_the_prompt(specchat: Specchat) -> None:
+    terminal = specchat("chat", width=80, height=24)
+    for letter in "nothing of this may be lost":
+        terminal.keys("-l", letter)
+    terminal.wait_for(r"› nothing of this may be lost\s*\n")

@@ -33,6 +33,7 @@ class SpecchatApp(ThemedApp):
 
     TITLE = "specchat"
     CSS_PATH = "screens/chat.tcss"
+    DEFAULT_MODE = "chat"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", priority=True, id="app.quit"),
         Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
@@ -57,9 +58,10 @@ class SpecchatApp(ThemedApp):
         """Downloads that were under way when the app ended, each with the per cent that are kept."""
         self._resume = resume
         self._first_run = first_run
+        self.add_mode(self.DEFAULT_MODE, self._open_chat)
 
-    def get_default_screen(self) -> ChatScreen:
-        """The chat, on which all windows lie."""
+    def _open_chat(self) -> ChatScreen:
+        """The chat, on which all windows lie; no key is heard before it is there."""
         chat = ChatScreen(self._options, self._client, self._archive)
         chat.resume, chat.own_keys = self._resume, self._appearance.keymap
         # As Textual would do it behind the first layout, which would then have been in vain.

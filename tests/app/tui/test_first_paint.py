@@ -6,7 +6,6 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -45,14 +44,14 @@ MOST_OF_OUR_OWN = 155
 
 _PROGRAM = """
 import sys
-from pathlib import Path
 
 from textual.drivers.linux_driver import LinuxDriver
 
 def write(driver, data, write=LinuxDriver.write):
     write(driver, data)
     if "Ask something" in data:
-        Path({found!r}).write_text(" ".join(sys.modules))
+        with open({found!r}, "w") as file:
+            file.write(" ".join(sys.modules))
         driver._app.exit()
 
 LinuxDriver.write = write
@@ -65,15 +64,19 @@ sys.exit(main([]))
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The modules behind the first frame of the real program, in a terminal of its own."""
     folder = tmp_path_factory.mktemp("home")
+    mark = folder / ".local" / "share" / "specchat" / "welcomed"
+    mark.parent.mkdir(parents=True)
+    mark.touch()
     found = folder / "modules"
     leader, follower = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SPECCHAT_"))}
+    environment |= {"HOME": str(folder), "XDG_DATA_HOME": str(mark.parents[1])}
     program = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM.format(found=str(found))],
         stdin=follower,
         stdout=follower,
         stderr=subprocess.DEVNULL,
-        env=environment | {"HOME": str(folder), "TERM": "xterm-256color", "COLORFGBG": "15;0"},
+        env=environment | {"TERM": "xterm-256color", "COLORFGBG": "15;0"},
         start_new_session=True,
     )
     os.close(follower)
