@@ -97,8 +97,10 @@ def test_a_theme_that_was_chosen_is_there_after_a_new_start(specchat: Specchat) 
 
 
 def specchat_colours(specchat: Specchat, *arguments: str) -> str:
+    """The screen with what was typed before there was anything to write into."""
     terminal = specchat(*arguments, width=80, height=24)
-    terminal.wait_for("Ask something")
+    terminal.keys("-l", "early")
+    terminal.wait_for("› early")
     return terminal.screen(colours=True)
 
 

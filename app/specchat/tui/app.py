@@ -132,11 +132,11 @@ def run_chat(
     `client` may be loading the pair already; it is closed at the end.
     `ground` holds what was read from the terminal before.
     """
-    listen(ground or Ground())
     # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
     if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
     app = SpecchatApp(options, client, appearance, resume, first_run=first_run)
+    listen(ground or Ground(), lambda: app.takes_keys)
     app.run()
     for name, percent in app.unfinished:
         sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")

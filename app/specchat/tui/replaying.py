@@ -39,5 +39,6 @@ class ReplayApp(ThemedApp):
 
 def run_replay(traces: Sequence[Trace], source: str, appearance: Appearance, ground: Ground) -> None:
     """Opens the replay and returns when the user leaves; `ground` holds what was read from the terminal before."""
-    listen(ground)
-    ReplayApp(traces, source, appearance).run()
+    app = ReplayApp(traces, source, appearance)
+    listen(ground, lambda: app.takes_keys)
+    app.run()

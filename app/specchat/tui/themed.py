@@ -26,6 +26,13 @@ class ThemedApp(App[None]):
         self.theme = self._in_force
         self.set_keymap(self._appearance.keymap)
 
+    @property
+    def takes_keys(self) -> bool:
+        """Whether what is to take them has come to the screen: the focus, where one is set, or a screen without one."""
+        if not self.is_running or not self.screen_stack:
+            return False
+        return self.screen.is_mounted and (self.screen.focused is not None or self.screen.AUTO_FOCUS == "")
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The outcomes' colours for Textual's own themes."""
         return outcome_variables(dark=self.current_theme.dark)
