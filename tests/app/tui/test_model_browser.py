@@ -130,7 +130,7 @@ async def test_a_target_and_its_draft_are_chosen_one_after_the_other(
         await until(pilot, lambda: "stranger" in shown(pilot))
         await choose(pilot, "stranger")
         await pilot.press("f4")
-        await until(pilot, lambda: "no draft model" in shown(pilot) and "draft " in shown(pilot))
+        await until(pilot, lambda: "no draft model" in shown(pilot) and "+" in shown(pilot))
         await choose(pilot, "no draft model")
         await pilot.press("enter")
         await quiet(pilot)

@@ -217,7 +217,7 @@ def test_a_crash_in_native_code_is_told_with_its_last_words(client: WorkerClient
     assert isinstance(last, WorkerFailed)
     assert last.died
     assert "SIGABRT" in last.message
-    assert last.message.endswith("a.cpp:1: GGML_ASSERT(x) failed")
+    assert last.message.endswith(f"a.cpp:1: GGML_ASSERT(x) failed; it was loading {tmp_path / 'any.gguf'}")
 
 
 def test_closing_ends_a_running_answer_and_leaves_no_process(loaded: WorkerClient) -> None:
