@@ -126,6 +126,23 @@ async def test_a_hint_counts_what_came_while_the_user_was_away_and_leads_back() 
         assert rows(transcript)[-2] == "▌ line 4"
 
 
+async def test_a_message_that_is_sent_leads_to_the_end_also_from_above_while_rows_come() -> None:
+    async with stage(numbered(200)) as (pilot, transcript):
+        answer = Answer("guide")
+        await transcript.add(answer)
+        await pilot.pause()
+        await answer.append(script("> one\n" * 5))
+        transcript.scroll_home(animate=False)
+        await answer.append(script("> two\n" * 5))
+        assert not transcript.following
+        await transcript.add(UserMessage("sent"), follow=True)
+        await answer.append(script("> three\n" * 5))
+        await pilot.pause()
+        assert transcript.following
+        assert transcript.scroll_y == transcript.max_scroll_y
+        assert rows(transcript)[-2] == "▌ sent"
+
+
 async def test_the_end_key_leads_back_too() -> None:
     async with stage(numbered(60)) as (pilot, transcript):
         transcript.focus()

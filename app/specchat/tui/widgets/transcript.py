@@ -52,9 +52,6 @@ class Transcript(Selecting):
         self._unseen = unseen + self._stack.height - before
         self._settle()
         self.refresh()
-        if follow:
-            # A scroll that was asked for before may still wait for this refresh.
-            self.call_after_refresh(self.follow)
 
     def remove_entry(self, entry: Entry) -> None:
         """Takes an entry out."""

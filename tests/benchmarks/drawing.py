@@ -1,0 +1,249 @@
+"""What the app's drawing costs the engine: the same answers by `specchat run`, by the engine's process, by the app.
+
+Prints, for each k, tokens/s as the engine counts them in all three ways, and the others' over the engine's that nobody
+draws for; then what the app's process took of the processor. The ways take turns, prompt by prompt in shuffled order.
+The process alone is the fair base: like the app's it is warm, while `run` loads the models for each answer.
+`PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux, and Linux for the times of processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Protocol
+
+from e2e.terminal import SPECCHAT, Terminal, clean_environment
+from specchat.bench.estimates import estimate, paired_ratios
+from specchat.config import read_config
+from specchat.options import ChatOptions
+from specchat.pair import chat_options
+from specchat.store import Store
+from specchat.worker.client import WorkerClient
+from specchat.worker.protocol import ChatMessage, Ended, Loaded
+from specchat_assets.benchmark import benchmark_prompts
+
+BASE = "engine process"
+_PATIENCE = 120.0
+_CALM = 0.5
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer: its text, what the engine counted, and the seconds of the processor that the app took for it."""
+
+    text: str
+    stats: Mapping[str, Any]
+    drawing: float | None = None
+
+    @property
+    def speed(self) -> float:
+        """Tokens a second of decoding."""
+        return float(self.stats["tokens_per_second"])
+
+
+class Way(Protocol):
+    """One way to an answer."""
+
+    name: str
+
+    def answer(self, prompt: str) -> Answered:
+        """Answers a conversation that begins with this prompt."""
+
+    def close(self) -> None:
+        """Ends what was started."""
+
+
+class Run:
+    """`specchat run --json`, a new process each time."""
+
+    name = "specchat run"
+
+    def __init__(self, flags: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._command = [*SPECCHAT, "run", "--json", *flags]
+        self._environment = dict(environment)
+
+    def answer(self, prompt: str) -> Answered:
+        """The end line's figures."""
+        done = subprocess.run(
+            [*self._command, prompt],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_PATIENCE,
+        )
+        end = json.loads(done.stdout.splitlines()[-1])
+        return Answered(end["text"], end["stats"])
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class Bare:
+    """The engine's process as the app has it, with nobody who draws."""
+
+    name = BASE
+
+    def __init__(self, options: ChatOptions, folder: Path) -> None:
+        self._client = WorkerClient(folder / "bare.log")
+        self._seed = options.seed or 0
+        [loaded] = [
+            event
+            for event in self._client.load(options.target, options.draft, options.options)
+            if isinstance(event, Loaded)
+        ]
+        self._settings = options.settings(loaded.recommended, loaded.drafters)
+
+    def answer(self, prompt: str) -> Answered:
+        """The last event's figures; rounds are read and dropped."""
+        asked = self._client.generate(
+            [ChatMessage("user", prompt)], turn=0, attempt=0, seed=self._seed, settings=self._settings
+        )
+        [end] = [event for event in asked if isinstance(event, Ended)]
+        return Answered(end.text, end.stats)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._client.close()
+
+
+class App:
+    """The app in a terminal of its own; the figures are those that it keeps with each answer."""
+
+    def __init__(
+        self, name: str, flags: Sequence[str], home: Path, size: tuple[int, int], views: int, keys: Sequence[str]
+    ) -> None:
+        """`views` says how often F3 is pressed in the first answer; `keys` are pressed before it."""
+        self.name = name
+        self._store = home / "data" / "specchat" / "sessions.db"
+        self._terminal = Terminal([*SPECCHAT, "chat", *flags], clean_environment(home), *size)
+        self._terminal.wait_for("● active|○ off")
+        self._keys = [*keys]
+        self._views = views
+
+    def answer(self, prompt: str) -> Answered:
+        """Asks in a new session and waits, looking seldom, until its trace is kept."""
+        self._terminal.keys("C-n", *self._keys)
+        self._keys = []
+        time.sleep(_CALM)
+        before = _spent(self._terminal.app())
+        self._terminal.type(prompt)
+        for _ in range(self._views):
+            self._terminal.keys("F3")
+        self._views = 0
+        deadline = time.monotonic() + _PATIENCE
+        while (found := self._kept(prompt)) is None:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"no answer was kept; the screen:\n{self._terminal.screen()}")
+            time.sleep(_CALM)
+        return Answered(found["text"], found["stats"], _spent(self._terminal.app()) - before)
+
+    def close(self) -> None:
+        """Ends the app, its engine and the terminal."""
+        self._terminal.close()
+
+    def _kept(self, prompt: str) -> Mapping[str, Any] | None:
+        """The last line of the newest session's trace, where that session is this prompt's."""
+        if not self._store.exists():
+            return None
+        with Store.open(self._store, read_only=True) as store:
+            for session in store.sessions(1):
+                messages = store.messages(session.id)
+                if len(messages) == 2 and messages[0].content == prompt:
+                    lines = store.trace(messages[1].id)
+                    return json.loads(lines[-1]) if lines else None
+        return None
+
+
+def _spent(process: int) -> float:
+    """Seconds of the processor that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[str, dict[tuple[str, int], Answered]]:
+    """Each way's answers, by prompt and repeat; the first answer of each is thrown away."""
+    found: dict[str, dict[tuple[str, int], Answered]] = defaultdict(dict)
+    for way in ways:
+        way.answer("Say hello.")
+    for repeat in range(repeats):
+        for number, prompt in enumerate(prompts):
+            for way in random.Random(f"{repeat} {number}").sample([*ways], len(ways)):
+                found[way.name][prompt, repeat] = way.answer(prompt)
+            print(f"{repeat + 1}: {number + 1} of {len(prompts)}", end="\r", file=sys.stderr)
+    return found
+
+
+def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> None:
+    """One row of a Markdown table for each way."""
+    speeds = {name: {key: each.speed for key, each in answers.items()} for name, answers in found.items()}
+    for name, answers in found.items():
+        ratio = estimate(paired_ratios(speeds[name], speeds[BASE]))
+        sure = f"{ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio and ratio.interval else ""
+        drawn = [
+            (each.drawing, each.stats["num_tokens"], each.stats["wall_ms"] / 1000)
+            for each in answers.values()
+            if each.drawing is not None
+        ]
+        token = f"{median(spent / tokens for spent, tokens, _ in drawn) * 1e6:.0f}" if drawn else ""
+        share = f"{median(spent / seconds for spent, _, seconds in drawn) * 100:.0f} %" if drawn else ""
+        same = sum(answers[key].text == found[BASE][key].text for key in answers)
+        told = (k, name, f"{median(speeds[name].values()):.0f}", f"{ratio.value:.3f}" if ratio else "", sure)
+        print("|", " | ".join((*told, token, share, f"{same} of {len(answers)}")), "|", flush=True)
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(prog="drawing", description=__doc__)
+    parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
+    parser.add_argument("-d", "--draft", type=Path)
+    parser.add_argument("-k", nargs="+", default=["0", "4"], help="0 is plain decoding")
+    parser.add_argument("-n", "--max-tokens", type=int, default=256)
+    parser.add_argument("--each", type=int, default=2, help="prompts of each kind")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--sizes", nargs="+", default=["140x40", "80x24"], help="of the terminal")
+    parser.add_argument("--views", type=int, default=0, help="how often F3 is pressed: 0 trace, 1 coloured, 2 markdown")
+    parser.add_argument("--folded", action="store_true", help="without the side panel")
+    asked = parser.parse_args()
+    prompts = [prompt for some in benchmark_prompts().values() for prompt in some[: asked.each]]
+    print("| k | way | tokens/s | × engine process | 95 % | app: µs a token | of one core | same text |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    for k in asked.k:
+        chosen = {"temperature": 0.0, "k": k, "seed": 7, "max_tokens": asked.max_tokens}
+        chosen |= {} if asked.model is None else {"model": asked.model}
+        chosen |= {} if asked.draft is None else {"draft": asked.draft}
+        flags = ["--temp", "0", "-k", k, "--seed", "7", "-n", str(asked.max_tokens)]
+        flags += [] if asked.model is None else ["-m", str(asked.model)]
+        flags += [] if asked.draft is None else ["-d", str(asked.draft)]
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            environment = clean_environment(folder / "run")
+            os.environ.update({name: value for name, value in environment.items() if name.startswith(("HOME", "XDG_"))})
+            options = chat_options(read_config(chosen))
+            ways: list[Way] = [Bare(options, folder), Run(flags, environment)]
+            try:
+                for size in asked.sizes:
+                    width, height = map(int, size.split("x"))
+                    keys = ("F9", "F9") if asked.folded else ()
+                    ways.append(App(f"app {size}", flags, folder / size, (width, height), asked.views, keys))
+                report(k, measure(ways, prompts, asked.repeats))
+            finally:
+                for way in ways:
+                    way.close()
+
+
+if __name__ == "__main__":
+    main()
