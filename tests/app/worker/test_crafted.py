@@ -28,11 +28,12 @@ def test_it_ends_in_one_line_that_names_the_file_and_another_pair_can_be_loaded(
     assert text_of(list(answer(client)))
 
 
-def test_as_a_draft_it_is_the_one_that_is_named(client: WorkerClient, tmp_path: Path, tiny_models: TinyModels) -> None:
+def test_of_a_pair_it_is_the_one_that_is_named(client: WorkerClient, tmp_path: Path, tiny_models: TinyModels) -> None:
     crafted = write_crafted_model(tmp_path / "crafted.gguf")
-    failed = [*client.load(tiny_models.target, crafted, OPTIONS)][-1]
-    assert isinstance(failed, WorkerFailed)
-    assert f"llama.cpp cannot use {crafted}: " in failed.message
+    for target, draft in ((tiny_models.target, crafted), (crafted, tiny_models.draft)):
+        failed = [*client.load(target, draft, OPTIONS)][-1]
+        assert isinstance(failed, WorkerFailed)
+        assert f"llama.cpp cannot use {crafted}: " in failed.message
 
 
 def test_a_death_without_a_word_names_what_was_being_loaded() -> None:
