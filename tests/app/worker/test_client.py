@@ -69,6 +69,37 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert last.recommended.temperature == pytest.approx(0.7)
 
 
+def test_a_pair_that_was_begun_is_loaded_once_and_told_of_to_who_loads_it(
+    client: WorkerClient, tiny_models: TinyModels
+) -> None:
+    client.begin_load(tiny_models.target, tiny_models.draft, OPTIONS)
+    begun = process_of(client)
+    events = list(client.load(tiny_models.target, tiny_models.draft, OPTIONS))
+    assert [type(event) for event in events if not isinstance(event, Loading)] == [Loaded]
+    assert text_of(list(answer(client)))
+    assert process_of(client) is begun
+
+
+def test_another_pair_than_the_one_that_was_begun_is_the_one_that_is_loaded(
+    client: WorkerClient, tiny_models: TinyModels
+) -> None:
+    client.begin_load(tiny_models.target, tiny_models.draft, OPTIONS)
+    *_, last = client.load(tiny_models.target, None, OPTIONS)
+    assert isinstance(last, Loaded)
+    assert last.draft is None
+    assert text_of(list(answer(client)))
+
+
+def test_a_process_that_died_while_it_loaded_what_was_begun_is_started_again(
+    client: WorkerClient, tiny_models: TinyModels
+) -> None:
+    client.begin_load(tiny_models.target, tiny_models.draft, OPTIONS)
+    os.kill(process_of(client).pid, signal.SIGKILL)
+    process_of(client).wait()
+    *_, last = client.load(tiny_models.target, tiny_models.draft, OPTIONS)
+    assert isinstance(last, Loaded)
+
+
 def test_threads_change_while_an_answer_streams_and_stay_when_the_engine_died(loaded: WorkerClient) -> None:
     settings = replace(ENDLESS, max_tokens=150)
     before = list(answer(loaded, settings))
