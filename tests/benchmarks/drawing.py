@@ -1,9 +1,9 @@
 """What the app's drawing costs the engine: the same answers by `specchat run`, by the engine's process, by the app.
 
 Prints, for each k, tokens/s as the engine counts them in all three ways, and the others' over the engine's that nobody
-draws for; then what the app's process took of the processor. The ways take turns, prompt by prompt in shuffled order.
-The process alone is the fair base: like the app's it is warm, while `run` loads the models for each answer.
-`PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux, and Linux for the times of processes.
+draws for; then what the app's process took of the processor from the question to the kept answer. The ways take turns,
+prompt by prompt in shuffled order. The process alone is the fair base: like the app's it is warm, while `run` loads the
+models for each answer. `PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux, and Linux for what a process took.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer: its text, what the engine counted, and the seconds of the processor that the app took for it."""
+    """An answer: its text, what the engine counted, and the app's seconds of the processor for all of it."""
 
     text: str
     stats: Mapping[str, Any]
@@ -176,14 +175,14 @@ def _spent(process: int) -> float:
 
 def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[str, dict[tuple[str, int], Answered]]:
     """Each way's answers, by prompt and repeat; the first answer of each is thrown away."""
-    found: dict[str, dict[tuple[str, int], Answered]] = defaultdict(dict)
+    found: dict[str, dict[tuple[str, int], Answered]] = {way.name: {} for way in ways}
     for way in ways:
         way.answer("Say hello.")
     for repeat in range(repeats):
         for number, prompt in enumerate(prompts):
             for way in random.Random(f"{repeat} {number}").sample([*ways], len(ways)):
                 found[way.name][prompt, repeat] = way.answer(prompt)
-            print(f"{repeat + 1}: {number + 1} of {len(prompts)}", end="\r", file=sys.stderr)
+            print(f"{repeat + 1}: {number + 1} of {len(prompts)}", end="\r", file=sys.stderr, flush=True)
     return found
 
 
@@ -193,16 +192,12 @@ def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> N
     for name, answers in found.items():
         ratio = estimate(paired_ratios(speeds[name], speeds[BASE]))
         sure = f"{ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio and ratio.interval else ""
-        drawn = [
-            (each.drawing, each.stats["num_tokens"], each.stats["wall_ms"] / 1000)
-            for each in answers.values()
-            if each.drawing is not None
-        ]
-        token = f"{median(spent / tokens for spent, tokens, _ in drawn) * 1e6:.0f}" if drawn else ""
-        share = f"{median(spent / seconds for spent, _, seconds in drawn) * 100:.0f} %" if drawn else ""
+        drawn = [(each.drawing, each.stats["num_tokens"]) for each in answers.values() if each.drawing is not None]
+        whole = f"{median(spent for spent, _ in drawn) * 1e3:.0f}" if drawn else ""
+        token = f"{median(spent / tokens for spent, tokens in drawn) * 1e6:.0f}" if drawn else ""
         same = sum(answers[key].text == found[BASE][key].text for key in answers)
         told = (k, name, f"{median(speeds[name].values()):.0f}", f"{ratio.value:.3f}" if ratio else "", sure)
-        print("|", " | ".join((*told, token, share, f"{same} of {len(answers)}")), "|", flush=True)
+        print("|", " | ".join((*told, whole, token, f"{same} of {len(answers)}")), "|", flush=True)
 
 
 def main() -> None:
@@ -219,7 +214,7 @@ def main() -> None:
     parser.add_argument("--folded", action="store_true", help="without the side panel")
     asked = parser.parse_args()
     prompts = [prompt for some in benchmark_prompts().values() for prompt in some[: asked.each]]
-    print("| k | way | tokens/s | × engine process | 95 % | app: µs a token | of one core | same text |")
+    print("| k | way | tokens/s | × engine process | 95 % | app: ms an answer | µs a token | same text |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
     for k in asked.k:
         chosen = {"temperature": 0.0, "k": k, "seed": 7, "max_tokens": asked.max_tokens}
