@@ -3,7 +3,7 @@
 Prints, for each k, tokens/s as the engine counts them in all three ways, and the others' over the engine's that nobody
 draws for; then what the app's process took of the processor from the question to the kept answer. The ways take turns,
 prompt by prompt in shuffled order. The process alone is the fair base: like the app's it is warm, while `run` loads the
-models for each answer. `PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux, and Linux for what a process took.
+models for each answer. `PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux and Linux.
 """
 
 from __future__ import annotations
