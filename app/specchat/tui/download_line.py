@@ -30,8 +30,10 @@ def download_line(views: Sequence[DownloadView], width: int) -> Content:
     if state is PullState.FAILED:
         why = Content.assemble(("✗ ", "$text-error"), f"{name}: {clean_line(last.progress.error)}")
         return _fitted(why, f" · {LOAD_KEY} resumes", width)
+    others = sum(view.resumable for view in views[:-1])
+    more = f" · {others} more" if others else ""
     stopped = Content.assemble(("○ ", "$quiet"), name)
-    return _fitted(stopped, f" · {ended_at(last)} · {LOAD_KEY} resumes", width)
+    return _fitted(stopped, f" · {ended_at(last)} · {LOAD_KEY} resumes{more}", width)
 
 
 def _active(active: Sequence[DownloadView], width: int) -> Content:

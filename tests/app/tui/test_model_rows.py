@@ -81,5 +81,7 @@ def test_the_line_tells_how_it_ended() -> None:
     assert "✗ it: no space is left" in failed
     assert "Ctrl+G resumes" in failed
     stopped = str(download_line([download("it", 430, PullState.CANCELLED)], 80))
-    assert "it · interrupted at 43 % · Ctrl+G resumes" in stopped
+    assert stopped.endswith("it · interrupted at 43 % · Ctrl+G resumes")
+    both = [download("one", 10, PullState.CANCELLED), download("two", 430, PullState.CANCELLED)]
+    assert str(download_line(both, 80)).endswith("two · interrupted at 43 % · Ctrl+G resumes · 1 more")
     assert str(download_line([], 80)) == ""
