@@ -236,7 +236,7 @@ class Engine:
         if self.plain_because:
             return
         before = self.threads.in_force.counts
-        yield from self.threads.trying(date.today())
+        yield from self.threads.trying(date.today(), self.controller)
         if self.threads.in_force.counts != before:
             self._plain_cost.forget()
             yield from measure(self._target, self._draft, self.controller)

@@ -7,6 +7,7 @@ from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import PassCosts
+from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
 from specchat_engine.models import SessionModel
@@ -46,8 +47,8 @@ def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, i
         yield
 
 
-def try_target_threads(target: SessionModel, trial: Trial) -> Iterator[None]:
-    """Lets thread counts of the target take turns, and yields behind each pass.
+def try_target_threads(target: SessionModel, trial: Trial, costs: CostTables) -> Iterator[None]:
+    """Lets thread counts of the target take turns, and yields behind each pass, whose costs are learned as well.
 
     A count is timed by what a target does: a pass over one token and one over a usual draft. A pass that follows
     another count's comes first and is not timed, since threads begin and end there; where it takes far too long, wide
@@ -63,6 +64,8 @@ def try_target_threads(target: SessionModel, trial: Trial) -> Iterator[None]:
                 if target.length + width > target.capacity:
                     return
                 made.append(_with_threads(target, threads, width, width))
+                if len(made) > 1:
+                    costs.of(threads).observe(width, target.length, made[-1])
                 yield
                 if single_ms and len(made) == 1 and trial.leaves_behind(threads, made[0] / single_ms):
                     break
@@ -72,8 +75,8 @@ def try_target_threads(target: SessionModel, trial: Trial) -> Iterator[None]:
         trial.observe(times)
 
 
-def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial) -> Iterator[None]:
-    """Lets thread counts of the draft model take turns, and yields behind each round.
+def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, costs: CostTables) -> Iterator[None]:
+    """Lets thread counts of the draft model take turns, and yields behind each round; a step's costs are learned.
 
     A count is timed by a usual round, the target's pass included: what threads that begin and end between the two
     models cost is paid there, and what a round does not notice is no gain.
@@ -85,8 +88,10 @@ def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial) -
             if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
                 return
             _with_threads(draft, threads, 1, 1)
-            times[threads] = _pass(target, width, width)
-            times[threads] += sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
+            checking_ms = _pass(target, width, width)
+            drafting_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
+            costs.of(threads).observe(1, draft.length, drafting_ms / USUAL_K)
+            times[threads] = checking_ms + drafting_ms
             yield
         trial.observe(times)
 

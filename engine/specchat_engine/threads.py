@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol
 
+from specchat_engine.control.controller import Controller
 from specchat_engine.control.threads import Choice, Trial, read_choices
 from specchat_engine.measuring import try_draft_threads, try_target_threads
 from specchat_engine.models import SessionModel
@@ -90,19 +91,20 @@ class Threads:
             str(draft) if draft else "",
         )
 
-    def trying(self, today: date) -> Iterator[None]:
+    def trying(self, today: date, controller: Controller) -> Iterator[None]:
         """Measures what is free and has no fresh choice, and yields behind each step, so that one can stop.
 
-        The models' memories are as before behind each step. Raises DecodeError where llama.cpp fails.
+        The controller learns what the passes cost. The models' memories are as before behind each step. Raises
+        DecodeError where llama.cpp fails.
         """
         if self._is_due("target", today):
             trial = Trial(self._processors.candidates, self._target.threads)
-            yield from self._steps(try_target_threads(self._target, trial))
+            yield from self._steps(try_target_threads(self._target, trial, controller.targets))
             self._choose("target", trial, today)
         if self._draft and self._is_due("draft", today):
             fewer = [count for count in self._processors.candidates if count < self._target.threads]
             trial = Trial((self._target.threads, *fewer), self._draft.threads)
-            yield from self._steps(try_draft_threads(self._target, self._draft, trial))
+            yield from self._steps(try_draft_threads(self._target, self._draft, trial, controller.drafts))
             self._choose("draft", trial, today)
 
     def to_json(self) -> dict[str, Any]:

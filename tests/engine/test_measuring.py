@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.measuring import measure, try_draft_threads, try_target_threads
 from specchat_engine.testing import ScriptedModel, random_law
@@ -49,7 +50,7 @@ def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as
     target.threads = 4
     target.read([1, 2, 3], lambda: False)
     target.made.clear()
-    for _ in try_target_threads(target, trial):
+    for _ in try_target_threads(target, trial, CostTables(slope=0.35)):
         assert (target.threads, target.tokens) == (4, [1, 2, 3])
     assert target.made[:6] == [(1, 4), (1, 4), (5, 4), (1, 2), (1, 2), (5, 2)]
     assert target.made[6:9] == [(1, 2), (1, 2), (5, 2)]
@@ -58,10 +59,22 @@ def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as
 
 def test_a_count_that_is_far_behind_makes_no_wide_pass() -> None:
     target, trial = ThreadedScript(shared_out), Trial((8, 4, 1), 8)
-    list(try_target_threads(target, trial))
+    list(try_target_threads(target, trial, CostTables(slope=0.35)))
     assert [width for width, threads in target.made if threads == 1] == [1]
     assert [width for width, threads in target.made if threads == 4] == [1, 1, 5] * 2
     assert trial.speeds == ((8, 1.0), (4, 0.5), (1, 0.125))
+
+
+def test_passes_that_compare_thread_counts_tell_the_costs_of_each_as_well() -> None:
+    target, draft = ThreadedScript(shared_out), ThreadedScript(shared_out, max_rows=1)
+    target.threads = draft.threads = 2
+    targets, drafts = CostTables(slope=0.35), CostTables(slope=0.15)
+    list(try_target_threads(target, Trial((2, 1), 2), targets))
+    list(try_draft_threads(target, draft, Trial((2, 1), 2), drafts))
+    for threads in (1, 2):
+        assert targets.of(threads).measured(0) == {1: 1 / threads, 5: 3 / threads}
+        assert drafts.of(threads).measured(0) == {1: 1 / threads}
+    assert (targets.of(2).seen(1), targets.of(2).seen(5), targets.of(2).seen(2)) == (5, 5, 0)
 
 
 def test_one_slow_pass_of_a_count_that_was_timed_decides_nothing() -> None:
@@ -69,7 +82,7 @@ def test_one_slow_pass_of_a_count_that_was_timed_decides_nothing() -> None:
         return 50.0 if len(target.made) in (10, 13) else 1.0 if threads == 4 else 0.8
 
     target, trial = ThreadedScript(times), Trial((4, 2), 4)
-    list(try_target_threads(target, trial))
+    list(try_target_threads(target, trial, CostTables(slope=0.35)))
     assert (len(target.made), trial.chosen) == (30, 2)
 
 
@@ -78,7 +91,7 @@ def test_a_target_is_judged_by_its_wide_passes_as_well() -> None:
         return 1.0 if width == 1 else 6.0 if threads == 4 else 5.0
 
     target, trial = ThreadedScript(times), Trial((4, 2), 4)
-    list(try_target_threads(target, trial))
+    list(try_target_threads(target, trial, CostTables(slope=0.35)))
     assert (trial.chosen, trial.speeds) == (2, ((4, 0.857), (2, 1.0)))
 
 
@@ -88,7 +101,7 @@ def test_threads_of_a_draft_model_are_judged_by_the_round_that_they_are_part_of(
     draft = ThreadedScript(lambda _, threads: 0.1 * threads, max_rows=1)
     target.threads = draft.threads = 4
     trial = Trial((4, 1), 4)
-    for _ in try_draft_threads(target, draft, trial):
+    for _ in try_draft_threads(target, draft, trial, CostTables(slope=0.15)):
         assert (target.tokens, draft.tokens, draft.threads) == ([], [], 4)
     assert draft.made[:10] == [(1, 4)] * 5 + [(1, 1)] * 5
     assert target.made[:2] == [(5, 4), (5, 4)]
@@ -98,7 +111,7 @@ def test_threads_of_a_draft_model_are_judged_by_the_round_that_they_are_part_of(
 def test_a_full_memory_ends_a_trial_without_a_choice() -> None:
     target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
     target.capacity = 3
-    assert len(list(try_target_threads(target, trial))) == 2
+    assert len(list(try_target_threads(target, trial, CostTables(slope=0.35)))) == 2
     assert (trial.chosen, bool(trial.block)) == (4, True)
 
 

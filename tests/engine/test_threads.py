@@ -11,6 +11,7 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
+from specchat_engine.control.controller import Controller
 from specchat_engine.options import ThreadCount
 from specchat_engine.processors import Processors
 from specchat_engine.threads import Threads
@@ -37,7 +38,7 @@ class Pair:
         return self.target.threads, self.draft.threads
 
     def try_all(self, today: date = DAY) -> int:
-        return sum(1 for _ in self.threads.trying(today))
+        return sum(1 for _ in self.threads.trying(today, Controller()))
 
 
 @pytest.mark.parametrize(
@@ -107,14 +108,14 @@ def test_a_count_that_was_asked_for_is_never_tried(asked: tuple[ThreadCount, Thr
 def test_a_model_that_lies_wholly_on_a_gpu_is_left_alone() -> None:
     target, draft = ThreadedScript(fewer_are_better, on_gpu=True), ThreadedScript(fewer_are_better, max_rows=1)
     threads = Threads(target, draft, EIGHT, ("auto", "auto"))
-    list(threads.trying(DAY))
+    list(threads.trying(DAY, Controller()))
     assert (target.threads, draft.threads, threads.in_force.because) == (8, 1, "")
     assert {count for _, count in target.made} == {8}
 
 
 def test_what_the_user_asks_for_in_the_middle_of_a_trial_holds_at_once_and_after_it() -> None:
     pair = Pair(("auto", "auto"), fewer_are_better)
-    steps = pair.threads.trying(DAY)
+    steps = pair.threads.trying(DAY, Controller())
     next(steps)
     pair.threads.ask(5, 2)
     assert pair.counts == (5, 2)
@@ -131,13 +132,13 @@ def test_what_is_asked_for_while_a_pass_is_made_is_not_taken_back_behind_it() ->
         return shared_out(width, threads)
 
     pair.target.times = asks
-    next(pair.threads.trying(DAY))
+    next(pair.threads.trying(DAY, Controller()))
     assert pair.counts == (5, 2)
 
 
 def test_half_a_trial_is_no_choice() -> None:
     pair = Pair(("auto", 1), fewer_are_better)
-    for step, _ in enumerate(pair.threads.trying(DAY)):
+    for step, _ in enumerate(pair.threads.trying(DAY, Controller())):
         if step == 20:
             pair.target.capacity = 0
     assert (pair.counts, pair.threads.to_json()) == ((8, 1), {})
@@ -145,7 +146,7 @@ def test_half_a_trial_is_no_choice() -> None:
 
 def test_a_trial_that_is_given_up_leaves_the_counts_as_they_were() -> None:
     pair = Pair(("auto", "auto"), fewer_are_better)
-    steps = pair.threads.trying(DAY)
+    steps = pair.threads.trying(DAY, Controller())
     for _ in range(20):
         next(steps)
     steps.close()  # type: ignore[attr-defined]

@@ -70,13 +70,14 @@ class _Tries:
 class Controller:
     """Learns what a pair's passes cost and what is accepted by kind of text, and decides by both.
 
-    `target` and `draft` hold the passes alone, with the thread counts in force. What else a round takes counts as it
+    `target` and `draft` hold the passes alone, with the thread counts in force; `targets` and `drafts` those of all
+    counts. What else a round takes counts as it
     was in plain rounds, and what drafting adds to that belongs to the draft's steps.
     """
 
     def __init__(self) -> None:
         self.threads = (0, 0)
-        self._targets, self._drafts = CostTables(slope=_TARGET_SLOPE), CostTables(slope=_DRAFT_SLOPE)
+        self.targets, self.drafts = CostTables(slope=_TARGET_SLOPE), CostTables(slope=_DRAFT_SLOPE)
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
         self._pace = self._between_ms = 0.0
@@ -87,19 +88,19 @@ class Controller:
     @property
     def target(self) -> PassCosts:
         """What passes of the target cost."""
-        return self._targets.now
+        return self.targets.now
 
     @property
     def draft(self) -> PassCosts:
         """What passes of the draft model cost."""
-        return self._drafts.now
+        return self.drafts.now
 
     def use_threads(self, target: int, draft: int) -> None:
         """The models compute with so many threads from now on: costs are those of these counts, habits stay."""
         if self.threads != (target, draft):
             self.threads, self._pace = (target, draft), 0.0
-            self._targets.use(target)
-            self._drafts.use(draft)
+            self.targets.use(target)
+            self.drafts.use(draft)
 
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
@@ -238,8 +239,8 @@ class Controller:
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""
         return {
-            "target": self._targets.to_json(),
-            "draft": self._drafts.to_json(),
+            "target": self.targets.to_json(),
+            "draft": self.drafts.to_json(),
             "habits": {kind: habits.to_json() for kind, habits in self._habits.items()},
         }
 
@@ -248,8 +249,8 @@ class Controller:
         """Reads what `to_json` wrote. Raises ValueError for anything else."""
         controller = cls()
         try:
-            controller._targets = CostTables.from_json(kept["target"], slope=_TARGET_SLOPE)
-            controller._drafts = CostTables.from_json(kept["draft"], slope=_DRAFT_SLOPE)
+            controller.targets = CostTables.from_json(kept["target"], slope=_TARGET_SLOPE)
+            controller.drafts = CostTables.from_json(kept["draft"], slope=_DRAFT_SLOPE)
             controller._habits = {str(kind): Habits.from_json(habits) for kind, habits in kept["habits"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

@@ -30,6 +30,10 @@ class CostTables:
         """The table of the count in force."""
         return self._tables[self._threads]
 
+    def of(self, threads: int) -> PassCosts:
+        """The table of a count."""
+        return self._tables.setdefault(threads, PassCosts(slope=self._slope))
+
     def use(self, threads: int) -> None:
         """Passes are made with so many threads from now on."""
         if threads == self._threads:
