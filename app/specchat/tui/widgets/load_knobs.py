@@ -26,7 +26,7 @@ from specchat_engine.settings import AUTO
 
 _LABEL = 15
 _VALUE = 12
-_LIVE = "← → turn, Enter loads again"
+_LIVE = "← → turn; Enter loads, threads need none"
 _WAITS = "Enter loads again; the conversation stays"
 
 
@@ -181,6 +181,7 @@ class LoadKnobs(Vertical):
         """Other threads are in force; what is considered beside them stays."""
         self._chat = replace(self._chat, options=with_threads(self._chat.options, options))
         self._wanted = with_threads(self._wanted, options)
+        self._machine = {}
         self._draw()
 
     def tell_machine(self, machine: Mapping[str, Any]) -> None:
