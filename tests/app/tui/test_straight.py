@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from rich.console import RenderableType
 from rich.segment import Segment
+from textual._compositor import ChopsUpdate
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from app.tui.chatting import ask, chat, prompt, quiet
+from app.tui.chatting import Chat, ask, chat, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.straight import RowsUpdate
 from specchat.tui.widgets.dashboard import Dashboard
@@ -36,21 +37,60 @@ def cells(segments: list[Segment]) -> Cells:
     ]
 
 
-class Straightened:
-    """What went straight to the terminal: how many rows, and where one differed from the composed screen."""
+def composed(screen: Screen[object]) -> list[Cells]:
+    return [cells(list(strip)) for strip in screen._compositor.render_strips()]
 
-    def __init__(self) -> None:
+
+class Terminal:
+    """What a terminal would show: `rows` counts those that went straight to it, `wrong` tells which of them differed
+    from the composed screen."""
+
+    def __init__(self, screen: Screen[object]) -> None:
         self.rows = 0
         self.wrong: list[str] = []
+        self._shown = composed(screen)
 
-    def look(self, screen: Screen[object], update: RowsUpdate) -> None:
-        composed = screen._compositor.render_strips()
-        for below, strip in update._rows:
-            x, y = update._corner.x, update._corner.y + below
-            there = cells(list(composed[y]))[x : x + strip.cell_length]
-            self.rows += 1
-            if cells(list(strip)) != there:
-                self.wrong.append(f"row {y}: {strip.text!r} instead of {''.join(text for text, _ in there)!r}")
+    def take(self, screen: Screen[object], update: object) -> None:
+        now = composed(screen)
+        if isinstance(update, RowsUpdate):
+            for below, strip in update._rows:
+                x, y = update._corner.x, update._corner.y + below
+                drawn = cells(list(strip))
+                self.rows += 1
+                if drawn != now[y][x : x + len(drawn)]:
+                    self.wrong.append(f"row {y}: {strip.text!r}")
+                self._shown[y][x : x + len(drawn)] = drawn
+        elif isinstance(update, ChopsUpdate):
+            for y, first, last in update.spans:
+                self._shown[y][first:last] = now[y][first:last]
+        elif update is not None:
+            self._shown = now
+
+    def differs(self, screen: Screen[object]) -> list[str]:
+        """The rows that would have to be drawn again."""
+        both = zip(self._shown, composed(screen), strict=True)
+        return ["".join(text for text, _ in shown) for shown, now in both if shown != now]
+
+
+@contextmanager
+def terminal(screen: Screen[object], monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    found, display = Terminal(screen), App._display
+
+    def watched(app: App[object], screen: Screen[object], renderable: RenderableType | None) -> None:
+        found.take(screen, renderable)
+        display(app, screen, renderable)
+
+    monkeypatch.setattr(App, "_display", watched)
+    yield found
+
+
+async def settled(pilot: Chat, seen: Terminal) -> None:
+    """Waits until the terminal shows what composing all of the screen would draw; the scroll bar is the last."""
+    for _ in range(40):
+        await pilot.pause(0.05)
+        if not seen.differs(pilot.app.screen):
+            return
+    assert seen.differs(pilot.app.screen) == []
 
 
 class Unhurried(ScriptedClient):
@@ -58,35 +98,25 @@ class Unhurried(ScriptedClient):
 
     def generate(self, messages: Sequence[ChatMessage], **asked: Any) -> Iterator[Event]:
         for event in super().generate(messages, **asked):
-            time.sleep(0.02)
+            time.sleep(0.01)
             yield event
-
-
-@contextmanager
-def straightened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Straightened]:
-    found, display = Straightened(), App._display
-
-    def watched(app: App[object], screen: Screen[object], renderable: RenderableType | None) -> None:
-        if isinstance(renderable, RowsUpdate):
-            found.look(screen, renderable)
-        display(app, screen, renderable)
-
-    monkeypatch.setattr(App, "_display", watched)
-    yield found
 
 
 @pytest.mark.parametrize("size", [(140, 40), (80, 24)])
 async def test_an_answer_that_streams_and_scrolls_is_drawn_as_composing_draws_it(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = Unhurried(script("|".join([ROUND] * 12)))
+    client = Unhurried(script("|".join([ROUND] * 25)))
     async with chat(client, size) as pilot:
-        with straightened(monkeypatch) as seen:
+        screen = pilot.app.screen
+        with terminal(screen, monkeypatch) as seen:
             await ask(pilot)
             await pilot.press("f3")
             await ask(pilot)
-            await pilot.press("ctrl+home")
-            await quiet(pilot)
+            await settled(pilot, seen)
+            screen.query_one(Transcript).scroll_up(animate=False)
+            await settled(pilot, seen)
+            assert any("jump to end" in strip.text for strip in screen._compositor.render_strips())
         assert seen.rows > size[1]
         assert seen.wrong == []
 
@@ -97,7 +127,7 @@ async def test_what_a_window_covers_waits_for_it_to_be_closed(monkeypatch: pytes
         pilot.app.push_screen(ModalScreen())
         await pilot.pause()
         screen = pilot.app.screen_stack[-2]
-        with straightened(monkeypatch) as seen:
+        with terminal(pilot.app.screen, monkeypatch) as seen:
             screen.query_one(Transcript).entries[-1].changed()
             screen.query_one(Dashboard).show_lines([Content("behind the window")])
             await pilot.pause()
@@ -109,10 +139,11 @@ async def test_what_a_menu_covers_is_composed_with_it(monkeypatch: pytest.Monkey
         await ask(pilot)
         await pilot.press("/")
         await quiet(pilot)
-        with straightened(monkeypatch) as seen:
+        with terminal(pilot.app.screen, monkeypatch) as seen:
             pilot.app.screen.query_one(Transcript).refresh()
             pilot.app.screen.query_one(Transcript).entries[-1].changed()
             await pilot.pause()
+            assert seen.differs(pilot.app.screen) == []
         assert seen.wrong == []
         prompt(pilot).clear()
 
@@ -136,7 +167,7 @@ async def test_only_rows_that_say_something_new_are_drawn(monkeypatch: pytest.Mo
     app = Notes()
     async with app.run_test(size=(30, 10)) as pilot:
         lines = app.query_one(Lines)
-        with straightened(monkeypatch) as seen:
+        with terminal(app.screen, monkeypatch) as seen:
             lines.show_lines([same, old, same])
             await pilot.pause()
             first = seen.rows
@@ -146,7 +177,10 @@ async def test_only_rows_that_say_something_new_are_drawn(monkeypatch: pytest.Mo
             lines.show_lines([same])
             await pilot.pause()
             assert seen.rows == first + 3
-            assert seen.wrong == []
+            lines.show_lines([Content.from_markup("[italic]same[/] text")])
+            await pilot.pause()
+            assert seen.rows == first + 4
+            assert seen.wrong == seen.differs(app.screen) == []
         assert [lines.render_line(y).text.rstrip() for y in range(4)] == ["same text", "", "", ""]
 
 
@@ -156,7 +190,7 @@ async def test_rows_under_something_else_are_composed(monkeypatch: pytest.Monkey
         lines = app.query_one(Lines)
         app.query_one(Static).display = True
         await pilot.pause()
-        with straightened(monkeypatch) as seen:
+        with terminal(app.screen, monkeypatch) as seen:
             lines.show_lines([Content("free"), Content("under something")])
             await pilot.pause()
             assert seen.rows == 0

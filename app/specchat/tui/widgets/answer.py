@@ -24,7 +24,7 @@ Trace = Sequence[Round] | Callable[[], Sequence[Round]]
 _CURSOR = (Piece("▌", "$primary"),)
 _LONG = 4_000
 """Markdown of more characters is laid out in another thread when it is wanted all at once."""
-_REST = 4
+_REST = 10
 """Markdown that streams is drawn again after so many times what the last drawing took."""
 
 

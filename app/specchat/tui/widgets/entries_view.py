@@ -104,10 +104,11 @@ class EntriesView(RowsView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Whoever reaches the end follows it, whoever leaves it does not."""
+        if not self._settling:
+            self._following = round(new_value) >= self.max_scroll_y
         if round(old_value) != round(new_value):
             self._redraw(0)
         if not self._settling:
-            self._following = round(new_value) >= self.max_scroll_y
             self._settle()
             self._draw_bar()
 
@@ -211,4 +212,5 @@ class EntriesView(RowsView):
         self._following = self._following or self._row >= self.max_scroll_y
         if self._following:
             self._unseen = 0
+        self._show_covered()
         self._show_bar()

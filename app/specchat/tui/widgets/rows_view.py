@@ -37,6 +37,7 @@ class RowsView(ScrollView):
         self._stale: int | None = None
         self._bottom = 0
         self._waiting = False
+        self._was_covered: int | None = None
         self._bar = Pace(self, _BAR_PAUSE, self._draw_bar)
 
     def notify_style_update(self) -> None:
@@ -129,6 +130,12 @@ class RowsView(ScrollView):
             self._straight.draw(rows.offset, [*enumerate(self.render_lines(rows))])
         else:
             self.refresh(rows)
+
+    def _show_covered(self) -> None:
+        """Draws the row that shows something else, or does so no more."""
+        if self._covered != self._was_covered:
+            self._was_covered = self._covered
+            self._redraw(self.size.height - 1)
 
     def _show_bar(self) -> None:
         """Tells the scroll bar what it shows, at once or, where the text grows, in a while."""
