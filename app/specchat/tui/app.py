@@ -14,6 +14,7 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.keys import Keys
 from textual.screen import Screen
+from textual.widget import AwaitMount
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
@@ -33,7 +34,6 @@ class SpecchatApp(ThemedApp):
 
     TITLE = "specchat"
     CSS_PATH = "screens/chat.tcss"
-    DEFAULT_MODE = "chat"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", priority=True, id="app.quit"),
         Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
@@ -58,10 +58,9 @@ class SpecchatApp(ThemedApp):
         """Downloads that were under way when the app ended, each with the per cent that are kept."""
         self._resume = resume
         self._first_run = first_run
-        self.add_mode(self.DEFAULT_MODE, self._open_chat)
 
-    def _open_chat(self) -> ChatScreen:
-        """The chat, on which all windows lie; no key is heard before it is there."""
+    def get_default_screen(self) -> ChatScreen:
+        """The chat, on which all windows lie."""
         chat = ChatScreen(self._options, self._client, self._archive)
         chat.resume, chat.own_keys = self._resume, self._appearance.keymap
         # As Textual would do it behind the first layout, which would then have been in vain.
@@ -70,10 +69,11 @@ class SpecchatApp(ThemedApp):
             chat.call_after_refresh(chat.welcome)
         return chat
 
-    def on_mount(self) -> None:
-        """Hears when the terminal goes away."""
+    async def on_mount(self) -> None:
+        """Hears no key before there is a prompt for it, and hears when the terminal goes away."""
         if hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
+        await AwaitMount(self.screen, [self.screen])
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The chat's commands, and those of Textual's that are of use."""
