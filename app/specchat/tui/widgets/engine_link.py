@@ -20,7 +20,7 @@ from specchat_engine.options import LoadOptions
 from specchat_engine.settings import Settings
 
 SHORTEST, LONGEST = 1 / 20, 1 / 4
-DRAWING_SHARE = 0.08
+DRAWING_SHARE = 0.1
 """Of one core: the engine's threads wait for each other, so that all of them lose what drawing takes from one."""
 
 
