@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import PassCosts
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
@@ -21,30 +20,32 @@ _WIDTHS = (1, 2, 4, 8, 16)
 
 _DRAFT_WIDTHS = (1, 8)
 
+_AGAIN, _INSTANT_MS = 3, 100.0
+"""All widths are measured up to so many times, as long as the passes took no longer than this."""
+
 
 def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
     """Makes a few passes behind what the memories hold, forgets them, and yields behind each, so that one can stop.
 
-    Widths that were seen before are left out.
-
-    At most five passes of the target and two of the draft model. Raises DecodeError where llama.cpp fails.
+    Five passes of the target and two of the draft model at most or, where all that takes but an instant, up to three
+    times as many: one alone may have been disturbed. Widths that were seen as often before are left out. Raises
+    DecodeError where llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
-    yield from _passes(target, controller.target, [(width, width) for width in _WIDTHS if width <= target.max_rows])
+    shapes = [(target, controller.target, width, width) for width in _WIDTHS if width <= target.max_rows]
     if draft:
-        yield from _passes(draft, controller.draft, [(width, 1) for width in _DRAFT_WIDTHS])
-
-
-def _passes(model: SessionModel, costs: PassCosts, shapes: Sequence[tuple[int, int]]) -> Iterator[None]:
-    """Passes of so many tokens and rows of logits."""
-    for width, rows in shapes:
-        depth = model.length
-        if depth + width > model.capacity:
+        shapes += [(draft, controller.draft, width, 1) for width in _DRAFT_WIDTHS]
+    spent_ms = 0.0
+    for times in range(1, _AGAIN + 1):
+        for model, costs, width, rows in shapes:
+            if costs.seen(width) >= times or model.length + width > model.capacity:
+                continue
+            milliseconds = _pass(model, width, rows)
+            costs.observe(width, model.length, milliseconds)
+            spent_ms += milliseconds
+            yield
+        if spent_ms > _INSTANT_MS:
             return
-        if costs.seen(width):
-            continue
-        costs.observe(width, depth, _pass(model, width, rows))
-        yield
 
 
 def try_target_threads(target: SessionModel, trial: Trial, costs: CostTables) -> Iterator[None]:

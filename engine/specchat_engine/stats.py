@@ -92,10 +92,14 @@ class TurnStats:
 
     @property
     def speedup(self) -> float | None:
-        """Measured speed-up over plain decoding: emitted tokens × C(1) / time of decoding; None until C(1) is known."""
-        if self.plain_ms is None or not self.decode_ms:
+        """Measured speed-up over plain decoding: emitted tokens × C(1) / time of decoding; None until C(1) is known.
+
+        An answer of plain passes alone is held against these, not against others from a quieter moment.
+        """
+        plain_ms = self.plain_ms if self.num_drafts or not self.num_rounds else self.verify_ms / self.num_rounds
+        if plain_ms is None or not self.decode_ms:
             return None
-        return self.num_tokens * self.plain_ms / self.decode_ms
+        return self.num_tokens * plain_ms / self.decode_ms
 
     def to_json(self) -> dict[str, Any]:
         """The statistics as they stand in the last line of a trace."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.tables import CostTables
@@ -20,7 +24,7 @@ def test_a_few_passes_of_each_model_tell_the_costs_and_are_forgotten() -> None:
         model.read([1, 2, 3], lambda: False)
         model.passes.clear()
     steps = sum(1 for _ in measure(target, draft, controller))
-    assert (target.passes, draft.passes, steps) == ([1, 2, 4, 8, 16], [1, 8], 7)
+    assert (target.passes, draft.passes, steps) == ([1, 2, 4, 8, 16] * 3, [1, 8] * 3, 21)
     assert target.tokens == draft.tokens == [1, 2, 3]
     assert controller.target.at(16, 3) is not None
     assert controller.draft.at(8, 3) is not None
@@ -32,17 +36,44 @@ def test_one_can_stop_between_two_passes() -> None:
     assert (target.passes, target.tokens) == ([1], [])
 
 
-def test_a_width_that_is_known_already_is_not_measured_again() -> None:
+def test_passes_that_take_their_time_are_made_once() -> None:
+    target, draft = Slow(LAW), ScriptedModel(LAW, max_rows=1)
+    list(measure(target, draft, Controller()))
+    assert (target.passes, draft.passes) == ([1, 2, 4, 8, 16], [1, 8])
+
+
+def test_one_pass_that_was_disturbed_does_not_make_a_model_dear() -> None:
+    draft, controller = Slow(LAW, max_rows=1), Controller()
+    draft.pauses_ms = 40.0, 1.0
+    list(measure(ScriptedModel(LAW), draft, controller))
+    assert controller.draft.measured(0)[1] < 2
+
+
+class Slow(ScriptedModel):
+    """Its passes count as taking so many milliseconds, the last number again and again."""
+
+    pauses_ms: Sequence[float] = (30.0,)
+
+    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
+        first, *others = self.pauses_ms
+        self.busy_ns += int(first * 1e6)
+        self.pauses_ms = others or (first,)
+        return super().advance(tokens, rows)
+
+
+def test_a_width_that_was_seen_as_often_is_not_measured_again() -> None:
     target, controller = ScriptedModel(LAW), Controller()
-    controller.target.observe(1, 0, 2.0)
+    for _ in range(3):
+        controller.target.observe(1, 0, 2.0)
     controller.target.observe(4, 0, 3.0)
     list(measure(target, None, controller))
-    assert target.passes == [2, 8, 16]
+    assert target.passes == [2, 8, 16, 2, 4, 8, 16, 2, 4, 8, 16]
 
 
 def test_no_pass_is_wider_than_the_model_allows() -> None:
     target = ScriptedModel(LAW, capacity=6, max_rows=3)
-    assert sum(1 for _ in measure(target, None, Controller())) == 2
+    list(measure(target, None, Controller()))
+    assert set(target.passes) == {1, 2}
 
 
 def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as_it_was() -> None:
@@ -119,7 +150,7 @@ def test_costs_are_those_of_the_threads_that_made_the_passes() -> None:
     target, controller = ThreadedScript(shared_out), Controller()
     for threads in (1, 4):
         target.threads = threads
-        assert len(list(measure(target, None, controller))) == 5
+        assert len(list(measure(target, None, controller))) == 15
     for threads, milliseconds in ((1, 1.0), (4, 0.25)):
         controller.use_threads(threads, 0)
         assert controller.target.at(1, 0) == pytest.approx(milliseconds)

@@ -57,6 +57,14 @@ def test_the_speed_up_waits_for_a_measurement(stats: TurnStats) -> None:
     assert stats.speedup == pytest.approx(7 * 3 / 14)
 
 
+def test_plain_passes_are_held_against_themselves() -> None:
+    stats = TurnStats(plain_ms=0.1)
+    for _ in range(3):
+        stats.observe(a_round(TokenKind.PLAIN))
+    assert stats.speedup == pytest.approx(stats.verify_ms / stats.decode_ms)
+    assert stats.speedup < 1, "what Python adds is told"
+
+
 def test_a_turn_without_a_round_has_no_rates() -> None:
     empty = TurnStats()
     rates = (empty.acceptance_rate, empty.alpha, empty.block_efficiency, empty.tokens_per_second, empty.speedup)

@@ -177,7 +177,11 @@ class TurnModel:
 
     def _speedup(self) -> float | None:
         total = self._total
-        return total.num_tokens * self._plain_ms / total.decode_ms if self._plain_ms and total.decode_ms else None
+        if not total.decode_ms:
+            return None
+        if not total.num_drafts:
+            return total.verify_ms / total.decode_ms
+        return total.num_tokens * self._plain_ms / total.decode_ms if self._plain_ms else None
 
     def _snapshot(self, tokens_per_second: float | None, speedup: float | None, *, final: bool) -> TurnView:
         total = self._total

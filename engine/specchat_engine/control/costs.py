@@ -153,9 +153,10 @@ class PassCosts:
         return {width: self._level * _usual(seen[width]) for width in sorted(seen)}
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next time: milliseconds by zone and width."""
+        """What to keep for the next time: by zone and width the milliseconds, and how many passes say so."""
+        level = self._level
         return {
-            str(zone): {str(width): round(self._level * _usual(times), 6) for width, times in seen.items()}
+            str(zone): {str(width): [round(level * _usual(times), 6), len(times)] for width, times in seen.items()}
             for zone, seen in self._seen.items()
         }
 
@@ -164,9 +165,12 @@ class PassCosts:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
         costs = cls(slope=slope)
         for zone, seen in kept.items():
-            times = {int(width): deque([float(value)] * TRUSTED, _KEPT) for width, value in seen.items()}
-            if any(not (width > 0 and 0 < value[0] < float("inf")) for width, value in times.items()):
-                raise ValueError("a cost that is not positive")
+            times = {
+                int(width): deque([float(value)] * min(int(count), TRUSTED), _KEPT)
+                for width, (value, count) in seen.items()
+            }
+            if any(not (width > 0 and value and 0 < value[0] < float("inf")) for width, value in times.items()):
+                raise ValueError("a cost that is not positive, or that nobody measured")
             if times:
                 costs._seen[int(zone)] = times
         return costs

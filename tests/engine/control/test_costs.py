@@ -124,7 +124,27 @@ def test_what_was_learned_survives_a_restart() -> None:
         assert again.at(width, 0) == pytest.approx(costs.at(width, 0), rel=0.02)
 
 
-@pytest.mark.parametrize("kept", [{"0": {"1": -1}}, {"0": {"0": 1}}, {"0": {"1": "x"}}, {"a": {"1": 1}}, {"0": 3}])
+def test_one_pass_of_an_earlier_time_is_no_more_than_one_pass() -> None:
+    costs = PassCosts(slope=0.35)
+    costs.observe(1, 0, 30.0)
+    again = PassCosts.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
+    assert again.seen(1) == 1
+    again.observe(1, 0, 1.0)
+    assert again.at(1, 0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"0": {"1": [-1, 8]}},
+        {"0": {"1": [1, 0]}},
+        {"0": {"0": [1, 8]}},
+        {"0": {"1": ["x", 8]}},
+        {"0": {"1": 1.0}},
+        {"a": {"1": [1, 8]}},
+        {"0": 3},
+    ],
+)
 def test_a_damaged_record_is_refused(kept: dict[str, object]) -> None:
     with pytest.raises((ValueError, TypeError, AttributeError)):
         PassCosts.from_json(kept, slope=0.35)
