@@ -122,7 +122,7 @@ def test_what_a_bug_report_needs_is_in_it(tmp_path: Path) -> None:
     assert config["variables"]["HF_TOKEN"] == "set"
     assert config["variables"]["SPECCHAT_K"] == "4"
     known, torn = json.loads(parts["records.json"])
-    assert known["target"] == {"0": {"0": {"1": 2.0}}}
+    assert known["target"] == {"0": {"0": {"1": [2.0, 1]}}}
     assert {*known["tested"]} == {"prose", "other"}
     assert torn == {"record": "torn", "cannot be read": "JSONDecodeError"}
     assert json.loads(parts["sizes.json"])["data"]["files"] >= 1
