@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from textual import on
 from textual.app import App
+from textual.driver import Driver
 
 from specchat.chosen_theme import remember_theme
 from specchat.errors import ConfigError
@@ -32,6 +34,11 @@ class ThemedApp(App[None]):
         if not self.is_running or not self.screen_stack:
             return False
         return self.screen.is_mounted and (self.screen.focused is not None or self.screen.AUTO_FOCUS == "")
+
+    @on(Driver.SignalResume)
+    def draw_all(self) -> None:
+        """Draws the whole screen when the app comes back from the shell: what had not changed would stay blank."""
+        self.refresh(layout=True)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The outcomes' colours for Textual's own themes."""
