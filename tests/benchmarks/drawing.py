@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import subprocess
@@ -212,6 +213,13 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=["140x40", "80x24"], help="of the terminal")
     parser.add_argument("--views", type=int, default=0, help="how often F3 is pressed: 0 trace, 1 coloured, 2 markdown")
     parser.add_argument("--folded", action="store_true", help="without the side panel")
+    parser.add_argument(
+        "--ban",
+        nargs="+",
+        default=[],
+        help="tokens that are not said: with those that end an answer, 0 "
+        "and 2 of the built-in pair, each answer has -n tokens",
+    )
     asked = parser.parse_args()
     prompts = [prompt for some in benchmark_prompts().values() for prompt in some[: asked.each]]
     print("| k | way | tokens/s | × engine process | 95 % | app: ms an answer | µs a token | same text |")
@@ -220,7 +228,9 @@ def main() -> None:
         chosen = {"temperature": 0.0, "k": k, "seed": 7, "max_tokens": asked.max_tokens}
         chosen |= {} if asked.model is None else {"model": asked.model}
         chosen |= {} if asked.draft is None else {"draft": asked.draft}
+        chosen |= {"logit_bias": tuple((int(token), -math.inf) for token in asked.ban)} if asked.ban else {}
         flags = ["--temp", "0", "-k", k, "--seed", "7", "-n", str(asked.max_tokens)]
+        flags += [flag for token in asked.ban for flag in ("--logit-bias", f"{token}=-inf")]
         flags += [] if asked.model is None else ["-m", str(asked.model)]
         flags += [] if asked.draft is None else ["-d", str(asked.draft)]
         with tempfile.TemporaryDirectory() as place:
