@@ -56,8 +56,8 @@ class Config:
     device_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = 0
-    threads: ThreadCount = AUTO
-    threads_draft: ThreadCount = AUTO
+    threads: ThreadCount = 0
+    threads_draft: ThreadCount = 0
     batch_size: int = 512
     ubatch_size: int = 512
     flash_attention: str = "auto"

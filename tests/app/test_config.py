@@ -122,7 +122,7 @@ def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_are_a_number_or_chosen_by_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (read_config({}).threads, read_config({}).threads_draft) == ("auto", "auto")
+    assert (read_config({}).threads, read_config({}).threads_draft) == (0, 0)
     monkeypatch.setenv("SPECCHAT_THREADS", "3")
     file = write_config("threads_draft = 1\n")
     assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)

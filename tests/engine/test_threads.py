@@ -229,7 +229,7 @@ def test_a_change_is_told_and_learned_apart(engine: Engine) -> None:
 
 
 def test_the_best_threads_of_real_models_are_measured_and_told(files: EngineFiles) -> None:
-    with Engine.load(files.target, files.draft) as engine:
+    with Engine.load(files.target, files.draft, LoadOptions(threads="auto", threads_draft="auto")) as engine:
         candidates = engine.threads._processors.candidates
         for _ in engine.measuring():
             assert engine.memory.length == 0

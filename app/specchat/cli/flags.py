@@ -86,13 +86,11 @@ class ModelFlags:
     main_gpu: Annotated[int | None, typer.Option("--main-gpu", help="GPU for what is not split. [0]")] = None
     threads: Annotated[
         str | None,
-        typer.Option(
-            "-t", "--threads", metavar="N", help="Threads: auto measures, or a number; 0 is all cores. [auto]"
-        ),
+        typer.Option("-t", "--threads", metavar="N", help="Threads: auto measures, or a number; 0 is all cores. [0]"),
     ] = None
     threads_draft: Annotated[
         str | None,
-        typer.Option("-td", "--threads-draft", metavar="N", help="The same for the draft; 0 is the target's. [auto]"),
+        typer.Option("-td", "--threads-draft", metavar="N", help="The same for the draft; 0 is the target's. [0]"),
     ] = None
     batch_size: Annotated[
         int | None, typer.Option("-b", "--batch-size", help="Tokens of a prompt read at a time. [512]")

@@ -47,7 +47,7 @@ def test_set_reaches_what_needs_a_reload(text: str, changed: LoadOptions) -> Non
 
 
 def test_threads_are_auto_below_one_for_each_core_and_change_without_a_load() -> None:
-    dial, options = LOADABLE["threads-draft"], LoadOptions(n_ctx=512)
+    dial, options = LOADABLE["threads-draft"], LoadOptions(n_ctx=512, threads_draft="auto")
     turned = [dial.turned(options, steps) for steps in (-1, 0, 1, 2, 9)]
     assert [dial.text(one) for one in turned] == ["auto", "auto", "the same", "1", "8"]
     assert dial.typed(options, " Auto") == dial.typed(options, "auto") == options

@@ -59,13 +59,13 @@ async def test_threads_change_at_once_and_leave_what_else_is_considered() -> Non
         found["threads"].focus()
         await pilot.press("right", "right")
         await pilot.pause(0.2)
-        assert [(options.threads, options.gpu_layers) for options in client.threads] == [(0, -1), (1, -1)]
-        assert screen(pilot).options.options == LoadOptions(threads=1)
-        assert str(found["threads"].render()).rstrip(" ›").endswith("1")
+        assert [(options.threads, options.gpu_layers) for options in client.threads] == [(1, -1), (2, -1)]
+        assert screen(pilot).options.options == LoadOptions(threads=2)
+        assert str(found["threads"].render()).rstrip(" ›").endswith("2")
         assert "*" not in str(found["threads"].render())
         assert "*" in str(found["gpu-layers"].render())
         await command(pilot, "/set threads auto")
-        assert client.threads[-1] == LoadOptions()
+        assert client.threads[-1] == LoadOptions(threads="auto")
         assert len(client.loaded) == 1
         await pilot.press("f2")
         assert shown(pilot) == ["Who?", " one"]
@@ -75,6 +75,8 @@ async def test_auto_tells_what_it_came_to_in_the_last_answer() -> None:
     client = ScriptedClient(script("> one"))
     client.machine = {"threads": 6, "threads_draft": 2}
     async with chat(client) as pilot:
+        await command(pilot, "/set threads auto")
+        await command(pilot, "/set threads-draft auto")
         await ask(pilot, "Who?")
         await pilot.press("f2")
         knobs = pilot.app.screen.query_one(LoadKnobs)
