@@ -10,10 +10,12 @@ from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import following
 from specchat_engine.control.kinds import kind_of
 from specchat_engine.control.situation import Decision, Outcome, Situation
+from specchat_engine.costs import PlainCost
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter, TranslatedDrafter
 from specchat_engine.drafters.matches import Match
 from specchat_engine.drafts import Context, Drafter
 from specchat_engine.generate import Plan, Step
+from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
 from specchat_engine.rounds import RoundTimes
@@ -170,9 +172,12 @@ class Planner:
         self._heard.clear()
         self._situation, self._left = None, 0
 
-    def measured_plain(self, depth: int, milliseconds: float) -> None:
-        """Hears of a target pass over one token that was made between two answers."""
-        self._controller.target.observe(1, depth, milliseconds)
+    def measure_plain(self, context: Context, cost: PlainCost, cancelled: Callable[[], bool]) -> None:
+        """Makes up for plain passes that are missing behind an answer, within a budget, and learns what they cost."""
+        depth = context.middle
+        if not self.plain_because:
+            for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
+                self._controller.target.observe(1, depth, milliseconds)
 
     @property
     def _threads(self) -> tuple[int, int]:

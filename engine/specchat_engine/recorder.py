@@ -92,7 +92,8 @@ class Recorder:
             t_ms=(now - self._began_ns) / 1e6,
             make=partial(self._tokens, drafted, verdict, start, self._emitted),
         )
-        stats.count(event.ms, event.t_ms, len(drafted.tokens), verdict.accepted, verdict.compared, verdict.token)
+        own = verdict.token is not None
+        stats.count(event.ms, event.t_ms, len(drafted.tokens), verdict.accepted, verdict.compared, own=own)
         self._unsettled.append(event)
         if len(self._unsettled) == _TOGETHER:
             self.settle()

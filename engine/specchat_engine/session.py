@@ -19,7 +19,6 @@ from specchat_engine.generate import Plan, generate
 from specchat_engine.given import check_given, check_room
 from specchat_engine.inspection import Inspection
 from specchat_engine.inspector import Place, inspect, sampling_at
-from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
 from specchat_engine.overflow import Fitted, fit
@@ -44,7 +43,7 @@ class Session:
     the grammar wait for the next turn. After a turn `stats`, `text`, `end_reason`, `turn_seed`, `prompt_ids`,
     `answer_ids` and `notices` tell about it. An EngineError leaves the session usable.
 
-    `hold`, where there is one, is called before each round, and may wait, which is no part of the turn.
+    `hold`, where there is one, is called before each round, and may wait: what it takes is no part of the turn.
     """
 
     def __init__(
@@ -136,7 +135,8 @@ class Session:
             context = self._begin(messages, constraint)
             if self.end_reason == "error":
                 yield from self._decode(context, began)
-            self._measure_plain(context)
+            self._planner.measure_plain(context, self._plain_cost, self._cancel.is_set)
+            self.stats.plain_ms = self._plain_cost.at(context.middle)
         except Cancelled:
             self.end_reason = "cancelled"
         except GeneratorExit:
@@ -221,8 +221,10 @@ class Session:
 
         Where the prefix itself ends the answer, `end_reason` says so.
         """
-        stats, settings, capacity, fitted = self.stats, self.settings, self._target.capacity, self._fit(messages)
-        self.notices += [fitted.notice(capacity)] if fitted.dropped else []
+        stats, settings, capacity = self.stats, self.settings, self._target.capacity
+        fitted = self._fit(messages)
+        if fitted.dropped:
+            self.notices.append(fitted.notice(capacity))
         self.prompt_ids = fitted.tokens
         stats.prompt_tokens = length = len(fitted.tokens)
         room = capacity - length
@@ -290,11 +292,3 @@ class Session:
     def _clear(self) -> None:
         for model in filter(None, (self._target, self._draft)):
             model.clear()
-
-    def _measure_plain(self, context: Context) -> None:
-        """Makes up for missing plain passes, within a budget, so that the measured speed-up can be told."""
-        depth, last = context.middle, context.tokens[-1]
-        if not self._planner.plain_because:
-            for milliseconds in plain_passes(self._target, last, depth, self._plain_cost, self._cancel.is_set):
-                self._planner.measured_plain(depth, milliseconds)
-        self.stats.plain_ms = self._plain_cost.at(depth)

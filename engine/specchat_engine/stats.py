@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from specchat_engine.rounds import Outcome, Round, RoundTimes, TokenKind
+
+
+class Counted(Protocol):
+    """What a speed-up is told by: tokens, drafts, and milliseconds of the target's passes and of all decoding."""
+
+    @property
+    def num_tokens(self) -> int: ...
+    @property
+    def num_drafts(self) -> int: ...
+    @property
+    def verify_ms(self) -> float: ...
+    @property
+    def decode_ms(self) -> float: ...
+
+
+def measured_speedup(plain_ms: float | None, counted: Counted) -> float | None:
+    """Emitted tokens × C(1) / time of decoding; None until C(1) is known, or before anything was decoded.
+
+    An answer of plain passes alone is held against these, not against others from a quieter moment.
+    """
+    if not counted.decode_ms:
+        return None
+    if not counted.num_drafts:
+        return counted.verify_ms / counted.decode_ms
+    return None if plain_ms is None else counted.num_tokens * plain_ms / counted.decode_ms
 
 
 @dataclass(slots=True)
@@ -38,13 +63,11 @@ class TurnStats:
         """Counts one round."""
         outcomes = [token.outcome for token in event.drafted]
         accepted, compared = event.num_accepted, len(outcomes) - outcomes.count(Outcome.DISCARDED)
-        own = event.token.id if event.token.kind is not TokenKind.NONE else None
-        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own)
+        own = event.token.kind is not TokenKind.NONE
+        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own=own)
 
-    def count(
-        self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, own: int | None
-    ) -> None:
-        """Counts one round by its numbers; `own` is the target's token at its end."""
+    def count(self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, *, own: bool) -> None:
+        """Counts one round by its numbers; `own` says whether it ended with a token of the target."""
         if not self.num_rounds:
             self.ttft_ms = t_ms
         self.num_rounds += 1
@@ -53,7 +76,7 @@ class TurnStats:
         self.rollback_ms += times.rollback
         self.other_ms += times.other
         self.wall_ms = t_ms
-        self.num_tokens += accepted + (own is not None)
+        self.num_tokens += accepted + own
         if drafted:
             self.num_drafts += 1
             self.num_draft_tokens += drafted
@@ -92,14 +115,8 @@ class TurnStats:
 
     @property
     def speedup(self) -> float | None:
-        """Measured speed-up over plain decoding: emitted tokens × C(1) / time of decoding; None until C(1) is known.
-
-        An answer of plain passes alone is held against these, not against others from a quieter moment.
-        """
-        plain_ms = self.plain_ms if self.num_drafts or not self.num_rounds else self.verify_ms / self.num_rounds
-        if plain_ms is None or not self.decode_ms:
-            return None
-        return self.num_tokens * plain_ms / self.decode_ms
+        """Measured speed-up over plain decoding, see `measured_speedup`."""
+        return measured_speedup(self.plain_ms, self)
 
     def to_json(self) -> dict[str, Any]:
         """The statistics as they stand in the last line of a trace."""

@@ -15,6 +15,7 @@ from specchat.palette import word_of
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.memory_use import MemoryUse
 from specchat_engine.rounds import Round
+from specchat_engine.stats import measured_speedup
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
 """So many words the ribbon has at most; then the oldest go all at once, so that the others seldom move."""
@@ -155,7 +156,8 @@ class TurnModel:
         """The turn so far, its tokens/s smoothed over the latest rounds."""
         tokens = sum(count for count, _ in self._recent)
         milliseconds = sum(spent for _, spent in self._recent)
-        return self._snapshot(tokens / milliseconds * 1000 if milliseconds else None, self._speedup(), final=False)
+        speedup = measured_speedup(self._plain_ms, self._total)
+        return self._snapshot(tokens / milliseconds * 1000 if milliseconds else None, speedup, final=False)
 
     def final_view(self, totals: Mapping[str, Any] | None, costs: MeasuredCosts | None = None) -> TurnView:
         """The whole turn, exact: tokens/s and speed-up from the engine's own totals where it sent them."""
@@ -174,14 +176,6 @@ class TurnModel:
     @property
     def _total(self) -> Figures:
         return sum(self._figures().values(), Figures())
-
-    def _speedup(self) -> float | None:
-        total = self._total
-        if not total.decode_ms:
-            return None
-        if not total.num_drafts:
-            return total.verify_ms / total.decode_ms
-        return total.num_tokens * self._plain_ms / total.decode_ms if self._plain_ms else None
 
     def _snapshot(self, tokens_per_second: float | None, speedup: float | None, *, final: bool) -> TurnView:
         total = self._total

@@ -15,6 +15,15 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 
+def filtered(widget: Widget, strip: Strip) -> Strip:
+    """A strip as Textual draws it, in no colours where none are wanted."""
+    if filters := widget.get_line_filters():
+        background = widget.background_colors[1]
+        for line_filter in filters:
+            strip = strip.apply_filter(line_filter, background)
+    return strip
+
+
 class RowsUpdate(CompositorUpdate):
     """Strips, each with its place on the screen."""
 

@@ -71,8 +71,8 @@ class Controller:
     """Learns what a pair's passes cost and what is accepted by kind of text, and decides by both.
 
     `target` and `draft` hold the passes alone, with the thread counts in force; `targets` and `drafts` those of all
-    counts. What else a round takes counts as it
-    was in plain rounds, and what drafting adds to that belongs to the draft's steps.
+    counts. What else a round takes counts as it was in plain rounds, and what drafting adds to that belongs to the
+    draft's steps.
     """
 
     def __init__(self) -> None:

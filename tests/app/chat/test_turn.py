@@ -77,3 +77,11 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
 
 def test_nothing_has_a_summary_before_the_first_round() -> None:
     assert TurnView().summary() == ""
+
+
+def test_plain_passes_alone_are_held_against_themselves_while_they_stream() -> None:
+    model = TurnModel(plain_ms=0.01)
+    rounds = script("> a|> b|> c")
+    model.observe(rounds)
+    spent = sum(event.ms.verify for event in rounds) / sum(event.ms.verify + event.ms.other for event in rounds)
+    assert model.view().speedup == pytest.approx(spent)

@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from specchat.tui.straight import Straight
+from specchat.tui.straight import Straight, filtered
 
 
 class Lines(Widget):
@@ -63,7 +63,7 @@ class Lines(Widget):
         region = Region(0, stale[0], width, stale[-1] + 1 - stale[0]).translate(self.content_offset)
         if self._straight.is_open(region):
             self._styles_cache.set_dirty(*(Region(0, region.y + y - stale[0], 1, 1) for y in stale))
-            self._straight.draw(region.offset, [(y - stale[0], self._filtered(self.render_line(y))) for y in stale])
+            self._straight.draw(region.offset, [(y - stale[0], filtered(self, self.render_line(y))) for y in stale])
         else:
             self.refresh(*(Region(0, y, width, 1) for y in stale))
 
@@ -74,10 +74,3 @@ class Lines(Widget):
         runs = self._lines[y].render(style, "", self._get_style)
         strip = Strip([Segment(text, look.rich_style) for text, look in runs])
         return strip.adjust_cell_length(width, style.rich_style)
-
-    def _filtered(self, strip: Strip) -> Strip:
-        if filters := self.get_line_filters():
-            background = self.background_colors[1]
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-        return strip

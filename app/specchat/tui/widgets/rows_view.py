@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from specchat.tui.pace import Pace
 from specchat.tui.painting import Painter
-from specchat.tui.straight import Straight
+from specchat.tui.straight import Straight, filtered
 
 _STRIPS_KEPT = 600
 _BAR_PAUSE = 0.5
@@ -66,7 +66,7 @@ class RowsView(ScrollView):
         if row not in self._strips:
             if len(self._strips) > _STRIPS_KEPT:
                 self._strips.clear()
-            self._strips[row] = self._filtered(self._drawn(row))
+            self._strips[row] = filtered(self, self._drawn(row))
         return self._strips[row]
 
     @property
@@ -86,13 +86,6 @@ class RowsView(ScrollView):
     def _drawn(self, row: int) -> Strip:
         """A row of the text, or an empty one below it."""
         raise NotImplementedError
-
-    def _filtered(self, strip: Strip) -> Strip:
-        if filters := self.get_line_filters():
-            background = self.background_colors[1]
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-        return strip
 
     @contextmanager
     def _all_at_once(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from specchat.tui.body import TOGGLE_THOUGHT
 from specchat.tui.markdown.inline import OPEN_LINK
 from specchat.tui.painting import CLICK
 from specchat.tui.siblings import NEXT, PREVIOUS
+from specchat.tui.straight import filtered
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message_actions import MessageActions
@@ -83,7 +84,7 @@ class Transcript(Selecting):
     def render_line(self, y: int) -> Strip:
         """One row of the viewport; the last one says that there is more below."""
         if y == self._covered:
-            return self._filtered(self._painter.strip(self._hint(), self.size.width, -1))
+            return filtered(self, self._painter.strip(self._hint(), self.size.width, -1))
         return super().render_line(y)
 
     @property
