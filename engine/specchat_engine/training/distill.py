@@ -17,6 +17,7 @@ from torch.nn import functional
 from specchat_engine.training.generate import complete
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, Document, Teaching
+from specchat_engine.training.precision import matrix_autocast
 from specchat_engine.training.trainer import Scores, next_token_objective
 
 KEPT = 32
@@ -30,7 +31,7 @@ def teach(target: LlamaModel, batch: Batch) -> Batch:
     """The batch with the target's KEPT likeliest tokens at each position that carries loss."""
     device = next(target.parameters()).device
     moved = batch.to(device)
-    with torch.autocast(device.type, torch.bfloat16):
+    with matrix_autocast(device):
         hidden = target(moved.ids, moved.positions, moved.mask, wanted=moved.wanted)
         logits = target.logits(hidden).float()
     best = logits.log_softmax(-1).topk(KEPT)

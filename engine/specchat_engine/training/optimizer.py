@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from specchat_engine.training.precision import matrix_precision
+
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _ITERATIONS = 4
 
@@ -22,10 +24,10 @@ _ITERATIONS = 4
 def orthogonalise(matrices: Tensor) -> Tensor:
     """The nearest half-orthogonal matrices, roughly, of a stack [count, rows, columns].
 
-    A Newton-Schulz iteration in bfloat16. Four rounds take every singular value above 0.005 of the matrix's norm to
-    between 0.68 and 1.2; a fifth would reach below 0.002 and cost as much as a twentieth of a step here.
+    A Newton-Schulz iteration, in bfloat16 where that is fast. Four rounds take every singular value above 0.005 of the
+    matrix's norm to between 0.68 and 1.2; a fifth would reach below 0.002 and cost as much as a twentieth of a step.
     """
-    x = matrices.bfloat16()
+    x = matrices.to(matrix_precision(matrices.device))
     tall = x.shape[-2] > x.shape[-1]
     if tall:
         x = x.mT

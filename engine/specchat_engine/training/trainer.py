@@ -19,6 +19,7 @@ from torch.nn import functional
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.optimizer import PairedOptimizer, Schedule
 from specchat_engine.training.packing import Batch
+from specchat_engine.training.precision import matrix_autocast
 
 
 class Source(Protocol):
@@ -141,7 +142,7 @@ class Trainer:
         total, tokens = 0.0, 0
         correct, groups = [], []
         for batch in batches:
-            with torch.autocast(self._device.type, torch.bfloat16):
+            with matrix_autocast(self._device):
                 scores = self._objective(self._model, batch.to(self._device))
             torch.autograd.backward(scores.loss / learned)
             total += scores.loss.item()
