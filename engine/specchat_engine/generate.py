@@ -85,7 +85,7 @@ def generate(
                 emitted.append(verdict.token)
             kept, end = limit(emitted)
             if kept < len(emitted):
-                verdict = replace(verdict, accepted=kept, token=None, kind=TokenKind.NONE, p=verdict.p[:kept])
+                verdict = replace(verdict, accepted=kept, token=None, kind=TokenKind.NONE, judged=verdict.judged[:kept])
             context.tokens += emitted[:kept]
         finally:
             target.rewind(len(context.tokens) - 1)

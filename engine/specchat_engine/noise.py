@@ -7,7 +7,8 @@ same value for the same token at the same place, whatever was decoded before or 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -21,6 +22,8 @@ _SECOND: Final = 0x94D049BB133111EB
 _GAMMA_U64: Final = np.uint64(_GAMMA)
 _FIRST_U64: Final = np.uint64(_FIRST)
 _SECOND_U64: Final = np.uint64(_SECOND)
+_BLOCK: Final = 5
+_LAST: Final = (1 << _BLOCK) - 1
 _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11))
 
 
@@ -49,7 +52,7 @@ def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float
     The hash is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) over a
     stream that the seed and the position choose; its upper 53 bits make the uniform number.
     """
-    stream = np.uint64(_mix(_mix(seed) ^ (position * _GAMMA & _MASK)))
+    stream = np.uint64(_streams(seed, position >> _BLOCK)[position & _LAST])
     state = ids.astype(np.uint64)
     state *= _GAMMA_U64
     state += stream
@@ -67,16 +70,33 @@ def gumbel(seed: int, position: int, ids: NDArray[np.int64]) -> NDArray[np.float
 
 def gumbel_each(seed: int, position: int, ids: Iterable[int]) -> list[float]:
     """The same values one by one, for few ids; the last bit of a logarithm may differ from that of the arrays."""
-    stream = _mix(_mix(seed) ^ (position * _GAMMA & _MASK))
+    return [best_noisy(seed, position, {token: 0.0}, 1.0)[1] for token in ids]
+
+
+def best_noisy(seed: int, position: int, logits: Mapping[int, float], temperature: float) -> tuple[int, float]:
+    """Of few tokens the one with the largest logit / temperature + noise, and that value; ties go to the lowest id.
+
+    All in one loop: this runs behind a pass over the weights, where every function that is called costs microseconds.
+    """
+    stream = _streams(seed, position >> _BLOCK)[position & _LAST]
     log, log1p = math.log, math.log1p
-    noise = []
-    for token in ids:
+    best, found = -math.inf, -1
+    for token, logit in logits.items():
         state = token * _GAMMA + stream & _MASK
         state = (state ^ state >> 30) * _FIRST & _MASK
         state = (state ^ state >> 27) * _SECOND & _MASK
         uniform = ((state ^ state >> 31) >> 11) * 2.0**-53
-        noise.append(-log(-log1p(-uniform if uniform else -(2.0**-54))))
-    return noise
+        value = logit / temperature - log(-log1p(-uniform if uniform else -(2.0**-54)))
+        if value > best or (value == best and token < found):
+            best, found = value, token
+    return found, best
+
+
+@lru_cache(maxsize=64)
+def _streams(seed: int, block: int) -> list[int]:
+    """What chooses the noise of each position of a block of them."""
+    mixed, first = _mix(seed), block << _BLOCK
+    return [_mix(mixed ^ (position * _GAMMA & _MASK)) for position in range(first, first + _LAST + 1)]
 
 
 def _mix(value: int) -> int:

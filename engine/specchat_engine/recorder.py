@@ -121,13 +121,13 @@ class Recorder:
         if token is not None:
             own = TargetToken(token, texts[-1], row.probability(token), verdict.kind)
             top = tuple([Candidate(token, self._text(token), p) for token, p in row.best(BEST)])
-        accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.p, draft.rows
+        accepted, compared, p, q = verdict.accepted, verdict.compared, verdict.judged, draft.rows
         drafted = [
             DraftedToken(
                 token,
                 texts[place] if place < accepted else self._text(token),
                 q[place].probability(token) if q else None,
-                p[place] if place < compared else None,
+                p[place].probability(token) if place < compared else None,
                 Outcome.ACCEPTED if place < accepted else Outcome.REJECTED if place < compared else Outcome.DISCARDED,
             )
             for place, token in enumerate(draft.tokens)

@@ -20,7 +20,7 @@ from specchat_engine.candidates import Candidates
 from specchat_engine.constraint import Constraint, GrammarState
 from specchat_engine.errors import DecodeError
 from specchat_engine.masking import deciding, nothing_left
-from specchat_engine.noise import gumbel, gumbel_each
+from specchat_engine.noise import best_noisy, gumbel
 from specchat_engine.params import SamplingParams
 from specchat_engine.truncation import Truncation, tempered
 
@@ -97,13 +97,9 @@ class Sampler:
         """
         if candidates.only is not None:
             return candidates.only
-        table = candidates.table
-        if table is not None:
-            best, drawn = -math.inf, -1
-            for (token, log_p), noise in zip(table.items(), gumbel_each(self.seed, position, table), strict=True):
-                if log_p + noise > best:
-                    best, drawn = log_p + noise, token
-            return drawn
+        logits = candidates.logits
+        if logits is not None:
+            return best_noisy(self.seed, position, logits, candidates.temperature)[0]
         noise_array = gumbel(self.seed, position, candidates.ids)
         return int(candidates.ids[(candidates.log_p + noise_array).argmax()])
 

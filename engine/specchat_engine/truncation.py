@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -41,7 +41,7 @@ class Truncation:
     A `rough` one takes top-p of what min-p leaves, not of all tokens, so that none of the others has to be weighed.
     """
 
-    __slots__ = ("_bottom", "_depth", "_rough", "_temperature", "_top_k", "_top_p")
+    __slots__ = ("_beyond_doubt", "_bottom", "_depth", "_rough", "_temperature", "_top_k", "_top_p")
 
     def __init__(self, params: SamplingParams, *, rough: bool = False) -> None:
         self._depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
@@ -49,6 +49,7 @@ class Truncation:
         self._top_p = params.top_p
         self._temperature = params.temperature
         self._bottom = np.zeros((), np.float32)
+        self._beyond_doubt = [_least_last(count, params.top_p) for count in range(_PEELED + 1)]
         self._rough = rough and self._depth < math.inf
 
     def of(self, logits: NDArray[np.float32], token: int, peak: float) -> Candidates:
@@ -61,22 +62,20 @@ class Truncation:
             logits[token] = -math.inf
             rival = int(logits.argmax())
             value = logits.item(rival)
-            logits[token] = peak
             if value < lowest:
+                logits[token] = peak
                 return Candidates.certain(token)
             best = self._best(logits, token, peak, rival, value)
             if best:
-                return self._tempered(dict(sorted(best.items())), peak)
+                return Candidates.of(best, self._temperature)
         return self._of_row(logits, peak)
 
     def _best(self, logits: NDArray[np.float32], token: int, peak: float, rival: int, value: float) -> dict[int, float]:
         """What is left of a row, best first, where min-p leaves few and the weights of these tell that top-p takes
-        none of them; else nothing. The `rival` with its `value` is the second best token."""
-        best = {token: peak}
-        lowest = peak - self._depth
-        logits[token] = -math.inf
+        none of them; else nothing. The best token has been taken off; the `rival` with its `value` is the second."""
+        best, last, lowest = {token: peak}, peak, peak - self._depth
         while value >= lowest and len(best) < _PEELED:
-            best[rival] = value
+            best[rival] = last = value
             logits[rival] = -math.inf
             rival = int(logits.argmax())
             value = logits.item(rival)
@@ -84,9 +83,11 @@ class Truncation:
             logits[token] = own
         if value >= lowest or 0 < self._top_k < len(best):
             return {}
-        *others, last = [math.exp(value - peak) for value in best.values()]
-        others_mass = sum(others)
-        return best if others_mass < self._top_p * (others_mass + last) else {}
+        if last - peak > self._beyond_doubt[len(best)]:
+            return best
+        weights = [math.exp(value - peak) for value in best.values()]
+        mass = sum(weights)
+        return best if mass - weights[-1] < self._top_p * mass else {}
 
     def _of_row(self, logits: NDArray[np.float32], peak: float) -> Candidates:
         """The same by comparing all logits with a floor, or several."""
@@ -128,15 +129,7 @@ class Truncation:
         kept = {ids.item(place): value for place, value in enumerate(values) if value >= last}
         while len(kept) > length:
             del kept[max(token for token, value in kept.items() if value == last)]
-        if length == 1:
-            return Candidates.certain(*kept)
-        return self._tempered(kept, peak)
-
-    def _tempered(self, values: Mapping[int, float], peak: float) -> Candidates:
-        """Few tokens with their logits, ids ascending, at the temperature."""
-        temperature = self._temperature
-        log_mass = math.log(math.fsum([math.exp((value - peak) / temperature) for value in values.values()]))
-        return Candidates.of({token: (value - peak) / temperature - log_mass for token, value in values.items()})
+        return Candidates.of(kept, self._temperature)
 
     def _of_many(
         self, peak: float, ids: NDArray[np.int64], values: NDArray[np.float64], floor: float, open_mass: float
@@ -171,6 +164,15 @@ def settled_length(
         least = min(least, bisect_left(weights, top_p * weights[-1]) + 1)
         most = min(most, bisect_left(weights, top_p * (weights[-1] + open_mass)) + 1)
     return least if least == most else None
+
+
+def _least_last(count: int, top_p: float) -> float:
+    """Above how many nats, seen from the best, the last of so many tokens survives top-p whatever the others weigh.
+
+    The others weigh less than the best does, each; what is not among them only makes room.
+    """
+    rest = (count - 1) * (1 - top_p) / top_p if top_p > 0 else math.inf
+    return math.log(rest) if rest > 0 else -math.inf
 
 
 def tempered(ids: NDArray[np.int64], values: NDArray[np.float64], temperature: float) -> Candidates:

@@ -27,20 +27,21 @@ is said.
 class Verdict:
     """The outcome of one verification.
 
-    The first `accepted` drafted tokens stand; `compared` of them (the rejected one included) have their p in `p`.
-    `token` is the target's own token behind them (None for kind NONE), `row` the target's candidates at its place.
+    The first `accepted` drafted tokens stand; `compared` of them (the rejected one included) were held against the
+    target's candidates, which are `judged`. `token` is the target's own token behind the accepted ones (None for kind
+    NONE), `row` the target's candidates at its place.
     """
 
     accepted: int
     token: int | None
     kind: TokenKind
-    p: tuple[float, ...]
+    judged: tuple[Candidates, ...]
     row: Candidates
 
     @property
     def compared(self) -> int:
         """How many drafted tokens were compared: the accepted ones and the rejected one."""
-        return len(self.p)
+        return len(self.judged)
 
 
 Rows = Callable[[int], Candidates]

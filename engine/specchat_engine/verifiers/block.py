@@ -22,10 +22,9 @@ def block(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], c
     k = len(drafted)
     found = [rows(place) for place in range(k + 1)]
     weight, accepted, reached = 1.0, 0, 1.0
-    p: list[float] = []
     for place, proposed in enumerate(drafted):
-        p.append(found[place].probability(proposed))
-        weight = min(1.0, weight * p[-1] / proposed_with(proposals[place], proposed))
+        p = found[place].probability(proposed)
+        weight = min(1.0, weight * p / proposed_with(proposals[place], proposed))
         if place + 1 == k:
             passing = weight
         else:
@@ -35,9 +34,9 @@ def block(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], c
             accepted, reached = place + 1, weight
     row = found[accepted]
     if accepted == k:
-        return Verdict(k, chance.draw(k, row), TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+        return Verdict(k, chance.draw(k, row), TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(found[:k]), row)
     token = chance.draw(accepted, residual(row, proposals[accepted], reached))
-    return Verdict(accepted, token, TokenKind.CORRECTION, tuple(p[: accepted + 1]), row)
+    return Verdict(accepted, token, TokenKind.CORRECTION, tuple(found[: accepted + 1]), row)
 
 
 BLOCK = Verifier("block", block, lossless=True, couples=False, weighs_q=True)

@@ -15,16 +15,16 @@ def coupled(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     Source: Daliri, Musco, Suresh, "Coupling without Communication and Drafter-Invariant Speculative Decoding",
     arXiv 2408.07978. The emitted tokens are the target's own draws, so the text does not depend on the draft at all.
     """
-    p: list[float] = []
+    judged: list[Candidates] = []
     for place, proposed in enumerate(drafted):
         row = rows(place)
+        judged.append(row)
         token = chance.draw(place, row)
-        p.append(row.probability(proposed))
         if token != proposed:
-            return Verdict(place, token, TokenKind.CORRECTION, tuple(p), row)
+            return Verdict(place, token, TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
-    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)
 
 
 COUPLED = Verifier("coupled", coupled, lossless=True, couples=True, weighs_q=False)

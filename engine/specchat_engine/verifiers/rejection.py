@@ -19,16 +19,17 @@ def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates
     Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1; Chen et al., arXiv 2302.01318. Lossless where
     each token was drawn from its row of `proposals` with noise that `chance` does not use.
     """
-    p: list[float] = []
+    judged: list[Candidates] = []
     for place, proposed in enumerate(drafted):
         row = rows(place)
-        p.append(row.probability(proposed))
-        if not chance.accepts(place, min(1.0, p[-1] / proposed_with(proposals[place], proposed))):
+        judged.append(row)
+        ratio = row.probability(proposed) / proposed_with(proposals[place], proposed)
+        if not chance.accepts(place, min(1.0, ratio)):
             token = chance.draw(place, residual(row, proposals[place]))
-            return Verdict(place, token, TokenKind.CORRECTION, tuple(p), row)
+            return Verdict(place, token, TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
-    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)
 
 
 def proposed_with(proposal: Candidates, token: int) -> float:

@@ -22,15 +22,15 @@ def typical(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     Source: Cai et al., "Medusa", arXiv 2401.10774, section 2.3.1. H is the entropy of the rule's p, in nats. The text
     is not distributed as the target's: what the draft proposes is favoured.
     """
-    p: list[float] = []
+    judged: list[Candidates] = []
     for place, proposed in enumerate(drafted):
         row = rows(place)
-        p.append(row.probability(proposed))
-        if not p[-1] > min(THRESHOLD, ENTROPY_SCALE * math.exp(-_entropy(row))):
-            return Verdict(place, chance.draw(place, row), TokenKind.CORRECTION, tuple(p), row)
+        judged.append(row)
+        if not row.probability(proposed) > min(THRESHOLD, ENTROPY_SCALE * math.exp(-_entropy(row))):
+            return Verdict(place, chance.draw(place, row), TokenKind.CORRECTION, tuple(judged), row)
     row = rows(len(drafted))
     token = chance.draw(len(drafted), row)
-    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(p), row)
+    return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)
 
 
 def _entropy(row: Candidates) -> float:

@@ -54,13 +54,13 @@ def test_a_full_accept_earns_a_bonus_token() -> None:
     rows, chance, _ = scripted([1, 2, 3, 4])
     verdict = coupled([1, 2, 3], rows, (), chance)
     assert (verdict.accepted, verdict.token, verdict.kind) == (3, 4, TokenKind.BONUS)
-    assert verdict.p == pytest.approx((0.1, 0.1, 0.1))
+    assert [row.probability(1) for row in verdict.judged] == pytest.approx([0.1, 0.1, 0.1])
 
 
 def test_without_a_draft_the_token_is_plain() -> None:
     rows, chance, _ = scripted([7])
     verdict = coupled([], rows, (), chance)
-    assert (verdict.accepted, verdict.token, verdict.kind, verdict.p) == (0, 7, TokenKind.PLAIN, ())
+    assert (verdict.accepted, verdict.token, verdict.kind, verdict.judged) == (0, 7, TokenKind.PLAIN, ())
 
 
 @given(st.lists(st.integers(0, 9), max_size=8), st.lists(st.integers(0, 9), min_size=9, max_size=9))
