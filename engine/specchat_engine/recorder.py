@@ -1,21 +1,20 @@
 """Steps in token ids become rounds with texts, probabilities and times.
 
-What a round has of tokens is made when somebody looks, or together with that of other rounds: right behind a pass over
-the weights the caches are cold, and it would take several times as long.
+A round is filled in when somebody looks at it, or together with others: right behind a pass over the weights the caches
+are cold, and it would take several times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from time import perf_counter_ns
 from typing import Protocol
 
 from specchat_engine.drafts import Draft
 from specchat_engine.errors import DecodeError
 from specchat_engine.generate import Step
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind, Tokens
+from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.stats import TurnStats
 from specchat_engine.transcript import Transcript
 from specchat_engine.verify import Verdict
@@ -23,8 +22,11 @@ from specchat_engine.verify import Verdict
 BEST = 5
 """So many of the target's candidates are kept for the round's last position."""
 
+Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
+"""What a round has of tokens: its `drafted`, `token` and `top`."""
+
 _TOGETHER = 64
-"""The tokens of so many rounds are made at the latest then: what they are made of takes memory."""
+"""So many rounds are filled in at the latest then: what they are made of takes memory."""
 
 
 class Busy(Protocol):
@@ -57,6 +59,8 @@ class Recorder:
         self._stats = stats
         self._began_ns = began_ns
         self._emitted = len(transcript)
+        self.times = RoundTimes(0.0, 0.0, 0.0)
+        """Of the round that was recorded last."""
         self._unsettled: list[Round] = []
         self._mark = self._marks()
 
@@ -82,25 +86,19 @@ class Recorder:
         rollback_ms = (rollback - self._mark[3]) / 1e6
         other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms - rollback_ms
         self._mark = marks
-        drafted, verdict, stats = step.draft, step.verdict, self._stats
-        event = Round.deferred(
-            index=stats.num_rounds,
-            source=drafted.source if drafted.tokens else "none",
-            k=step.plan.k,
-            reason=drafted.note or step.plan.reason,
-            ms=RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms),
-            t_ms=(now - self._began_ns) / 1e6,
-            make=partial(self._tokens, drafted, verdict, start, self._emitted),
-        )
+        verdict, stats = step.verdict, self._stats
+        t_ms = (now - self._began_ns) / 1e6
+        self.times = times = RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms)
+        event = Round.deferred((_fill, self, step, stats.num_rounds, times, t_ms, start, self._emitted))
         own = verdict.token is not None
-        stats.count(event.ms, event.t_ms, len(drafted.tokens), verdict.accepted, verdict.compared, own=own)
+        stats.count(times, t_ms, len(step.draft.tokens), verdict.accepted, verdict.compared, own=own)
         self._unsettled.append(event)
         if len(self._unsettled) == _TOGETHER:
             self.settle()
         return event
 
     def settle(self) -> None:
-        """Makes the tokens of all rounds, which need the models no more then. Nothing where these were closed."""
+        """Fills all rounds in, which need the models no more then. Nothing where these were closed."""
         with suppress(DecodeError):
             for event in self._unsettled:
                 event.settle()
@@ -112,7 +110,7 @@ class Recorder:
             return perf_counter_ns(), 0, target.busy_ns, target.rollback_ns
         return perf_counter_ns(), draft.busy_ns, target.busy_ns, target.rollback_ns + draft.rollback_ns
 
-    def _tokens(self, draft: Draft, verdict: Verdict, start: int, end: int) -> Tokens:
+    def tokens(self, draft: Draft, verdict: Verdict, start: int, end: int) -> Tokens:
         """What a round says of a draft and its verdict, which emitted the answer's tokens from start to end."""
         texts = self._transcript.texts[start:end]
         token, row = verdict.token, verdict.row
@@ -137,3 +135,12 @@ class Recorder:
     def _text(self, token: int) -> str:
         """A token by itself, which may hold part of a character only."""
         return self._piece(token).decode("utf-8", "replace")
+
+
+def _fill(
+    event: Round, recorder: Recorder, step: Step, index: int, times: RoundTimes, t_ms: float, start: int, end: int
+) -> None:
+    draft, plan = step.draft, step.plan
+    event.index, event.k, event.ms, event.t_ms = index, plan.k, times, t_ms
+    event.source, event.reason = draft.source if draft.tokens else "none", draft.note or plan.reason
+    event.drafted, event.token, event.top = recorder.tokens(draft, step.verdict, start, end)

@@ -8,7 +8,7 @@ dozen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
@@ -82,20 +82,18 @@ class RoundTimes:
     rollback: float = 0.0
 
 
-Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
-"""What a round has of tokens: its `drafted`, `token` and `top`."""
-
-_OF_TOKENS = frozenset(("drafted", "token", "top"))
+Filling = tuple[Callable[..., None], *tuple[Any, ...]]
+"""A function that sets all fields of the round that it is given, and the arguments behind that one."""
 
 
 class _Deferred:
-    """Room for how a round's tokens are made, where nobody has looked at them yet."""
+    """Room for how a round is filled in, where nobody has looked at it yet."""
 
-    __slots__ = ("_make",)
-    _make: Callable[[], Tokens] | None
+    __slots__ = ("_filling",)
+    _filling: Filling | None
 
 
-_set_make = _Deferred.__dict__["_make"].__set__
+_set_filling = _Deferred.__dict__["_filling"].__set__
 """The type checker knows the slots of a dataclass only."""
 
 
@@ -114,29 +112,26 @@ class Round(_Deferred):
     t_ms: float
 
     @classmethod
-    def deferred(
-        cls, *, index: int, source: str, k: int, reason: str, ms: RoundTimes, t_ms: float, make: Callable[[], Tokens]
-    ) -> Self:
-        """A round whose tokens are made when they are first looked at: right behind a pass that costs several times
-        what it costs later, when caches are warm and rounds are read together."""
+    def deferred(cls, filling: Filling) -> Self:
+        """A round that is filled in when it is first looked at: right behind a pass that costs several times what it
+        costs later, when caches are warm and rounds are read together."""
         made = cls.__new__(cls)
-        made.index, made.source, made.k, made.reason = index, source, k, reason
-        made.ms, made.t_ms = ms, t_ms
-        _set_make(made, make)
+        _set_filling(made, filling)
         return made
 
     def settle(self) -> None:
-        """Makes the tokens now, if that is still to be done; from any thread."""
-        make = getattr(self, "_make", None)
-        if make is not None:
-            self.drafted, self.token, self.top = make()
-            _set_make(self, None)
+        """Fills the round in now, if that is still to be done; from any thread."""
+        filling = getattr(self, "_filling", None)
+        if filling is not None:
+            fill, *given = filling
+            fill(self, *given)
+            _set_filling(self, None)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Python asks for it where a slot is empty."""
-            if name not in _OF_TOKENS:
+            if name not in _FIELDS:
                 raise AttributeError(f"a round has no {name!r}")
             self.settle()
             return object.__getattribute__(self, name)
@@ -196,3 +191,6 @@ class Round(_Deferred):
             ms=RoundTimes(**line["ms"]),
             t_ms=line["t_ms"],
         )
+
+
+_FIELDS = frozenset(field.name for field in fields(Round))

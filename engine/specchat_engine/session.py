@@ -266,9 +266,10 @@ class Session:
         try:
             for step in generate(self._target, context, plan, self._transcript.receive):
                 event = recorder.record(step)
-                self._planner.learn(context, step, event.ms)
-                if event.source == "none":
-                    self._plain_cost.observe(len(context.tokens), event.ms.verify)
+                times = recorder.times
+                self._planner.learn(context, step, times)
+                if not step.draft.tokens:
+                    self._plain_cost.observe(len(context.tokens), times.verify)
                 self.end_reason = step.end or self.end_reason
                 left = perf_counter_ns()
                 yield event
