@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from specchat_engine.constraint import constraint_of
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.crowding import Passes
 from specchat_engine.costs import PlainCost
 from specchat_engine.described import info_of, machine, recommended_by, template_of, versions
 from specchat_engine.drafters import Translation
@@ -172,6 +173,7 @@ class Engine:
             controller=self.controller,
             translation=self._translation,
             about=self._about,
+            passed=self._passed,
         )
 
     def forget(self) -> None:
@@ -226,6 +228,10 @@ class Engine:
         self.options = replace(self.options, threads=target, threads_draft=draft)
         self.threads.ask(target, draft)
         self._plain_cost.forget()
+
+    def _passed(self, passes: Passes) -> None:
+        if self.threads.passed(passes):
+            self._plain_cost.forget()
 
     def measuring(self) -> Iterator[None]:
         """Finds out what passes cost and, where they are free, which threads are best, pass by pass between answers.

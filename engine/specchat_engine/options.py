@@ -25,11 +25,12 @@ def check_threads(name: str, threads: object) -> None:
 class LoadOptions:
     """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 all.
 
-    `threads` are chosen by measuring where they are auto, 0 is one for each core; `threads_draft` likewise, 0 being as
-    many as the target's. Threads alone can change without a reload: see `Engine.use_threads`. A prompt is read
-    `batch_size` tokens at a time, computed `ubatch_size` at a time. `flash_attention` and the `cache_type`s hold for
-    both models. `devices` are names as llama.cpp lists them, none meaning all; `tensor_split` shares out the target
-    over several. `k_max` rows of logits are reserved, plus one. Raises SettingError for a value out of range.
+    `threads` are chosen by measuring where they are auto, 0 is one for each core; either way fewer compute while other
+    programs keep cores busy. A number stays. `threads_draft` likewise, 0 being as many as the target's. Threads alone
+    can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size` tokens at a time, computed
+    `ubatch_size` at a time. `flash_attention` and the `cache_type`s hold for both models. `devices` are names as
+    llama.cpp lists them, none meaning all; `tensor_split` shares out the target over several. `k_max` rows of logits
+    are reserved, plus one. Raises SettingError for a value out of range.
     """
 
     n_ctx: int = 0

@@ -11,6 +11,7 @@ from contextlib import suppress
 from time import perf_counter_ns
 from typing import Protocol
 
+from specchat_engine.control.crowding import Passes
 from specchat_engine.drafts import Draft
 from specchat_engine.errors import DecodeError
 from specchat_engine.generate import Step
@@ -24,6 +25,9 @@ BEST = 5
 
 Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 """What a round has of tokens: its `drafted`, `token` and `top`."""
+
+_TOLD, _TOLD_MS = 4, 20.0
+"""So many passes are told together, and one that took so long at once."""
 
 _TOGETHER = 64
 """So many rounds are filled in at the latest then: what they are made of takes memory."""
@@ -47,10 +51,11 @@ class Recorder:
         transcript: Transcript,
         stats: TurnStats,
         began_ns: int,
+        passed: Callable[[Passes], object] = bool,
     ) -> None:
         """`stats` counts each round. The turn began at `began_ns` of `perf_counter_ns`; decoding is timed from now on.
 
-        What the transcript holds already belongs to no round.
+        What the transcript holds already belongs to no round. `passed` hears of the target's passes, a few together.
         """
         self._target = target
         self._draft = draft
@@ -61,6 +66,8 @@ class Recorder:
         self._emitted = len(transcript)
         self.times = RoundTimes(0.0, 0.0, 0.0)
         """Of the round that was recorded last."""
+        self._passed = passed
+        self._passes: list[tuple[int, float]] = []
         self._unsettled: list[Round] = []
         self._mark = self._marks()
 
@@ -90,8 +97,12 @@ class Recorder:
         t_ms = (now - self._began_ns) / 1e6
         self.times = times = RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms)
         event = Round.deferred((_fill, self, step, stats.num_rounds, times, t_ms, start, self._emitted))
-        own = verdict.token is not None
-        stats.count(times, t_ms, len(step.draft.tokens), verdict.accepted, verdict.compared, own=own)
+        own, drafted = verdict.token is not None, len(step.draft.tokens)
+        stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
+        self._passes.append((1 + drafted, verify_ms))
+        if len(self._passes) == _TOLD or verify_ms > _TOLD_MS:
+            self._passed(self._passes)
+            self._passes.clear()
         self._unsettled.append(event)
         if len(self._unsettled) == _TOGETHER:
             self.settle()

@@ -11,6 +11,7 @@ from typing import Any
 
 from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.crowding import Passes
 from specchat_engine.costs import MeasuredCosts, PlainCost
 from specchat_engine.drafters import Translation, drafting_with
 from specchat_engine.drafts import Context
@@ -61,11 +62,13 @@ class Session:
         controller: Controller | None = None,
         about: Callable[[], Mapping[str, Any]] = dict,
         translation: Translation | None = None,
+        passed: Callable[[Passes], object] = bool,
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can; `about()` goes into the start line.
 
         `controller` knows what this pair's passes cost and what is accepted; without one this session learns alone.
-        `translation` is for a draft model with another vocabulary, which drafts through text.
+        `translation` is for a draft model with another vocabulary, which drafts through text. `passed` hears of the
+        target's passes.
         """
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
@@ -84,6 +87,7 @@ class Session:
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
         self._about = about
+        self._passed = passed
         self._controller = controller or Controller()
         self._planner = Planner(target, drafting_with(draft, translation), self._controller, plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
@@ -251,8 +255,8 @@ class Session:
 
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
-        stats = self.stats
-        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, stats, began)
+        stats, piece = self.stats, self._vocabulary.piece
+        recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, self._passed)
 
         def plan(now: Context) -> Plan:
             if self.hold:

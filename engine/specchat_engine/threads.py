@@ -1,13 +1,16 @@
-"""How many threads the models of an engine compute with: as asked for, or as measured."""
+"""How many threads the models of an engine compute with: as asked for, as measured, or as other programs leave room."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from threading import Lock
+from time import monotonic, process_time
 from typing import Any, Protocol
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.crowding import Crowding, Passes
 from specchat_engine.control.threads import Choice, Trial, read_choices
 from specchat_engine.measuring import try_draft_threads, try_target_threads
 from specchat_engine.models import SessionModel
@@ -58,7 +61,8 @@ class Threads:
     """Sets the thread counts of a pair, and finds out the best where they are free.
 
     Prompts are read with the count that was asked for, else with one thread for each core. A draft model never has
-    more threads than its target. What was chosen stays until another count is clearly faster.
+    more threads than its target. What was chosen stays until another count is clearly faster. Where nobody asked for a
+    number, fewer compute while other programs crowd the processors.
     """
 
     def __init__(
@@ -72,6 +76,8 @@ class Threads:
         self._processors = processors
         self._chosen: dict[str, Choice] = {}
         self._asked = asked
+        self._crowding: Crowding | None = None
+        self._applying = Lock()
         self._apply()
 
     def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
@@ -83,13 +89,30 @@ class Threads:
     def in_force(self) -> ThreadsInForce:
         """The counts, and why where they were chosen."""
         target, draft = self._choice("target"), self._choice("draft")
+        because = [str(target)] if target else []
+        if self._is_crowded and self._crowding:
+            because.append(f"{self._crowding.settled} of {self._crowding.threads} while other programs keep cores busy")
         return ThreadsInForce(
             self._target.threads,
             self._draft.threads if self._draft else 0,
             self._target.reading_threads,
-            str(target) if target else "",
+            "; ".join(because),
             str(draft) if draft else "",
         )
+
+    def passed(self, passes: Passes) -> bool:
+        """Hears of the target's latest passes; whether other threads stay in force from now on.
+
+        Called by whoever makes the passes, between two of them.
+        """
+        crowding = self._crowding
+        if crowding is None:
+            return False
+        count, settled = crowding.count, crowding.settled
+        crowding.passed(passes, monotonic(), process_time())
+        if crowding.count != count:
+            self._apply()
+        return crowding.settled != settled
 
     def trying(self, today: date, controller: Controller) -> Iterator[None]:
         """Measures what is free and has no fresh choice, and yields behind each step, so that one can stop.
@@ -127,14 +150,24 @@ class Threads:
             self._apply()
 
     def _apply(self) -> None:
-        asked, asked_draft = self._asked
-        usual = self._processors.usual
-        chosen, chosen_draft = self._choice("target"), self._choice("draft")
-        self._target.threads = (chosen.threads if chosen else usual) if asked == AUTO else asked or usual
-        self._target.reading_threads = usual if asked == AUTO else self._target.threads
+        with self._applying:
+            self._apply_target()
+            self._apply_draft()
+
+    def _apply_target(self) -> None:
+        asked, usual, chosen = self._asked[0], self._processors.usual, self._choice("target")
+        threads = (chosen.threads if chosen else usual) if asked == AUTO else asked or usual
+        self._target.reading_threads = usual if asked == AUTO else threads
+        if asked not in (AUTO, 0) or self._target.on_gpu or threads < 2:
+            self._crowding = None
+        elif self._crowding is None or self._crowding.threads != threads:
+            self._crowding = Crowding(threads)
+        self._target.threads = self._crowding.count if self._crowding else threads
+
+    def _apply_draft(self) -> None:
         if self._draft is None:
             return
-        most = self._target.threads
+        asked_draft, chosen_draft, most = self._asked[1], self._choice("draft"), self._target.threads
         fixed = 0 if asked_draft == AUTO else asked_draft
         self._draft.threads = fixed or (min(chosen_draft.threads, most) if chosen_draft else most)
         self._draft.reading_threads = fixed or self._target.reading_threads
@@ -150,7 +183,12 @@ class Threads:
 
     def _is_due(self, role: str, today: date) -> bool:
         choice = self._choice(role)
-        return self._is_free(role) and not (choice and choice.is_fresh(today))
+        return self._is_free(role) and not self._is_crowded and not (choice and choice.is_fresh(today))
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Whether fewer threads compute than would if this were the only program: no moment to measure anything."""
+        return self._crowding is not None and self._crowding.settled < self._crowding.threads
 
     def _choose(self, role: str, trial: Trial, today: date) -> None:
         """Takes what a trial came to, unless it did not come to its end or threads are no longer free."""

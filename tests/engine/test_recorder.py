@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from threading import Thread
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from specchat_engine import Outcome, Round, TokenKind
 from specchat_engine.testing import ScriptedModel
@@ -147,3 +150,29 @@ def not_made(event: Round) -> bool:
     except AttributeError:
         return True
     return False
+
+
+def test_passes_are_told_a_few_together() -> None:
+    told: list[list[tuple[int, float]]] = []
+    session = conversation(letters(3, end=-50), COUSIN, max_tokens=24, passed=lambda passes: told.append(list(passes)))
+    rounds = list(session.generate("hello"))
+    made = [(1 + len(event.drafted), event.ms.verify) for event in rounds]
+    assert [one for few in told for one in few] == made[: len(made) // 4 * 4]
+    assert {len(few) for few in told} == {4}
+
+
+class SlowToRead(ScriptedModel):
+    """Counts 30 ms for each pass."""
+
+    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
+        self.busy_ns += 30_000_000
+        return super().advance(tokens, rows)
+
+
+def test_a_pass_that_took_long_is_told_at_once() -> None:
+    told: list[int] = []
+    session = conversation(
+        SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda passes: told.append(len(passes))
+    )
+    list(session.generate("hello"))
+    assert told == [1] * 5

@@ -58,7 +58,7 @@ def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None 
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     own = {
         name: given.pop(name)
-        for name in ("system", "plain_cost", "plain_because", "controller", "about")
+        for name in ("system", "plain_cost", "plain_because", "controller", "about", "passed")
         if name in given
     }
     seed = given.pop("seed", 1)

@@ -86,7 +86,7 @@ class ModelFlags:
     main_gpu: Annotated[int | None, typer.Option("--main-gpu", help="GPU for what is not split. [0]")] = None
     threads: Annotated[
         str | None,
-        typer.Option("-t", "--threads", metavar="N", help="Threads: auto measures, or a number; 0 is all cores. [0]"),
+        typer.Option("-t", "--threads", metavar="N", help="Threads: auto measures, or a number; 0: free cores. [0]"),
     ] = None
     threads_draft: Annotated[
         str | None,

@@ -50,6 +50,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     scope = scope_of(options, given)
     one_line_from_native_code()
     with Engine.load(options.target, options.draft, options.options) as engine:
+        engine.use_threads(*engine.threads.in_force.counts)  # numbers stay, whatever other programs do meanwhile
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is refused: {engine.plain_because}")
             return FAILED

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from specchat.cli import main
+from specchat_engine import Engine
 from specchat_engine.audit import Audit, Case, Difference, Pass, Recording
 from specchat_engine.errors import DecodeError
+from specchat_engine.options import ThreadCount
+from specchat_engine.processors import read_processors
 from support.tiny_pair import TinyModels
 
 FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
@@ -69,6 +72,14 @@ def test_the_built_in_pair_has_no_difference_that_is_not_numerics(capsys: pytest
     assert "drafters model   k 3\nverifiers coupled; at temperature 0 also rejection, block\n" in captured.out
     assert f"{KINDS * 4} answers, " in captured.out
     assert ", 0 unexplained\n" in captured.out
+
+
+def test_threads_do_not_change_while_texts_are_compared(tiny: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[ThreadCount, ThreadCount]] = []
+    monkeypatch.setattr(Engine, "use_threads", lambda _, *counts: asked.append(counts))
+    finds(monkeypatch, explained=True)
+    main([*tiny, "-t", "0"])
+    assert asked == [(read_processors().usual,) * 2]
 
 
 def test_json_has_a_line_for_every_answer_and_one_for_the_whole(

@@ -1,0 +1,133 @@
+"""Fewer threads while other programs crowd the processors: found by trying, and given up again when they are gone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine.control.crowding import Crowding, ladder
+
+
+class Machine:
+    """Passes on `cores` of which other programs take `busy`; a thread that waits for one of these keeps all waiting.
+
+    `slowness` is that of the whole machine.
+    """
+
+    def __init__(self, cores: int, busy: int = 0, seed: int = 1) -> None:
+        self.crowding = Crowding(cores)
+        self.cores, self.busy, self.slowness = cores, busy, 1.0
+        self.now = self.computed = 0.0
+        self.took: list[tuple[int, float]] = []
+        self._random = Random(seed)
+
+    def passes(self, count: int, width: int = 1) -> None:
+        for _ in range(count):
+            threads = self.crowding.count
+            milliseconds = self.slowness * self._undisturbed(threads, width) * self._random.uniform(1.0, 1.25)
+            self.computed += threads * milliseconds / 1e3
+            if threads > max(1, self.cores - self.busy) and self._random.random() < 0.5:
+                waited = self._random.uniform(4, 40)
+                milliseconds += waited
+                self.computed += threads * 0.5 * waited / 1e3
+            self.now += milliseconds / 1e3
+            self.took.append((threads, milliseconds))
+            self.crowding.passed([(width, milliseconds)], self.now, self.computed)
+
+    def rest(self, seconds: float) -> None:
+        self.now += seconds
+
+    def _undisturbed(self, threads: int, width: int) -> float:
+        return (0.4 + 3.2 / threads) * (1 + 0.3 * (width - 1))
+
+    @property
+    def mean(self) -> float:
+        return sum(milliseconds for _, milliseconds in self.took) / len(self.took)
+
+
+@pytest.mark.parametrize(("threads", "steps"), [(1, (1,)), (2, (2, 1)), (4, (4, 3, 2, 1)), (16, (16, 15, 8, 1))])
+def test_one_goes_down_by_a_core_by_half_and_to_a_single_thread(threads: int, steps: tuple[int, ...]) -> None:
+    assert ladder(threads) == steps
+
+
+@given(st.integers(1, 32), st.integers(0, 1000), st.integers(1, 17))
+def test_a_quiet_machine_keeps_all_threads_and_tries_nothing(cores: int, seed: int, width: int) -> None:
+    machine = Machine(cores, seed=seed)
+    machine.passes(200, width)
+    assert {threads for threads, _ in machine.took} == {cores}
+
+
+@pytest.mark.parametrize(("cores", "busy", "settled"), [(2, 1, 1), (2, 2, 1), (8, 1, 7), (8, 3, 4), (16, 4, 8)])
+@pytest.mark.parametrize("seed", range(5))
+def test_beside_busy_programs_as_many_threads_compute_as_have_a_core_of_their_own(
+    cores: int, busy: int, settled: int, seed: int
+) -> None:
+    machine = Machine(cores, busy, seed)
+    machine.passes(400)
+    assert machine.crowding.settled == settled
+    machine.took.clear()
+    machine.passes(1000)
+    undisturbed = 1.125 * (0.4 + 3.2 / settled)
+    assert machine.mean < 1.5 * undisturbed, "trials of more threads cost little"
+
+
+def test_a_machine_that_was_crowded_from_the_beginning_is_told_by_the_time_its_threads_computed() -> None:
+    crowding, now, computed = Crowding(2), 0.0, 0.0
+    for _ in range(12):
+        milliseconds = 300.0 if crowding.count == 2 else 3.0
+        now += milliseconds / 1e3
+        computed += (0.55 if crowding.count == 2 else 1.0) * crowding.count * milliseconds / 1e3
+        crowding.passed([(1, milliseconds)], now, computed)
+    assert crowding.count == 1
+
+
+def test_all_threads_come_back_soon_after_the_others_have_ended() -> None:
+    machine = Machine(2, busy=1)
+    machine.passes(300)
+    assert machine.crowding.settled == 1
+    machine.busy = 0
+    machine.rest(61)
+    machine.passes(30)
+    assert machine.crowding.settled == 2
+
+
+def test_what_slows_all_threads_alike_changes_nothing_and_is_tried_ever_more_rarely() -> None:
+    machine = Machine(4)
+    machine.passes(50)
+    machine.slowness = 3.0
+    machine.passes(1000)
+    fewer = sum(threads < 4 for threads, _ in machine.took)
+    assert machine.crowding.settled == 4
+    assert 0 < fewer < 0.15 * len(machine.took)
+
+
+def test_a_single_hiccup_is_no_crowd() -> None:
+    machine = Machine(4)
+    machine.passes(40)
+    machine.slowness = 400.0
+    machine.passes(1)
+    machine.slowness = 1.0
+    machine.passes(20)
+    assert {threads for threads, _ in machine.took} == {4}
+
+
+def test_a_trial_that_stalls_ends_with_its_first_pass() -> None:
+    machine = Machine(2, busy=1)
+    machine.passes(300)
+    machine.rest(61)
+    assert machine.crowding.count == 1
+    machine.crowding.passed([(1, 3.6)], machine.now, machine.computed)
+    assert machine.crowding.count == 2, "all threads are tried again"
+    machine.crowding.passed([(1, 400.0)], machine.now, machine.computed)
+    assert machine.crowding.count == 1
+
+
+def test_widths_are_compared_with_themselves() -> None:
+    machine = Machine(4)
+    for _ in range(60):
+        machine.passes(2, width=1)
+        machine.passes(2, width=17)
+    assert {threads for threads, _ in machine.took} == {4}
