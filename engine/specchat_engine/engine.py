@@ -229,9 +229,12 @@ class Engine:
         self.threads.ask(target, draft)
         self._plain_cost.forget()
 
-    def _passed(self, passes: Passes) -> None:
+    def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):
             self._plain_cost.forget()
+            crowded = self.threads.crowded
+            if crowded and crowded not in notices:
+                notices.append(crowded)
 
     def measuring(self) -> Iterator[None]:
         """Finds out what passes cost and, where they are free, which threads are best, pass by pass between answers.

@@ -51,7 +51,7 @@ class Recorder:
         transcript: Transcript,
         stats: TurnStats,
         began_ns: int,
-        passed: Callable[[Passes], object] = bool,
+        passed: Callable[[Passes], object] | None = None,
     ) -> None:
         """`stats` counts each round. The turn began at `began_ns` of `perf_counter_ns`; decoding is timed from now on.
 
@@ -99,10 +99,11 @@ class Recorder:
         event = Round.deferred((_fill, self, step, stats.num_rounds, times, t_ms, start, self._emitted))
         own, drafted = verdict.token is not None, len(step.draft.tokens)
         stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
-        self._passes.append((1 + drafted, verify_ms))
-        if len(self._passes) == _TOLD or verify_ms > _TOLD_MS:
-            self._passed(self._passes)
-            self._passes.clear()
+        if self._passed:
+            self._passes.append((1 + drafted, verify_ms))
+            if len(self._passes) == _TOLD or verify_ms > _TOLD_MS:
+                self._passed(self._passes)
+                self._passes.clear()
         self._unsettled.append(event)
         if len(self._unsettled) == _TOGETHER:
             self.settle()

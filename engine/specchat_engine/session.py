@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Event
 from time import perf_counter_ns
 from typing import Any
@@ -62,13 +63,13 @@ class Session:
         controller: Controller | None = None,
         about: Callable[[], Mapping[str, Any]] = dict,
         translation: Translation | None = None,
-        passed: Callable[[Passes], object] = bool,
+        passed: Callable[[list[str], Passes], None] | None = None,
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can; `about()` goes into the start line.
 
         `controller` knows what this pair's passes cost and what is accepted; without one this session learns alone.
         `translation` is for a draft model with another vocabulary, which drafts through text. `passed` hears of the
-        target's passes.
+        target's passes, and may add to the turn's notices.
         """
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
@@ -256,7 +257,8 @@ class Session:
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
         stats, piece = self.stats, self._vocabulary.piece
-        recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, self._passed)
+        heard = partial(self._passed, self.notices) if self._passed else None
+        recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, heard)
 
         def plan(now: Context) -> Plan:
             if self.hold:
@@ -270,10 +272,9 @@ class Session:
         try:
             for step in generate(self._target, context, plan, self._transcript.receive):
                 event = recorder.record(step)
-                times = recorder.times
-                self._planner.learn(context, step, times)
+                self._planner.learn(context, step, recorder.times)
                 if not step.draft.tokens:
-                    self._plain_cost.observe(len(context.tokens), times.verify)
+                    self._plain_cost.observe(len(context.tokens), recorder.times.verify)
                 self.end_reason = step.end or self.end_reason
                 left = perf_counter_ns()
                 yield event

@@ -89,9 +89,7 @@ class Threads:
     def in_force(self) -> ThreadsInForce:
         """The counts, and why where they were chosen."""
         target, draft = self._choice("target"), self._choice("draft")
-        because = [str(target)] if target else []
-        if self._is_crowded and self._crowding:
-            because.append(f"{self._crowding.settled} of {self._crowding.threads} while other programs keep cores busy")
+        because = [text for text in (str(target or ""), self.crowded) if text]
         return ThreadsInForce(
             self._target.threads,
             self._draft.threads if self._draft else 0,
@@ -99,6 +97,14 @@ class Threads:
             "; ".join(because),
             str(draft) if draft else "",
         )
+
+    @property
+    def crowded(self) -> str:
+        """What other programs leave of the threads, empty where these leave all: no moment to measure anything else."""
+        crowding = self._crowding
+        if crowding is None or crowding.settled == crowding.threads:
+            return ""
+        return f"other programs keep cores busy: {crowding.settled} of {crowding.threads} threads compute"
 
     def passed(self, passes: Passes) -> bool:
         """Hears of the target's latest passes; whether other threads stay in force from now on.
@@ -183,12 +189,7 @@ class Threads:
 
     def _is_due(self, role: str, today: date) -> bool:
         choice = self._choice(role)
-        return self._is_free(role) and not self._is_crowded and not (choice and choice.is_fresh(today))
-
-    @property
-    def _is_crowded(self) -> bool:
-        """Whether fewer threads compute than would if this were the only program: no moment to measure anything."""
-        return self._crowding is not None and self._crowding.settled < self._crowding.threads
+        return self._is_free(role) and not self.crowded and not (choice and choice.is_fresh(today))
 
     def _choose(self, role: str, trial: Trial, today: date) -> None:
         """Takes what a trial came to, unless it did not come to its end or threads are no longer free."""

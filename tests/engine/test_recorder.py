@@ -153,12 +153,14 @@ def not_made(event: Round) -> bool:
 
 
 def test_passes_are_told_a_few_together() -> None:
-    told: list[list[tuple[int, float]]] = []
-    session = conversation(letters(3, end=-50), COUSIN, max_tokens=24, passed=lambda passes: told.append(list(passes)))
+    heard: list[list[tuple[int, float]]] = []
+    session = conversation(
+        letters(3, end=-50), COUSIN, max_tokens=24, passed=lambda _, passes: heard.append(list(passes))
+    )
     rounds = list(session.generate("hello"))
     made = [(1 + len(event.drafted), event.ms.verify) for event in rounds]
-    assert [one for few in told for one in few] == made[: len(made) // 4 * 4]
-    assert {len(few) for few in told} == {4}
+    assert [one for few in heard for one in few] == made[: len(made) // 4 * 4]
+    assert {len(few) for few in heard} == {4}
 
 
 class SlowToRead(ScriptedModel):
@@ -169,10 +171,9 @@ class SlowToRead(ScriptedModel):
         return super().advance(tokens, rows)
 
 
-def test_a_pass_that_took_long_is_told_at_once() -> None:
-    told: list[int] = []
+def test_a_pass_that_took_long_is_told_at_once_and_whoever_hears_it_may_add_a_notice() -> None:
     session = conversation(
-        SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda passes: told.append(len(passes))
+        SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda told, passes: told.append(f"{len(passes)} pass")
     )
     list(session.generate("hello"))
-    assert told == [1] * 5
+    assert session.notices == ["1 pass"] * 5

@@ -177,7 +177,7 @@ def test_where_nobody_asked_for_a_number_other_programs_leave_fewer_threads_for_
     pair = Pair(asked)
     assert crowded(pair) == [False, False, False, False, True], "a trial is no decision"
     assert pair.counts == (7, 7)
-    assert pair.threads.in_force.because == "7 of 8 while other programs keep cores busy"
+    assert pair.threads.in_force.because == "other programs keep cores busy: 7 of 8 threads compute"
     assert pair.target.reading_threads == 8
 
 

@@ -45,13 +45,14 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
 
 
 def _stream(session: Session, prompt: str, output: Output) -> int:
-    error = ""
     try:
         with stops_on_interrupt(session.cancel):
-            error = _print_rounds(session, prompt, output)
+            error, told = _print_rounds(session, prompt, output)
         if error:
             output.error(error)
         output.end(session.end_line())
+        for notice in session.notices[told:]:
+            say(notice)
     except BrokenPipeError:
         return 0
     if error:
@@ -60,11 +61,14 @@ def _stream(session: Session, prompt: str, output: Output) -> int:
     return INTERRUPTED if session.end_reason == "cancelled" else 0
 
 
-def _print_rounds(session: Session, prompt: str, output: Output) -> str:
-    """Prints the turn up to its end; returns the error that ended it, or an empty text."""
+def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, int]:
+    """Prints the turn up to its end; returns the error that ended it, or an empty text, and how many notices it said.
+
+    Those that come in the middle of an answer have to wait: they would stand in its text.
+    """
     error = ""
     started = False
-    notices = 0
+    told = 0
     rounds = session.generate(prompt)
     while True:
         try:
@@ -74,9 +78,9 @@ def _print_rounds(session: Session, prompt: str, output: Output) -> str:
         if not started:
             output.start(session.start_line())
             started = True
-        for notice in session.notices[notices:]:
-            say(notice)
-        notices = len(session.notices)
+            told = len(session.notices)
+            for notice in session.notices:
+                say(notice)
         if event is None:
-            return error
+            return error, told
         output.round(event)

@@ -37,6 +37,7 @@ class Answering:
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(session.plain_ms), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine said nothing: try again")
+        late: list[str] = []
         kept_at = time.monotonic()
         asked = self._client.generate(
             question.messages, turn=question.turn, attempt=question.attempt, seed=question.seed, settings=settings
@@ -57,10 +58,15 @@ class Answering:
                 elif isinstance(event, Loaded):
                     session.ready(event)
                 elif isinstance(event, Notice):
-                    self._paper.say(event.text)
+                    if rounds:
+                        late.append(event.text)
+                    else:
+                        self._paper.say(event.text)
                 elif isinstance(event, Ended | WorkerFailed):
                     last = event
         self._paper.end_answer()
+        for text in late:
+            self._paper.say(text)
         ended = last if isinstance(last, Ended) else None
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended else _text(rounds)

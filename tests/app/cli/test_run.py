@@ -16,6 +16,7 @@ import pytest
 
 from specchat.cli import main
 from specchat_engine.rounds import Round
+from specchat_engine.threads import Threads
 from support.tiny_pair import TinyModels
 
 FLAGS = ["-t", "1", "-s", "7", "-n", "24"]
@@ -42,6 +43,17 @@ def test_a_pipe_gets_the_plain_text_and_standard_error_the_statistics(
     assert captured.err.startswith("specchat: 24 tokens")
     assert captured.err.endswith("seed 7\n")
     assert captured.err.count("\n") == 1
+
+
+def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
+    capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Threads, "passed", lambda *_: True)
+    monkeypatch.setattr(Threads, "crowded", property(lambda _: "other programs keep cores busy"))
+    assert main(["run", "hello", *pair]) == 0
+    statistics, notice = capsys.readouterr().err.splitlines()
+    assert statistics.startswith("specchat: 24 tokens")
+    assert notice == "specchat: other programs keep cores busy"
 
 
 def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
