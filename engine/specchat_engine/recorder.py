@@ -67,7 +67,7 @@ class Recorder:
         self.times = RoundTimes(0.0, 0.0, 0.0)
         """Of the round that was recorded last."""
         self._passed = passed
-        self._passes: list[tuple[int, float]] = []
+        self._passes: list[tuple[int, float, float]] = []
         self._unsettled: list[Round] = []
         self._mark = self._marks()
 
@@ -100,8 +100,8 @@ class Recorder:
         own, drafted = verdict.token is not None, len(step.draft.tokens)
         stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
         if self._passed:
-            self._passes.append((1 + drafted, verify_ms))
-            if len(self._passes) == _TOLD or verify_ms > _TOLD_MS:
+            self._passes.append((1 + drafted, verify_ms, draft_ms))
+            if len(self._passes) == _TOLD or verify_ms + draft_ms > _TOLD_MS:
                 self._passed(self._passes)
                 self._passes.clear()
         self._unsettled.append(event)

@@ -115,7 +115,7 @@ class Threads:
         if crowding is None:
             return False
         count, settled = crowding.count, crowding.settled
-        crowding.passed(passes, monotonic(), process_time())
+        crowding.passed(passes, monotonic(), process_time(), self._draft.threads if self._draft else 0)
         if crowding.count != count:
             self._apply()
         return crowding.settled != settled

@@ -153,12 +153,12 @@ def not_made(event: Round) -> bool:
 
 
 def test_passes_are_told_a_few_together() -> None:
-    heard: list[list[tuple[int, float]]] = []
+    heard: list[list[tuple[int, float, float]]] = []
     session = conversation(
         letters(3, end=-50), COUSIN, max_tokens=24, passed=lambda _, passes: heard.append(list(passes))
     )
     rounds = list(session.generate("hello"))
-    made = [(1 + len(event.drafted), event.ms.verify) for event in rounds]
+    made = [(1 + len(event.drafted), event.ms.verify, event.ms.draft) for event in rounds]
     assert [one for few in heard for one in few] == made[: len(made) // 4 * 4]
     assert {len(few) for few in heard} == {4}
 

@@ -166,8 +166,8 @@ def test_choices_are_taken_over_as_far_as_this_machine_has_the_cores() -> None:
 
 def crowded(pair: Pair) -> list[bool]:
     """Passes in which the threads hardly computed, until others were tried and found better."""
-    told = [pair.threads.passed([(1, 100.0)] * 4) for _ in range(4)]
-    return [*told, pair.threads.passed([(1, 10.0)] * 12)]
+    told = [pair.threads.passed([(1, 100.0, 0.0)] * 4) for _ in range(4)]
+    return [*told, pair.threads.passed([(1, 10.0, 0.0)] * 12)]
 
 
 @pytest.mark.parametrize("asked", [(0, 0), ("auto", "auto")])

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-Passes = Sequence[tuple[int, float]]
-"""Passes of the target in their order: the tokens and the milliseconds of each."""
+Passes = Sequence[tuple[int, float, float]]
+"""Passes of the target in their order: the tokens and the milliseconds of each, and those of the draft before it."""
 
 _CREEPS = 0.002
 """The undisturbed time of a pass is the least that was seen, which creeps up by that share of what others took more."""
@@ -72,13 +72,15 @@ class Crowding:
         """The threads to use apart from trials."""
         return self._counts[self._place]
 
-    def passed(self, passes: Passes, now: float, computed: float) -> None:
+    def passed(self, passes: Passes, now: float, computed: float, drafting: int = 1) -> None:
         """Hears of a few passes that were made with `count` threads, at `now` seconds of a clock.
 
-        The whole process has `computed` for so many seconds, on whatever processors, since it began.
+        The whole process has `computed` for so many seconds, on whatever processors, since it began. Drafts were made
+        with `drafting` threads.
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed
-        self._starved.append(computed_ms < _STARVED * self.count * sum(took for _, took in passes))
+        wanted_ms = sum(self.count * took + drafting * drafted for _, took, drafted in passes)
+        self._starved.append(computed_ms < _STARVED * wanted_ms)
         seen = self._trial if self._tried != self._place else self._recent
         seen.extend(_Pass(took, self._learn(width, took), whole) for width, took, whole in self._known(passes))
         if self._tried != self._place:
@@ -96,7 +98,7 @@ class Crowding:
     def _known(self, passes: Passes) -> Iterator[tuple[int, float, float]]:
         """The passes of a width that all threads have made too, with the undisturbed time of that."""
         whole = self._least[self.threads]
-        for width, took in passes:
+        for width, took, _ in passes:
             if self.count == self.threads or width in whole:
                 yield width, took, whole.get(width, took)
 

@@ -35,7 +35,7 @@ class Machine:
                 self.computed += threads * 0.5 * waited / 1e3
             self.now += milliseconds / 1e3
             self.took.append((threads, milliseconds))
-            self.crowding.passed([(width, milliseconds)], self.now, self.computed)
+            self.crowding.passed([(width, milliseconds, 0.0)], self.now, self.computed)
 
     def rest(self, seconds: float) -> None:
         self.now += seconds
@@ -80,7 +80,7 @@ def test_a_machine_that_was_crowded_from_the_beginning_is_told_by_the_time_its_t
         milliseconds = 300.0 if crowding.count == 2 else 3.0
         now += milliseconds / 1e3
         computed += (0.55 if crowding.count == 2 else 1.0) * crowding.count * milliseconds / 1e3
-        crowding.passed([(1, milliseconds)], now, computed)
+        crowding.passed([(1, milliseconds, 0.0)], now, computed)
     assert crowding.count == 1
 
 
@@ -119,9 +119,9 @@ def test_a_trial_that_stalls_ends_with_its_first_pass() -> None:
     machine.passes(300)
     machine.rest(61)
     assert machine.crowding.count == 1
-    machine.crowding.passed([(1, 3.6)], machine.now, machine.computed)
+    machine.crowding.passed([(1, 3.6, 0.0)], machine.now, machine.computed)
     assert machine.crowding.count == 2, "all threads are tried again"
-    machine.crowding.passed([(1, 400.0)], machine.now, machine.computed)
+    machine.crowding.passed([(1, 400.0, 0.0)], machine.now, machine.computed)
     assert machine.crowding.count == 1
 
 
@@ -131,3 +131,12 @@ def test_widths_are_compared_with_themselves() -> None:
         machine.passes(2, width=1)
         machine.passes(2, width=17)
     assert {threads for threads, _ in machine.took} == {4}
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.55, 1), (0.95, 2)])
+def test_the_time_of_drafts_is_time_that_threads_wanted_too(share: float, count: int) -> None:
+    crowding, computed = Crowding(2), 0.0
+    for turn in range(8):
+        computed += share * 2 * (300 + 250) / 1e3
+        crowding.passed([(2 + turn, 300.0, 250.0)], turn, computed, drafting=2)
+    assert crowding.count == count
