@@ -8,7 +8,7 @@ alone, beside two of them up to forty times, where one thread took no longer tha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 Passes = Sequence[tuple[int, float, float]]
@@ -29,6 +29,9 @@ of passes: that needs no undisturbed pass to compare with."""
 
 _TRIED, _HOPELESS = 12, 2.0
 """A trial is over after so many passes, or when it has taken twice the time that these would have taken without it."""
+
+_SLOPE = 0.35
+"""What a further token costs, roughly, in units of a pass over one."""
 
 _FEWER_AT, _MORE_AT = 0.87, 0.97
 """Other threads stay where they take less than that share of the time: fewer ones, and more ones."""
@@ -82,10 +85,12 @@ class Crowding:
         wanted_ms = sum(self.count * took + drafting * drafted for _, took, drafted in passes)
         self._starved.append(computed_ms < _STARVED * wanted_ms)
         seen = self._trial if self._tried != self._place else self._recent
-        seen.extend(_Pass(took, self._learn(width, took), whole) for width, took, whole in self._known(passes))
+        seen.extend(_Pass(took, self._learn(width, took), self._whole(width)) for width, took, _ in passes if took > 0)
+        if not seen:
+            return
         if self._tried != self._place:
             self._weigh(now)
-        elif self._place and self._more.is_over(now) and self._recent:
+        elif self._place and self._more.is_over(now):
             self._try(self._place - 1)
         elif self._place + 1 < len(self._counts) and self._fewer.is_over(now) and self._is_crowded:
             self._try(max(self._below, self._place + 1))
@@ -95,12 +100,11 @@ class Crowding:
         """Whether the latest passes look as if threads waited for each other."""
         return sum(self._starved) >= _STARVED_BATCHES or _disturbed(self._recent)
 
-    def _known(self, passes: Passes) -> Iterator[tuple[int, float, float]]:
-        """The passes of a width that all threads have made too, with the undisturbed time of that."""
-        whole = self._least[self.threads]
-        for width, took, _ in passes:
-            if self.count == self.threads or width in whole:
-                yield width, took, whole.get(width, took)
+    def _whole(self, width: int) -> float:
+        """The undisturbed time of a pass with all threads, told by the nearest width that these have made."""
+        known = self._least[self.threads]
+        nearest = min(known, key=lambda other: abs(other - width))
+        return known[nearest] * (1 + _SLOPE * (width - 1)) / (1 + _SLOPE * (nearest - 1))
 
     def _learn(self, width: int, took: float) -> float:
         """The undisturbed time of a pass with the threads of now, which one more pass tells."""
@@ -117,7 +121,7 @@ class Crowding:
         """Ends a trial that has told enough."""
         usual, tried = _level(self._recent), self._trial
         took, whole = sum(each.took for each in tried), sum(each.whole for each in tried)
-        hopeless = bool(tried) and took > _HOPELESS * usual * whole / len(tried) * _TRIED
+        hopeless = took > _HOPELESS * usual * whole / len(tried) * _TRIED
         if len(tried) < _TRIED and not hopeless:
             return
         more = self._tried < self._place

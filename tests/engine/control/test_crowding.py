@@ -140,3 +140,38 @@ def test_the_time_of_drafts_is_time_that_threads_wanted_too(share: float, count:
         computed += share * 2 * (300 + 250) / 1e3
         crowding.passed([(2 + turn, 300.0, 250.0)], turn, computed, drafting=2)
     assert crowding.count == count
+
+
+def test_widths_that_all_threads_have_never_made_are_compared_with_the_nearest_ones() -> None:
+    crowding, computed, turn = Crowding(2), 0.0, 0
+    while crowding.count == 2:
+        turn, computed = turn + 1, computed + 0.1
+        crowding.passed([(1, 300.0, 0.0)], turn, computed)
+    for _ in range(12):
+        turn, computed = turn + 1, computed + 0.02
+        crowding.passed([(5, 20.0, 0.0)], turn, computed)
+    assert crowding.settled == 1
+
+
+def test_passes_that_took_no_time_tell_nothing() -> None:
+    crowding = Crowding(2)
+    for turn in range(50):
+        crowding.passed([(1, 0.0, 0.0)] * 4, turn, 0.0)
+    assert crowding.count == 2
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(
+        st.tuples(st.integers(1, 33), st.floats(0, 1e4), st.floats(0, 1e4), st.floats(0, 100), st.floats(0, 100)),
+        max_size=120,
+    ),
+)
+def test_whatever_is_told_there_is_a_count_between_one_and_all(
+    threads: int, told: list[tuple[int, float, float, float, float]]
+) -> None:
+    crowding, now, computed = Crowding(threads), 0.0, 0.0
+    for width, took, drafted, later, more in told:
+        now, computed = now + later, computed + more
+        crowding.passed([(width, took, drafted)], now, computed)
+        assert {crowding.count, crowding.settled} <= set(ladder(threads))
