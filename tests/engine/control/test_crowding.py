@@ -175,3 +175,43 @@ def test_whatever_is_told_there_is_a_count_between_one_and_all(
         now, computed = now + later, computed + more
         crowding.passed([(width, took, drafted)], now, computed)
         assert {crowding.count, crowding.settled} <= set(ladder(threads))
+
+
+class Starved:
+    """Passes of one token on 2 cores for whose threads there is half of the time that they want."""
+
+    def __init__(self) -> None:
+        self.crowding = Crowding(2)
+        self.now = self.computed = 0.0
+
+    def passes(self, count: int, milliseconds: float) -> None:
+        for _ in range(count):
+            self.now += milliseconds / 1e3
+            self.computed += 0.5 * self.crowding.count * milliseconds / 1e3
+            self.crowding.passed([(1, milliseconds, 0.0)], self.now, self.computed)
+
+    def until_tried(self) -> float:
+        """The seconds that pass until fewer threads are tried, which then turn out to be no better."""
+        began = self.now
+        while self.crowding.count == 2:
+            self.passes(1, 50.0)
+        took = self.now - began
+        self.passes(12, 50.0)
+        return took
+
+
+@pytest.mark.parametrize(("share", "settled"), [(0.8, 1), (0.95, 2)])
+def test_fewer_threads_stay_only_where_they_are_clearly_faster(share: float, settled: int) -> None:
+    machine = Starved()
+    machine.until_tried()
+    while machine.crowding.count == 2:
+        machine.passes(1, 50.0)
+    machine.passes(12, share * 50.0)
+    assert machine.crowding.settled == settled
+
+
+def test_what_did_not_help_is_tried_again_ever_later() -> None:
+    machine = Starved()
+    waits = [machine.until_tried() for _ in range(7)]
+    assert waits[0] < 1
+    assert waits[1:6] == pytest.approx([2, 6, 18, 54, 60], abs=0.2)
