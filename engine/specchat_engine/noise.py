@@ -22,8 +22,10 @@ _SECOND: Final = 0x94D049BB133111EB
 _GAMMA_U64: Final = np.uint64(_GAMMA)
 _FIRST_U64: Final = np.uint64(_FIRST)
 _SECOND_U64: Final = np.uint64(_SECOND)
-_BLOCK: Final = 5
+_BLOCK: Final = 3
 _LAST: Final = (1 << _BLOCK) - 1
+"""Positions are mixed eight at a time: a rule with noise of its own for each round needs no more of them."""
+
 _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11))
 
 
