@@ -32,7 +32,7 @@ class ThreadedModel(SessionModel, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsInForce:
-    """What both models compute with, 0 without a draft model, and of each why, empty where it was not measured.
+    """What both models compute with, 0 without a draft model, and of each why, empty where that is as asked for.
 
     `reading` threads compute the target's prompts.
     """

@@ -2,8 +2,7 @@
 
 Prints for each temperature and way of drafting the share of decoding time outside the passes (medians over answers)
 and the microseconds a round, then what the process took at most, what llama.cpp's own figures explain of that, and the
-rest. Ways, temperatures and prompts take turns. `PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`;
-the memory needs Linux.
+rest. Ways, temperatures and prompts take turns. `PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import astuple, replace
 from pathlib import Path
 from statistics import median
 
+from specchat.bench.measure import peak_memory_bytes
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings, TurnStats
@@ -24,14 +24,6 @@ WAYS: Mapping[str, Settings] = {
     "own choice": Settings(k="auto", drafter="hybrid"),
 }
 _MEGABYTE = 1e6
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has had, files that are mapped into it included."""
-    for line in Path("/proc/self/status").read_text("ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise OSError("this system does not tell the peak of a process's memory")
 
 
 def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[float, str], list[TurnStats]]:
@@ -64,7 +56,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
     target, draft = (asked.model, asked.draft) if asked.model else builtin_pair()
-    begun = peak_bytes()
+    begun = peak_memory_bytes()
     with Engine.load(target, draft, LoadOptions(n_ctx=asked.ctx_size, threads=asked.threads)) as engine:
         found = measure(engine, asked.max_tokens, asked.each, asked.repeats)
         use = engine.memory_use
@@ -73,10 +65,10 @@ def main() -> None:
         each_us = median(1000 * stats.other_ms / stats.num_rounds for stats in all_stats)
         speed = median(stats.tokens_per_second or 0.0 for stats in all_stats)
         print(f"T {temperature:<3g} {way:10} {share:5.2f} %  {each_us:6.0f} us a round  {speed:7.1f} tokens/s")
-    told = sum(filter(None, astuple(use)))
-    rest = peak_bytes() - told
+    told, peak = sum(filter(None, astuple(use))), peak_memory_bytes()
+    rest = peak - told
     print(
-        f"peak {peak_bytes() / _MEGABYTE:.1f} MB, models, caches and buffers {told / _MEGABYTE:.1f} MB, "
+        f"peak {peak / _MEGABYTE:.1f} MB, models, caches and buffers {told / _MEGABYTE:.1f} MB, "
         f"the rest {rest / _MEGABYTE:.1f} MB, of which {begun / _MEGABYTE:.1f} MB before anything was loaded"
     )
 
