@@ -12,6 +12,7 @@ import pytest
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
 from specchat_engine.control.controller import Controller
+from specchat_engine.costs import PlainCost
 from specchat_engine.options import ThreadCount
 from specchat_engine.processors import Processors
 from specchat_engine.threads import Threads
@@ -283,3 +284,12 @@ def test_the_best_threads_of_real_models_are_measured_and_told(files: EngineFile
 def repr_without_threads(files: EngineFiles) -> str:
     with Engine.load(files.target, files.draft, replace(LoadOptions(), threads=1)) as engine:
         return engine.identity
+
+
+def test_plain_passes_of_other_threads_count_no_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten: list[PlainCost] = []
+    monkeypatch.setattr(PlainCost, "forget", lambda cost: forgotten.append(cost))
+    for settled in (False, True):
+        monkeypatch.setattr(Threads, "passed", lambda *_, settled=settled: settled)
+        list(engine.session(settings=Settings(k=0, drafter="none", max_tokens=9)).generate("hello"))
+        assert bool(forgotten) is settled

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,8 @@ from specchat.plain.paper import Paper
 from specchat.resuming import session_to_resume
 from specchat.store.store import Store
 from specchat.terminal import clean
-from specchat.worker.protocol import WorkerFailed
+from specchat.worker.protocol import Event, Notice, WorkerFailed
+from specchat_engine.rounds import Round
 
 
 class Chat:
@@ -44,6 +46,22 @@ def test_an_answer_is_its_text_alone_and_a_line_of_figures_stands_beside_it(chat
     assert chat.answers.getvalue() == " Hello there world\n Hello there world\n"
     assert chat.notes.getvalue().count(" tokens, ") == 2
     assert [len(messages) for messages in chat.client.asked] == [1, 3]
+
+
+def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = chat.client.generate
+
+    def noticed(*given: Any, **how: Any) -> Iterator[Event]:
+        for event in generate(*given, **how):
+            yield event
+            if isinstance(event, Round) and event.index == 0:
+                yield Notice("cores are busy")
+
+    monkeypatch.setattr(chat.client, "generate", noticed)
+    chat.notes = chat.answers
+    chat("Hi")
+    assert " Hello there world\n" in chat.answers.getvalue()
+    assert "world\ncores are busy\n" in chat.answers.getvalue()
 
 
 def test_nothing_moves_a_cursor_or_has_a_colour(chat: Chat) -> None:
