@@ -17,8 +17,9 @@ from specchat.worker.protocol import Cancel, Command, Event, LastEvent, Quit, Wo
 
 _LOG_LIMIT = 1_000_000
 _PATIENCE = 2.0
-# A failed assertion would otherwise start a debugger, where there is one, and bury the reason under its output.
-_ENVIRONMENT = {"GGML_NO_BACKTRACE": "1"}
+# A failed assertion would otherwise start a debugger, where there is one, and bury the reason under its output. And
+# numpy, which multiplies no matrix here, would start threads for that, which wait for work by turning in circles.
+_ENVIRONMENT = {"GGML_NO_BACKTRACE": "1", "OPENBLAS_NUM_THREADS": "1"}
 # -P: a file named numpy.py in the folder where specchat was started must not be imported.
 _COMMAND = (sys.executable, "-P", "-m", "specchat.worker")
 

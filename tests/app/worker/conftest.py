@@ -1,18 +1,39 @@
-"""A client with the real engine process, and a pair loaded in it."""
+"""A client with the real engine process, a pair loaded in it, and questions to it."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Loaded
-from specchat_engine import LoadOptions
+from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded
+from specchat_engine import LoadOptions, Settings
+from specchat_engine.params import SamplingParams
 from support.tiny_pair import TinyModels
 
 OPTIONS = LoadOptions(threads=1, n_ctx=4096)
+HELLO = (ChatMessage("user", "hello"),)
+# Greedy, these models never end an answer, and the whole of it is more than a pipe holds: the process has to wait.
+ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
+SHORT = Settings(k=2, max_tokens=8)
+
+
+def answer(client: WorkerClient, settings: Settings = SHORT, seed: int = 7) -> Iterator[Event]:
+    return client.generate(HELLO, turn=0, attempt=0, seed=seed, settings=settings)
+
+
+def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
+    process = client._process.child
+    assert process is not None
+    return process
+
+
+def text_of(events: list[Event]) -> str:
+    assert isinstance(events[-1], Ended)
+    return events[-1].text
 
 
 @pytest.fixture

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.worker.conftest import OPTIONS
+from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, WorkerFailed
-from specchat_engine import Settings
-from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
 from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels
-
-HELLO = (ChatMessage("user", "hello"),)
-# Greedy, these models never end an answer, and the whole of it is more than a pipe holds: the process has to wait.
-ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
-SHORT = Settings(k=2, max_tokens=8)
-
-
-def answer(client: WorkerClient, settings: Settings = SHORT, seed: int = 7) -> Iterator[Event]:
-    return client.generate(HELLO, turn=0, attempt=0, seed=seed, settings=settings)
 
 
 def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient, tiny_models: TinyModels) -> None:
@@ -42,17 +26,6 @@ def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient
         client.prepare((ChatMessage("user", read),), seed=7, settings=SHORT)
         texts.append(text_of(list(answer(client))))
     assert texts == [texts[0]] * 5
-
-
-def process_of(client: WorkerClient) -> subprocess.Popen[bytes]:
-    process = client._process.child
-    assert process is not None
-    return process
-
-
-def text_of(events: list[Event]) -> str:
-    assert isinstance(events[-1], Ended)
-    return events[-1].text
 
 
 def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient, tiny_models: TinyModels) -> None:
@@ -230,90 +203,6 @@ def test_a_process_killed_between_answers_is_started_again_silently(loaded: Work
     process.wait()
     assert not loaded.alive
     assert isinstance(list(answer(loaded))[-1], Ended)
-
-
-def test_a_crash_in_native_code_is_told_with_its_last_words(client: WorkerClient, tmp_path: Path) -> None:
-    # An interpreter hook stands in for llama.cpp: it writes an assertion to descriptor 1 and aborts.
-    hook = tmp_path / "hook"
-    hook.mkdir()
-    (hook / "sitecustomize.py").write_text(
-        "import os, sys\n"
-        "if 'specchat.worker' in sys.orig_argv:\n"
-        "    os.write(2, b'/build/a.cpp:1: GGML_ASSERT(x) failed\\n')\n"
-        "    os.abort()\n"
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(hook), os.environ.get("PYTHONPATH", "")]))
-        last = list(client.load(tmp_path / "any.gguf", None, OPTIONS))[-1]
-    assert isinstance(last, WorkerFailed)
-    assert last.died
-    assert "SIGABRT" in last.message
-    assert last.message.endswith(f"a.cpp:1: GGML_ASSERT(x) failed; it was loading {tmp_path / 'any.gguf'}")
-
-
-def test_closing_ends_a_running_answer_and_leaves_no_process(loaded: WorkerClient) -> None:
-    process = process_of(loaded)
-    events: list[Event] = []
-    running = threading.Event()
-
-    def listen() -> None:
-        for event in answer(loaded, ENDLESS):
-            events.append(event)
-            running.set()
-
-    thread = threading.Thread(target=listen)
-    thread.start()
-    assert running.wait(20)
-    loaded.close()
-    thread.join(20)
-    assert not thread.is_alive()
-    assert process.returncode is not None
-    assert isinstance(events[-1], Ended | WorkerFailed)
-    assert list(answer(loaded))[-1] == WorkerFailed(
-        "the engine's process cannot be started: the engine was closed", died=True
-    )
-
-
-def test_a_process_that_stopped_obeying_is_ended_by_force(loaded: WorkerClient) -> None:
-    process = process_of(loaded)
-    process.send_signal(signal.SIGSTOP)
-    loaded.close()
-    assert process.returncode == -signal.SIGKILL
-
-
-def test_ctrl_c_on_the_terminal_does_not_end_the_process(loaded: WorkerClient) -> None:
-    process_of(loaded).send_signal(signal.SIGINT)
-    assert isinstance(list(answer(loaded))[-1], Ended)
-
-
-def test_the_process_ends_by_itself_when_the_application_is_gone(tiny_models: TinyModels) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "specchat.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    settings = {"k": 2, "max_tokens": 0}
-    load = {"cmd": "load", "target": str(tiny_models.target), "draft": None, "options": {"threads": 1}}
-    ask = {
-        "cmd": "generate",
-        "turn": 0,
-        "seed": 1,
-        "messages": [{"role": "user", "content": "hi"}],
-        "settings": settings,
-    }
-    assert process.stdin is not None
-    process.stdin.write("".join(json.dumps(command) + "\n" for command in (load, ask)).encode())
-    process.communicate(timeout=20)
-    assert process.returncode == 0
-
-
-def test_the_client_keeps_the_engine_out_of_its_own_process(tmp_path: Path, tiny_models: TinyModels) -> None:
-    code = (
-        "import sys; from pathlib import Path; from specchat.worker.client import WorkerClient;"
-        "from specchat_engine import LoadOptions, Settings; client = WorkerClient(Path(sys.argv[1]));"
-        "events = list(client.load(Path(sys.argv[2]), None, LoadOptions(threads=1))); client.close();"
-        "print(type(events[-1]).__name__, *{'numpy', 'llama_cpp', 'jinja2'} & set(sys.modules))"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "log"), str(tiny_models.target)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["Loaded"]
 
 
 def test_without_a_place_for_its_log_the_engine_works_all_the_same(tmp_path: Path, tiny_models: TinyModels) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.worker.conftest import OPTIONS
-from app.worker.test_client import answer, text_of
+from app.worker.conftest import OPTIONS, answer, text_of
 from specchat.worker.client import WorkerClient, named
 from specchat.worker.protocol import Load, Loaded, Loading, WorkerFailed
 from support.crafted import ASSERTION, write_crafted_model

@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 
-from app.worker.conftest import OPTIONS
-from app.worker.test_client import ENDLESS, HELLO, SHORT, answer, process_of, text_of
+from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, Started, Timed, Timing, WorkerFailed
 from specchat_engine.rounds import Round
