@@ -26,8 +26,8 @@ BEST = 5
 Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 """What a round has of tokens: its `drafted`, `token` and `top`."""
 
-_TOLD, _TOLD_MS = 4, 20.0
-"""So many passes are told together, and one that took so long at once."""
+_TOLD, _TOLD_MS = 16, 20.0
+"""So many passes are told together, and fewer as soon as they took so long."""
 
 _TOGETHER = 64
 """So many rounds are filled in at the latest then: what they are made of takes memory."""
@@ -68,6 +68,7 @@ class Recorder:
         """Of the round that was recorded last."""
         self._passed = passed
         self._passes: list[tuple[int, float, float]] = []
+        self._untold_ms = 0.0
         self._unsettled: list[Round] = []
         self._mark = self._marks()
 
@@ -101,9 +102,11 @@ class Recorder:
         stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
         if self._passed:
             self._passes.append((1 + drafted, verify_ms, draft_ms))
-            if len(self._passes) == _TOLD or verify_ms + draft_ms > _TOLD_MS:
+            self._untold_ms += verify_ms + draft_ms
+            if self._untold_ms > _TOLD_MS or len(self._passes) == _TOLD:
                 self._passed(self._passes)
                 self._passes.clear()
+                self._untold_ms = 0.0
         self._unsettled.append(event)
         if len(self._unsettled) == _TOGETHER:
             self.settle()

@@ -155,20 +155,31 @@ def not_made(event: Round) -> bool:
 def test_passes_are_told_a_few_together() -> None:
     heard: list[list[tuple[int, float, float]]] = []
     session = conversation(
-        letters(3, end=-50), COUSIN, max_tokens=24, passed=lambda _, passes: heard.append(list(passes))
+        letters(3, end=-50), COUSIN, max_tokens=99, passed=lambda _, passes: heard.append(list(passes))
     )
     rounds = list(session.generate("hello"))
     made = [(1 + len(event.drafted), event.ms.verify, event.ms.draft) for event in rounds]
-    assert [one for few in heard for one in few] == made[: len(made) // 4 * 4]
-    assert {len(few) for few in heard} == {4}
+    assert len(made) > 32
+    assert [one for few in heard for one in few] == made[: len(made) // 16 * 16]
+    assert {len(few) for few in heard} == {16}
 
 
 class SlowToRead(ScriptedModel):
-    """Counts 30 ms for each pass."""
+    """Counts some milliseconds more for each pass."""
+
+    more_ms = 30
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        self.busy_ns += 30_000_000
+        self.busy_ns += self.more_ms * 1_000_000
         return super().advance(tokens, rows)
+
+
+def test_the_longer_passes_take_the_fewer_are_told_together() -> None:
+    model, heard = SlowToRead(letters(3, end=-50)), list[int]()
+    model.more_ms = 8
+    session = conversation(model, max_tokens=9, passed=lambda _, passes: heard.append(len(passes)))
+    list(session.generate("hello"))
+    assert heard == [3, 3, 3]
 
 
 def test_a_pass_that_took_long_is_told_at_once_and_whoever_hears_it_may_add_a_notice() -> None:

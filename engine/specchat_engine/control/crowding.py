@@ -103,6 +103,8 @@ class Crowding:
     def _whole(self, width: int) -> float:
         """The undisturbed time of a pass with all threads, told by the nearest width that these have made."""
         known = self._least[self.threads]
+        if width in known:
+            return known[width]
         nearest = min(known, key=lambda other: abs(other - width))
         return known[nearest] * (1 + _SLOPE * (width - 1)) / (1 + _SLOPE * (nearest - 1))
 
