@@ -75,6 +75,7 @@ class Planner:
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
+        self._plain: Plan | None = None
         self._left = self._matched = self._skipped = 0
         self._thought_ms = self._thinking_ms = self._round_ms = 0.0
 
@@ -102,7 +103,8 @@ class Planner:
     def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
         """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
         self._situation = None
-        threads = self._threads
+        draft = self._model.model.threads if self._model else 0
+        threads = self._target.threads, draft
         if threads != self._controller.threads:
             self.settle()
             self._controller.use_threads(*threads)
@@ -112,7 +114,9 @@ class Planner:
             self._left = 0
         model, lookup = ways.model, ways.lookup
         if not (model or lookup):
-            return Plan(None, 0, sampler, ways.because)
+            if self._plain is None or self._plain.sampler is not sampler or self._plain.reason != ways.because:
+                self._plain = Plan(None, 0, sampler, ways.because)
+            return self._plain
         if model and self._model and (full := self._model.full(context.tokens)):
             model = False
             if not lookup:
@@ -178,11 +182,6 @@ class Planner:
         if not self.plain_because:
             for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
                 self._controller.target.observe(1, depth, milliseconds)
-
-    @property
-    def _threads(self) -> tuple[int, int]:
-        """What the target and the draft model compute with; it may change between two rounds."""
-        return self._target.threads, self._model.model.threads if self._model else 0
 
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""

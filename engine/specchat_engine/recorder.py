@@ -89,10 +89,11 @@ class Recorder:
         """The round of the step that the loop just made."""
         start, self._emitted = self._emitted, self._emitted + step.kept
         marks = now, draft, verify, rollback = self._marks()
-        draft_ms = (draft - self._mark[1]) / 1e6
-        verify_ms = (verify - self._mark[2]) / 1e6
-        rollback_ms = (rollback - self._mark[3]) / 1e6
-        other_ms = (now - self._mark[0]) / 1e6 - draft_ms - verify_ms - rollback_ms
+        before, drafted_by, verified_by, rolled_back_by = self._mark
+        draft_ms = (draft - drafted_by) / 1e6
+        verify_ms = (verify - verified_by) / 1e6
+        rollback_ms = (rollback - rolled_back_by) / 1e6
+        other_ms = (now - before) / 1e6 - draft_ms - verify_ms - rollback_ms
         self._mark = marks
         verdict, stats = step.verdict, self._stats
         t_ms = (now - self._began_ns) / 1e6

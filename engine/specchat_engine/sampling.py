@@ -22,6 +22,7 @@ from specchat_engine.errors import DecodeError
 from specchat_engine.masking import deciding, nothing_left
 from specchat_engine.noise import best_noisy, gumbel
 from specchat_engine.params import SamplingParams
+from specchat_engine.rough import RoughTruncation
 from specchat_engine.truncation import Truncation, tempered
 
 
@@ -37,7 +38,7 @@ class Sampler:
         self.params = params
         self.seed = seed
         self.constraint = constraint
-        self._truncation = Truncation(params)
+        self._truncation: Truncation | RoughTruncation = Truncation(params)
         self._typical = params.typical_p < 1
         self._greedy = params.temperature == 0 and not self._typical
         self._adjusted: tuple[Adjustments, Sampler] | None = None
@@ -54,11 +55,11 @@ class Sampler:
 
     @property
     def rough(self) -> Sampler:
-        """What a draft model draws by: the same noise and nearly the same rule, which costs less where many tokens are
-        likely. What it draws is only proposed, and its candidates are the law of what it draws."""
+        """What a draft model draws by: the same noise, on the few best tokens of the same rule, which costs less. What
+        it draws is only proposed, and its candidates are the law of what it draws."""
         if self._rough is None:
             self._rough = copy(self)
-            self._rough._truncation = Truncation(self.params, rough=True)
+            self._rough._truncation = RoughTruncation(self.params)
             if self._adjusted is not None:
                 adjustments, cuts = self._adjusted
                 self._rough._adjusted = adjustments, cuts.rough

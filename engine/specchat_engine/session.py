@@ -259,16 +259,7 @@ class Session:
         stats, piece = self.stats, self._vocabulary.piece
         heard = partial(self._passed, self.notices) if self._passed else None
         recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, heard)
-
-        def plan(now: Context) -> Plan:
-            if self.hold:
-                recorder.hold(self.hold)
-            made = self._plan(now)
-            if self._planner.draft_prompt_ms > stats.draft_prompt_ms:
-                stats.draft_prompt_ms = self._planner.draft_prompt_ms
-                recorder.leave_out()
-            return made
-
+        plan = partial(self._plan, recorder)
         try:
             for step in generate(self._target, context, plan, self._transcript.receive):
                 event = recorder.record(step)
@@ -282,18 +273,24 @@ class Session:
         finally:
             recorder.settle()
 
-    def _plan(self, context: Context) -> Plan:
+    def _plan(self, recorder: Recorder, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
+        if self.hold:
+            recorder.hold(self.hold)
         if self._cancel.is_set():
             raise Cancelled("stopped")
         if self._target.user is not context:
             raise EngineError("another answer began on these models before this one ended: finish or close one first")
-        settings, sampler = self.settings, context.sampler
+        settings, sampler, planner, stats = self.settings, context.sampler, self._planner, self.stats
         if sampler.params is not settings.sampling:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
             self._in_force.append((context.position, settings.sampling))
-        return self._planner.plan(context, settings, sampler, self._transcript.remaining)
+        made = planner.plan(context, settings, sampler, self._transcript.remaining)
+        if planner.draft_prompt_ms > stats.draft_prompt_ms:
+            stats.draft_prompt_ms = planner.draft_prompt_ms
+            recorder.leave_out()
+        return made
 
     def _clear(self) -> None:
         for model in filter(None, (self._target, self._draft)):

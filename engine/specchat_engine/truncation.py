@@ -36,21 +36,17 @@ _ROUNDING = 1e-6
 
 
 class Truncation:
-    """The cuts of some sampling parameters. Neither typical-p nor what changes single logits is looked at.
+    """The cuts of some sampling parameters. Neither typical-p nor what changes single logits is looked at."""
 
-    A `rough` one takes top-p of what min-p leaves, not of all tokens, so that none of the others has to be weighed.
-    """
+    __slots__ = ("_beyond_doubt", "_bottom", "_depth", "_temperature", "_top_k", "_top_p")
 
-    __slots__ = ("_beyond_doubt", "_bottom", "_depth", "_rough", "_temperature", "_top_k", "_top_p")
-
-    def __init__(self, params: SamplingParams, *, rough: bool = False) -> None:
+    def __init__(self, params: SamplingParams) -> None:
         self._depth = -math.log(params.min_p) if params.min_p > 0 else math.inf
         self._top_k = params.top_k
         self._top_p = params.top_p
         self._temperature = params.temperature
         self._bottom = np.zeros((), np.float32)
         self._beyond_doubt = [_least_last(count, params.top_p) for count in range(_PEELED + 1)]
-        self._rough = rough and self._depth < math.inf
 
     def of(self, logits: NDArray[np.float32], token: int, peak: float) -> Candidates:
         """The distribution that is left of a row [V] with its maximum at `token`, at a temperature above 0.
@@ -93,7 +89,7 @@ class Truncation:
         """The same by comparing all logits with a floor, or several."""
         size = len(logits)
         wanted = min(self._top_k or size, size)
-        weighed = self._depth == math.inf or (self._top_p < 1 and not self._rough)
+        weighed = self._depth == math.inf or self._top_p < 1
         usual = math.log(wanted / _OPEN) if weighed else self._depth
         for floor in (usual, *(deeper for deeper in _DEEPER if deeper > usual)):
             self._bottom[()] = peak - floor - _ROUNDING * (abs(peak) + floor)
@@ -101,7 +97,7 @@ class Truncation:
             values = logits.take(ids)
             if self._top_k and len(ids) > max(self._top_k, _FEW):
                 ids, values = _largest(self._top_k, ids, values)
-            open_mass = 0.0 if self._rough else max(0, wanted - len(ids)) * math.exp(-floor)
+            open_mass = max(0, wanted - len(ids)) * math.exp(-floor)
             if len(ids) > _FEW:
                 found = self._of_many(peak, ids, values.astype(np.float64), floor, open_mass)
             else:

@@ -1,0 +1,66 @@
+"""What a draft model draws from: a row's few best tokens.
+
+A draft is a guess, and a lossless rule takes care of the text. Over some kinds of text the best two of the built-in
+draft's tokens were accepted as often as all that the cuts leave, the best four nowhere less than a hundredth: what lies
+further down is where draft and target seldom agree. Reading them one by one off the row costs a few microseconds each
+behind a pass over the weights, weighing the whole row some eighty.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.candidates import Candidates
+from specchat_engine.params import SamplingParams
+
+MOST = 4
+"""At most so many tokens are drawn from."""
+
+_DEEP = 40.0
+"""What lies further below the best token, in nats, is never drawn."""
+
+
+class RoughTruncation:
+    """Top-k, min-p and then top-p of a row's best tokens, with top-k as if it were `MOST` at most."""
+
+    __slots__ = ("_depth", "_most", "_temperature", "_top_p")
+
+    def __init__(self, params: SamplingParams) -> None:
+        self._most = min(params.top_k or MOST, MOST)
+        self._depth = min(-math.log(params.min_p), _DEEP) if params.min_p > 0 else _DEEP
+        self._top_p = params.top_p
+        self._temperature = params.temperature
+
+    def of(self, logits: NDArray[np.float32], token: int, peak: float) -> Candidates:
+        """The distribution on the best of a row [V] with its maximum at `token`, at a temperature above 0.
+
+        The row is changed while this runs, and as it was afterwards.
+        """
+        best, lowest = {token: peak}, peak - self._depth
+        for _ in range(1, self._most):
+            logits[token] = -math.inf
+            token = int(logits.argmax())
+            value = logits.item(token)
+            if value < lowest:
+                break
+            best[token] = value
+        for token, value in best.items():
+            logits[token] = value
+        if len(best) == 1:
+            return Candidates.certain(token)
+        if self._top_p < 1:
+            best = self._likeliest(best, peak)
+        return Candidates.of(best, self._temperature)
+
+    def _likeliest(self, best: dict[int, float], peak: float) -> dict[int, float]:
+        """The first of these tokens, best first, that have the share of top-p together."""
+        weights = [math.exp(value - peak) for value in best.values()]
+        missing, count = self._top_p * sum(weights), 0
+        while count < len(weights) and (missing > 0 or count == 0):
+            missing -= weights[count]
+            count += 1
+        return best if count == len(best) else dict(islice(best.items(), count))
