@@ -26,7 +26,7 @@ BEST = 5
 Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 """What a round has of tokens: its `drafted`, `token` and `top`."""
 
-_TOLD, _TOLD_MS = 16, 20.0
+_TOLD, _TOLD_MS = 32, 40.0
 """So many passes are told together, and fewer as soon as they took so long."""
 
 _TOGETHER = 64

@@ -155,19 +155,19 @@ def not_made(event: Round) -> bool:
 def test_passes_are_told_a_few_together() -> None:
     heard: list[list[tuple[int, float, float]]] = []
     session = conversation(
-        letters(3, end=-50), COUSIN, max_tokens=99, passed=lambda _, passes: heard.append(list(passes))
+        letters(3, end=-50), COUSIN, max_tokens=199, passed=lambda _, passes: heard.append(list(passes))
     )
     rounds = list(session.generate("hello"))
     made = [(1 + len(event.drafted), event.ms.verify, event.ms.draft) for event in rounds]
-    assert len(made) > 32
-    assert [one for few in heard for one in few] == made[: len(made) // 16 * 16]
-    assert {len(few) for few in heard} == {16}
+    assert len(made) > 64
+    assert [one for few in heard for one in few] == made[: len(made) // 32 * 32]
+    assert {len(few) for few in heard} == {32}
 
 
 class SlowToRead(ScriptedModel):
     """Counts some milliseconds more for each pass."""
 
-    more_ms = 30
+    more_ms = 50
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         self.busy_ns += self.more_ms * 1_000_000
@@ -176,7 +176,7 @@ class SlowToRead(ScriptedModel):
 
 def test_the_longer_passes_take_the_fewer_are_told_together() -> None:
     model, heard = SlowToRead(letters(3, end=-50)), list[int]()
-    model.more_ms = 8
+    model.more_ms = 15
     session = conversation(model, max_tokens=9, passed=lambda _, passes: heard.append(len(passes)))
     list(session.generate("hello"))
     assert heard == [3, 3, 3]

@@ -291,5 +291,5 @@ def test_plain_passes_of_other_threads_count_no_more(engine: Engine, monkeypatch
     monkeypatch.setattr(PlainCost, "forget", lambda cost: forgotten.append(cost))
     for settled in (False, True):
         monkeypatch.setattr(Threads, "passed", lambda *_, settled=settled: settled)
-        list(engine.session(settings=Settings(k=0, drafter="none", max_tokens=20)).generate("hello"))
+        list(engine.session(settings=Settings(k=0, drafter="none", max_tokens=40)).generate("hello"))
         assert bool(forgotten) is settled

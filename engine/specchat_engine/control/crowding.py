@@ -36,6 +36,9 @@ _SLOPE = 0.35
 _FEWER_AT, _MORE_AT = 0.87, 0.97
 """Other threads stay where they take less than that share of the time: fewer ones, and more ones."""
 
+_Pass = tuple[float, float, float]
+"""What a pass took, and undisturbed ones of its width: with the threads of then, and with all of them."""
+
 _SOON, _LATER, _LATEST = 2.0, 3.0, 60.0
 """Seconds until a trial that failed is made again, at first and at most; each failure makes it three times as long."""
 
@@ -82,10 +85,9 @@ class Crowding:
         with `drafting` threads.
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed
-        wanted_ms = sum(self.count * took + drafting * drafted for _, took, drafted in passes)
+        wanted_ms = self._hear(passes, self.count, drafting)
         self._starved.append(computed_ms < _STARVED * wanted_ms)
-        seen = self._trial if self._tried != self._place else self._recent
-        seen.extend(_Pass(took, self._learn(width, took), self._whole(width)) for width, took, _ in passes if took > 0)
+        seen = self._recent if self._tried == self._place else self._trial
         if not seen:
             return
         if self._tried != self._place:
@@ -99,6 +101,20 @@ class Crowding:
     def _is_crowded(self) -> bool:
         """Whether the latest passes look as if threads waited for each other."""
         return sum(self._starved) >= _STARVED_BATCHES or _disturbed(self._recent)
+
+    def _hear(self, passes: Passes, count: int, drafting: int) -> float:
+        """Takes passes to those of a trial or the others; for how many milliseconds their threads wanted to compute.
+
+        One loop, since it runs behind passes over the weights, where each call costs some microseconds.
+        """
+        seen = self._recent if self._tried == self._place else self._trial
+        wanted = 0.0
+        for width, took, drafted in passes:
+            wanted += count * took + drafting * drafted
+            if took > 0:
+                own = self._learn(width, took)
+                seen.append((took, own, self._whole(width) if self._tried else own))
+        return wanted
 
     def _whole(self, width: int) -> float:
         """The undisturbed time of a pass with all threads, told by the nearest width that these have made."""
@@ -122,7 +138,7 @@ class Crowding:
     def _weigh(self, now: float) -> None:
         """Ends a trial that has told enough."""
         usual, tried = _level(self._recent), self._trial
-        took, whole = sum(each.took for each in tried), sum(each.whole for each in tried)
+        took, whole = sum([each[0] for each in tried]), sum([each[2] for each in tried])
         hopeless = took > _HOPELESS * usual * whole / len(tried) * _TRIED
         if len(tried) < _TRIED and not hopeless:
             return
@@ -142,15 +158,6 @@ class Crowding:
         self._starved.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """What a pass took, and undisturbed ones of its width: with the threads of then, and with all of them."""
-
-    took: float
-    own: float
-    whole: float
-
-
 @dataclass(slots=True)
 class _Patience:
     """When a trial may be made again, and how long one waits after the next failure."""
@@ -167,11 +174,12 @@ class _Patience:
 
 def _disturbed(passes: Collection[_Pass]) -> bool:
     """Whether enough of these passes took far longer than undisturbed ones."""
-    slow = sum(each.took > _SLOW * each.own for each in passes)
-    took, own = sum(each.took for each in passes), sum(each.own for each in passes)
-    return len(passes) >= _FEW and slow >= _SLOW_PASSES and took > _SLOW_ALL * own
+    slow = sum([took > _SLOW * own for took, own, _ in passes])
+    if slow < _SLOW_PASSES or len(passes) < _FEW:
+        return False
+    return sum([took for took, _, _ in passes]) > _SLOW_ALL * sum([own for _, own, _ in passes])
 
 
 def _level(passes: Collection[_Pass]) -> float:
     """How long these passes took, in units of undisturbed ones with all threads."""
-    return sum(each.took for each in passes) / sum(each.whole for each in passes)
+    return sum([took for took, _, _ in passes]) / sum([whole for _, _, whole in passes])
