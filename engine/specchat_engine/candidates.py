@@ -17,13 +17,13 @@ class Candidates:
     cold, and all that is done costs several times as much. `only` is the id of a point mass, else None.
     """
 
-    __slots__ = ("_ids", "_log_p", "_table", "logits", "only", "temperature")
+    __slots__ = ("_ids", "_log_p", "_mass", "logits", "only", "temperature")
 
     def __init__(self, ids: NDArray[np.int64], log_p: NDArray[np.float64]) -> None:
         """Takes both arrays as they are."""
         self._ids: NDArray[np.int64] | None = ids
         self._log_p: NDArray[np.float64] | None = log_p
-        self._table: Mapping[int, float] | None = None
+        self._mass: tuple[float, float] | None = None
         self.logits: Mapping[int, float] | None = None
         self.temperature = 1.0
         self.only = int(ids[0]) if len(ids) == 1 else None
@@ -32,7 +32,7 @@ class Candidates:
     def of(cls, logits: Mapping[int, float], temperature: float) -> Candidates:
         """The distribution that is proportional to exp(logit / temperature), on one id at least."""
         made = cls.__new__(cls)
-        made._ids = made._log_p = made._table = None
+        made._ids = made._log_p = made._mass = None
         made.logits, made.temperature = logits, temperature
         made.only = next(iter(logits)) if len(logits) == 1 else None
         return made
@@ -41,7 +41,7 @@ class Candidates:
     def certain(cls, token: int) -> Candidates:
         """The point mass on one token."""
         made = cls.__new__(cls)
-        made._ids = made._log_p = made._table = made.logits = None
+        made._ids = made._log_p = made._mass = made.logits = None
         made.only = token
         return made
 
@@ -57,14 +57,16 @@ class Candidates:
     def ids(self) -> NDArray[np.int64]:
         """The tokens, ascending."""
         if self._ids is None:
-            self._ids = np.array([*self._few()], np.int64)
+            self._ids = np.array([self.only] if self.logits is None else sorted(self.logits), np.int64)
         return self._ids
 
     @property
     def log_p(self) -> NDArray[np.float64]:
         """Their log-probabilities."""
         if self._log_p is None:
-            self._log_p = np.array([*self._few().values()], np.float64)
+            logits = self.logits
+            few = [0.0] if logits is None else [self._normalised(logits[token]) for token in sorted(logits)]
+            self._log_p = np.array(few, np.float64)
         return self._log_p
 
     def probability(self, token: int) -> float:
@@ -72,8 +74,8 @@ class Candidates:
         if self.only is not None:
             return float(token == self.only)
         if self.logits is not None:
-            log_p = self._few().get(token)
-            return 0.0 if log_p is None else math.exp(log_p)
+            logit = self.logits.get(token)
+            return 0.0 if logit is None else math.exp(self._normalised(logit))
         place = int(np.searchsorted(self.ids, token))
         if place == len(self.ids) or self.ids[place] != token:
             return 0.0
@@ -84,19 +86,17 @@ class Candidates:
         if self.only is not None:
             return [(self.only, 1.0)]
         if self.logits is not None:
-            ranked = sorted(self._few().items(), key=lambda item: -item[1])[:count]
-            return [(token, math.exp(log_p)) for token, log_p in ranked]
+            ranked = sorted(self.logits.items(), key=lambda item: (-item[1], item[0]))[:count]
+            return [(token, self.probability(token)) for token, _ in ranked]
         order = np.argsort(-self.log_p, kind="stable")[:count]
         return [(int(self.ids[place]), math.exp(self.log_p[place])) for place in order]
 
-    def _few(self) -> Mapping[int, float]:
-        """Few tokens with their log-probabilities, ids ascending."""
-        if self.only is not None:
-            return {self.only: 0.0}
-        if self._table is None:
+    def _normalised(self, logit: float) -> float:
+        """The log-probability of one of few tokens."""
+        if self._mass is None:
             assert self.logits is not None, "several tokens have arrays or logits"
-            peak = max(self.logits.values())
-            scaled = {token: (logit - peak) / self.temperature for token, logit in sorted(self.logits.items())}
-            log_mass = math.log(math.fsum([math.exp(value) for value in scaled.values()]))
-            self._table = {token: value - log_mass for token, value in scaled.items()}
-        return self._table
+            values, temperature = self.logits.values(), self.temperature
+            peak = max(values)
+            self._mass = peak, math.log(math.fsum([math.exp((value - peak) / temperature) for value in values]))
+        peak, log_mass = self._mass
+        return (logit - peak) / self.temperature - log_mass

@@ -1,9 +1,8 @@
-"""What a draft model draws from: a row's few best tokens.
+"""What a draft model draws from where min-p leaves few tokens: a row's best ones.
 
-A draft is a guess, and a lossless rule takes care of the text. Over some kinds of text the best two of the built-in
-draft's tokens were accepted as often as all that the cuts leave, the best four nowhere less than a hundredth: what lies
-further down is where draft and target seldom agree. Reading them one by one off the row costs a few microseconds each
-behind a pass over the weights, weighing the whole row some eighty.
+A draft is a guess, and a lossless rule takes care of the text: what lies further down is seldom drawn, and seldom where
+the target draws it too. Reading the best tokens one by one off the row costs a few microseconds each behind a pass over
+the weights, weighing the whole row some eighty.
 """
 
 from __future__ import annotations
@@ -17,21 +16,18 @@ from numpy.typing import NDArray
 from specchat_engine.candidates import Candidates
 from specchat_engine.params import SamplingParams
 
-MOST = 4
+MOST = 16
 """At most so many tokens are drawn from."""
-
-_DEEP = 40.0
-"""What lies further below the best token, in nats, is never drawn."""
 
 
 class RoughTruncation:
-    """Top-k, min-p and then top-p of a row's best tokens, with top-k as if it were `MOST` at most."""
+    """Top-k, min-p (above 0) and then top-p of a row's best tokens, with top-k as if it were `MOST` at most."""
 
     __slots__ = ("_depth", "_most", "_temperature", "_top_p")
 
     def __init__(self, params: SamplingParams) -> None:
         self._most = min(params.top_k or MOST, MOST)
-        self._depth = min(-math.log(params.min_p), _DEEP) if params.min_p > 0 else _DEEP
+        self._depth = -math.log(params.min_p)
         self._top_p = params.top_p
         self._temperature = params.temperature
 

@@ -55,11 +55,12 @@ class Sampler:
 
     @property
     def rough(self) -> Sampler:
-        """What a draft model draws by: the same noise, on the few best tokens of the same rule, which costs less. What
-        it draws is only proposed, and its candidates are the law of what it draws."""
+        """What a draft model draws by: the same noise and, where min-p leaves few, the best tokens of nearly the same
+        rule, which costs less. What it draws is only proposed, and its candidates are the law of what it draws."""
         if self._rough is None:
             self._rough = copy(self)
-            self._rough._truncation = RoughTruncation(self.params)
+            if self.params.min_p > 0:
+                self._rough._truncation = RoughTruncation(self.params)
             if self._adjusted is not None:
                 adjustments, cuts = self._adjusted
                 self._rough._adjusted = adjustments, cuts.rough

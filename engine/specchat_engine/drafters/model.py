@@ -46,18 +46,18 @@ class ModelDrafter:
         note = self.full(context.tokens)
         if note:
             return Draft((), source=self.name, note=note)
-        room = self.model.capacity - len(context.tokens) + 1
+        model, proposer, worth_more, start = self.model, context.proposer, context.worth_more, context.position
+        room = model.capacity - len(context.tokens) + 1
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
-        proposer, worth_more = context.proposer, context.worth_more
-        unread: Sequence[int] = context.tokens[self.model.length :]
+        unread: Sequence[int] = context.tokens[model.length :]
         for place in range(min(k, room)):
-            row = self.model.advance(unread, 1)[0]
+            row = model.advance(unread, 1)[0]
             if not tokens and k > 1:
-                self.model.checkpoint()
+                model.checkpoint()
             candidates = proposer.candidates(row, context.tokens, tokens)
-            token = proposer.draw(candidates, context.position + place)
+            token = proposer.draw(candidates, start + place)
             tokens.append(token)
             rows.append(candidates)
             if worth_more:
