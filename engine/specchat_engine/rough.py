@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from specchat_engine.candidates import Candidates
 from specchat_engine.params import SamplingParams
 
-MOST = 16
+MOST = 4
 """At most so many tokens are drawn from."""
 
 

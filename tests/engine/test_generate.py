@@ -71,10 +71,10 @@ def test_the_answer_does_not_depend_on_who_drafts_or_how_much(
     assert drafted.run() == plain.run()
 
 
-def test_a_perfect_draft_is_accepted_whole_at_any_temperature() -> None:
+def test_a_perfect_draft_that_draws_from_all_tokens_is_accepted_whole_at_any_temperature() -> None:
     law = random_law(N_VOCAB)
     for temperature in (0.0, 0.8):
-        sampling = SamplingParams(temperature=temperature, repeat_penalty=1.2)
+        sampling = SamplingParams(temperature=temperature, min_p=0.0, repeat_penalty=1.2)
         loop = Loop(law, PROMPT, params=sampling, drafter=ModelDrafter(ScriptedModel(law)), wanted=50)
         kinds = [step.verdict.kind for step in loop.steps()]
         assert kinds == [TokenKind.BONUS] * 10
@@ -90,7 +90,8 @@ def test_every_round_is_one_target_pass_over_the_draft_and_one_token_more() -> N
 
 def test_k_is_an_upper_bound_and_the_last_round_drafts_only_what_is_wanted() -> None:
     law = random_law(N_VOCAB)
-    loop = Loop(law, PROMPT, drafter=ModelDrafter(ScriptedModel(law)), ks=lambda _: 7, wanted=10)
+    sampling = SamplingParams(temperature=0)
+    loop = Loop(law, PROMPT, params=sampling, drafter=ModelDrafter(ScriptedModel(law)), ks=lambda _: 7, wanted=10)
     assert [len(step.draft) for step in loop.steps()] == [7, 1]
     assert len(loop.answer) == 10
 

@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from specchat_engine import Message, Round, Session, TokenKind
+from specchat_engine import Message, Round, SamplingParams, Session, TokenKind
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.situation import Situation
 from specchat_engine.drafters import PromptLookupDrafter
@@ -149,7 +149,8 @@ def test_other_settings_are_obeyed_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_lookup_said_behind_its_first_mistake_was_never_tested() -> None:
     controller = knowing(0.05, 0.05)
     law = letters(3, end=-50)
-    session = conversation(law, law, drafter="hybrid", k=6, ngram_min=1, controller=controller)
+    whole = SamplingParams(min_p=0.0)
+    session = conversation(law, law, drafter="hybrid", k=6, ngram_min=1, controller=controller, sampling=whole)
     ask(session, "abc abd abc abd")
     told = [list(outcome.foretold) for _, outcome in controller.heard]
     assert any(len(each) > 1 for each in told)

@@ -62,7 +62,7 @@ def test_it_penalises_its_own_draft_as_the_target_will() -> None:
 
 def test_a_round_costs_one_pass_a_token_also_after_a_full_accept() -> None:
     drafter, model = begun()
-    loop = Loop(LAW, PROMPT, drafter=drafter, wanted=25)
+    loop = Loop(LAW, PROMPT, params=WHOLE, drafter=drafter, wanted=25)
     model.passes.clear()
     for _ in loop.steps():
         pass
