@@ -91,7 +91,7 @@ class Planner:
             self._lookup_drafter(tokens, settings)
         if self._model:
             self._model.open(tokens, prompt)
-            if ways.model and not self._waits(tokens, ways):
+            if ways.model and settings.k != AUTO and not self._waits(tokens, ways):
                 self._read(tokens)
 
     def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -239,9 +239,9 @@ class Planner:
         return _Ways(settings, model, lookup, VERIFIERS[settings.verifier], because)
 
     def _drafter(self, source: str, context: Context, settings: Settings) -> Drafter | None:
-        """Who drafts, having read what it must."""
+        """Who drafts, having read what it must: a prompt, and much else, apart from drafting."""
         if source == "model" and self._model:
-            if self._unread(context.tokens) > _AT_ONCE:
+            if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
                 self._read(context.tokens)
             return self._model
         return self._lookup_drafter(context.tokens, settings) if source == "lookup" else None

@@ -55,16 +55,34 @@ where fewer than `_KNOWN` of its tokens were compared."""
 _REMEMBERED = 0.4
 """What the trials of the answers before count for when the next one begins: it may be easier or harder to draft for."""
 
+_IN_VAIN = 0.1
+"""An answer of which a smaller share of the tried tokens stood was drafted for in vain. Behind n such answers the next
+one is different with a chance of about 1 / (n + 2), by Laplace's rule of succession, and more is remembered."""
+
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
 
 
 @dataclass(slots=True)
 class _Tries:
-    """Of a kind of text: the rounds since the draft model was used, and the share of the time that trying may take."""
+    """Of a kind of text: the rounds since the draft model was used, and the share of the time that trying may take.
+
+    Of the answer of now: how many tokens were compared, and how many of them stood. `in_vain` counts the answers before
+    that were drafted for in vain, one behind the other.
+    """
 
     idle: int = 0
     share: float = _FIRST_SHARE
+    compared: int = 0
+    stood: int = 0
+    in_vain: int = 0
+
+    def begin(self) -> float:
+        """Another answer begins; what the trials of those before count for."""
+        if self.compared:
+            self.in_vain = self.in_vain + 1 if self.stood < _IN_VAIN * self.compared else 0
+        self.compared = self.stood = 0
+        return 1 - (1 - _REMEMBERED) / (1 + self.in_vain)
 
 
 class Controller:
@@ -107,7 +125,7 @@ class Controller:
         self._now = self._habits.setdefault(kind, Habits())
         self._try = self._tries.setdefault(kind, _Tries())
         self._pace = 0.0
-        self._now.tested.forget(_REMEMBERED)
+        self._now.tested.forget(self._try.begin())
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""
@@ -170,7 +188,10 @@ class Controller:
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
-        for place in range(max(outcome.compared, in_vain)):
+        compared = max(outcome.compared, in_vain)
+        self._try.compared += compared
+        self._try.stood += outcome.accepted
+        for place in range(compared):
             habits.tested.observe(0, place < outcome.accepted)
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
             habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)
