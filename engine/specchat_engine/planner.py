@@ -27,11 +27,12 @@ from specchat_engine.verify import Verifier
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
 
-_THINKING_SHARE = 0.01
-"""Deciding may take that share of the time: where passes are quick, a decision is followed for some rounds more."""
+_THINKING_SHARE, _PLAINLY = 0.01, 0.3
+"""Deciding may take that share of the time, and only a part of it where nothing is drafted, from which little is
+learned: where passes are quick, a decision is followed for some rounds more."""
 
 _FOLLOWED = 24
-_LOOKS, _STRIKING = 4, 6
+_LOOKS, _STRIKING = 4, 4
 """Of plain rounds that follow a decision one in so many is looked at, and a match so long ends them."""
 
 _FOLLOWS = 0.2
@@ -214,7 +215,8 @@ class Planner:
         self._thought_ms += thinking_ms
         self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
         if self._decision.lasts and self._round_ms:
-            self._left = min(int(self._thinking_ms / (_THINKING_SHARE * self._round_ms)), _FOLLOWED)
+            share = _THINKING_SHARE * (_PLAINLY if self._decision.source == "none" else 1)
+            self._left = min(int(self._thinking_ms / (share * self._round_ms)), _FOLLOWED)
         return self._decision
 
     def _look(self, context: Context, settings: Settings) -> int:
@@ -243,6 +245,8 @@ class Planner:
         if source == "model" and self._model:
             if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
                 self._read(context.tokens)
+                if self._situation:
+                    self._situation.unread = self._unread(context.tokens)
             return self._model
         return self._lookup_drafter(context.tokens, settings) if source == "lookup" else None
 

@@ -207,6 +207,22 @@ def test_the_index_of_lookup_is_made_with_the_prompt_and_kept_between_turns(monk
     assert sum(learned) < 60, "what the first turn had is not indexed again"
 
 
+@pytest.mark.parametrize("length", [20, 300])
+def test_the_prompt_that_a_draft_model_reads_counts_for_the_decision_and_not_for_what_its_draft_took(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = knowing(0.01, 0.01)
+    asked, learned = list[int](), list[int]()
+    decide, learn = controller.decide, controller.learn
+    monkeypatch.setattr(controller, "decide", lambda now: (asked.append(now.unread), decide(now))[1])
+    monkeypatch.setattr(controller, "learn", lambda now, *made: (learned.append(now.unread), learn(now, *made)))
+    law = letters(3, end=-50)
+    session = conversation(law, law, drafter="model", k="auto", sampling=GREEDY, controller=controller)
+    rounds_of(session, "x" * length)
+    assert max(asked) > length
+    assert set(learned) <= {0, 1, 2}, "where the draft model may not draft yet, nothing is unread"
+
+
 def test_sessions_share_what_is_learned() -> None:
     controller = Controller()
     for seed in (1, 2):
