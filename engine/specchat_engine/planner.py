@@ -92,7 +92,8 @@ class Planner:
             self._lookup_drafter(tokens, settings)
         if self._model:
             self._model.open(tokens, prompt)
-            if ways.model and settings.k != AUTO and not self._waits(tokens, ways):
+            hopeless = settings.k == AUTO and self._controller.hopeless
+            if ways.model and not (hopeless or self._waits(tokens, ways)):
                 self._read(tokens)
 
     def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:

@@ -207,9 +207,24 @@ def test_the_index_of_lookup_is_made_with_the_prompt_and_kept_between_turns(monk
     assert sum(learned) < 60, "what the first turn had is not indexed again"
 
 
-@pytest.mark.parametrize("length", [20, 300])
-def test_the_prompt_that_a_draft_model_reads_counts_for_the_decision_and_not_for_what_its_draft_took(
-    length: int, monkeypatch: pytest.MonkeyPatch
+def test_a_draft_model_that_was_in_vain_reads_the_next_prompt_only_when_it_drafts() -> None:
+    controller = knowing(0.2, 0.2)
+    session = conversation(
+        saying("abcdefgh" * 4), saying("X" * 32), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    rounds_of(session, "one")
+    assert not controller.hopeless
+    read = []
+    for question in ("two", "three"):
+        rounds = rounds_of(session, question)
+        read.append(session.stats.draft_prompt_ms > 0)
+        assert controller.hopeless
+        assert any(event.drafted for event in rounds) is read[-1]
+    assert False in read
+
+
+def test_the_prompt_that_a_draft_model_reads_late_counts_for_the_decision_and_not_for_what_its_draft_took(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     controller = knowing(0.01, 0.01)
     asked, learned = list[int](), list[int]()
@@ -218,8 +233,8 @@ def test_the_prompt_that_a_draft_model_reads_counts_for_the_decision_and_not_for
     monkeypatch.setattr(controller, "learn", lambda now, *made: (learned.append(now.unread), learn(now, *made)))
     law = letters(3, end=-50)
     session = conversation(law, law, drafter="model", k="auto", sampling=GREEDY, controller=controller)
-    rounds_of(session, "x" * length)
-    assert max(asked) > length
+    rounds_of(session, "x" * 300)
+    assert max(asked) > 300
     assert set(learned) <= {0, 1, 2}, "where the draft model may not draft yet, nothing is unread"
 
 

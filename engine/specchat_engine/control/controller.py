@@ -113,6 +113,11 @@ class Controller:
         """What passes of the draft model cost."""
         return self.drafts.now
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether the last answer of this kind was drafted for in vain, so that this one may need no draft model."""
+        return self._try.in_vain > 0
+
     def use_threads(self, target: int, draft: int) -> None:
         """The models compute with so many threads from now on: costs are those of these counts, habits stay."""
         if self.threads != (target, draft):
