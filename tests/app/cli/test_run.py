@@ -50,9 +50,9 @@ def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
 ) -> None:
     monkeypatch.setattr(Threads, "passed", lambda *_: True)
     monkeypatch.setattr(Threads, "crowded", property(lambda _: "other programs keep cores busy"))
-    assert main(["run", "hello", *pair]) == 0
+    assert main(["run", "hello", *pair, "-k", "0", "-n", "40"]) == 0
     statistics, notice = capsys.readouterr().err.splitlines()
-    assert statistics.startswith("specchat: 24 tokens")
+    assert statistics.startswith("specchat: 40 tokens")
     assert notice == "specchat: other programs keep cores busy"
 
 
