@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from specchat.bench.plan import Arm, Turn
 from specchat.bench.samples import Sample
-from specchat_engine import Engine, SamplingParams, Settings
+from specchat_engine import Engine, Round, SamplingParams, Settings
 from specchat_engine.control.controller import Controller
 
 WARM_UP_TOKENS = 16
@@ -77,12 +77,12 @@ class Runner:
             self._controllers[turn.arm] = copy.deepcopy(self._known)
         engine.controller = self._controllers[turn.arm]
         session = engine.session(setup.system, setup.settings(turn.arm, turn.temperature), setup.seed + turn.repeat)
-        full_rounds, full_verify_ms = 0, 0.0
+        rounds: list[Round] = []
         for event in session.generate(turn.text):
-            if event.drafted and len(event.drafted) == turn.arm.k:
-                full_rounds += 1
-                full_verify_ms += event.ms.verify
+            rounds.append(event)
             self._after_round()
+        # Rounds are filled in where they are read: in the middle of an answer that would count as the engine's time.
+        full = [event.ms.verify for event in rounds if event.drafted and len(event.drafted) == turn.arm.k]
         stats = session.stats
         return Sample(
             arm=turn.arm,
@@ -96,8 +96,8 @@ class Runner:
             num_draft_tokens=stats.num_draft_tokens,
             num_accepted_tokens=stats.num_accepted_tokens,
             num_rejected_tokens=stats.num_rejected_tokens,
-            full_rounds=full_rounds,
-            full_verify_ms=full_verify_ms,
+            full_rounds=len(full),
+            full_verify_ms=sum(full),
             prompt_ms=stats.prompt_ms,
             draft_prompt_ms=stats.draft_prompt_ms,
             ttft_ms=stats.ttft_ms,
