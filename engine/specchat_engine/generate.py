@@ -80,7 +80,7 @@ def generate(
             else:  # what `coupled` says of no draft: with fewer calls, which are dear behind a pass, by some 5 to 10 µs
                 row = sampler.candidates(logits[0], context.tokens)
                 verdict = Verdict(0, sampler.draw(row, position), TokenKind.PLAIN, (), row)
-            emitted = [*draft.tokens[: verdict.accepted]] if draft.tokens else []
+            emitted = [*draft.tokens[: verdict.accepted]]
             if verdict.token is not None:
                 emitted.append(verdict.token)
             kept, end = limit(emitted)

@@ -76,7 +76,6 @@ class Planner:
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
-        self._plain: Plan | None = None
         self._left = self._matched = self._skipped = 0
         self._thought_ms = self._thinking_ms = self._round_ms = 0.0
 
@@ -105,8 +104,7 @@ class Planner:
     def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
         """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
         self._situation = None
-        draft = self._model.model.threads if self._model else 0
-        threads = self._target.threads, draft
+        threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
             self._controller.use_threads(*threads)
@@ -116,9 +114,7 @@ class Planner:
             self._left = 0
         model, lookup = ways.model, ways.lookup
         if not (model or lookup):
-            if self._plain is None or self._plain.sampler is not sampler or self._plain.reason != ways.because:
-                self._plain = Plan(None, 0, sampler, ways.because)
-            return self._plain
+            return Plan(None, 0, sampler, ways.because)
         if model and self._model and (full := self._model.full(context.tokens)):
             model = False
             if not lookup:

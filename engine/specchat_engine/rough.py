@@ -8,13 +8,14 @@ the weights, weighing the whole row some eighty.
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import accumulate, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.candidates import Candidates
 from specchat_engine.params import SamplingParams
+from specchat_engine.truncation import first_at_least
 
 MOST = 4
 """At most so many tokens are drawn from."""
@@ -49,14 +50,6 @@ class RoughTruncation:
         if len(best) == 1:
             return Candidates.certain(token)
         if self._top_p < 1:
-            best = self._likeliest(best, peak)
+            weights = [*accumulate([math.exp(value - peak) for value in best.values()])]
+            best = dict(islice(best.items(), first_at_least(weights, self._top_p * weights[-1])))
         return Candidates.of(best, self._temperature)
-
-    def _likeliest(self, best: dict[int, float], peak: float) -> dict[int, float]:
-        """The first of these tokens, best first, that have the share of top-p together."""
-        weights = [math.exp(value - peak) for value in best.values()]
-        missing, count = self._top_p * sum(weights), 0
-        while count < len(weights) and (missing > 0 or count == 0):
-            missing -= weights[count]
-            count += 1
-        return best if count == len(best) else dict(islice(best.items(), count))

@@ -7,7 +7,6 @@ and penalties change a few entries in place; only a grammar may need more than a
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -23,7 +22,7 @@ from specchat_engine.masking import deciding, nothing_left
 from specchat_engine.noise import best_noisy, gumbel
 from specchat_engine.params import SamplingParams
 from specchat_engine.rough import RoughTruncation
-from specchat_engine.truncation import Truncation, tempered
+from specchat_engine.truncation import Truncation, first_at_least, tempered
 
 
 class Sampler:
@@ -144,11 +143,6 @@ class Sampler:
         return tempered(ids, values, self.params.temperature)
 
 
-def _first_at_least(weights: Sequence[float], bound: float) -> int:
-    """The length of the shortest prefix whose cumulated weight reaches the bound, else all."""
-    return min(bisect_left(weights, bound) + 1, len(weights))
-
-
 def _with_typical(
     logits: NDArray[np.float32], peak: float, params: SamplingParams
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -168,11 +162,11 @@ def _with_typical(
     possible = p > 0
     surprise = np.abs(-log_p + (p[possible] * log_p[possible]).sum())
     by_surprise = np.argsort(surprise, kind="stable")
-    count = _first_at_least(p[by_surprise].cumsum().tolist(), params.typical_p)
+    count = first_at_least(p[by_surprise].cumsum().tolist(), params.typical_p)
     order = order[np.sort(by_surprise[:count])]
 
     weights = np.exp(values[order] - peak).cumsum().tolist()
-    order = order[: _first_at_least(weights, params.top_p * weights[-1])]
+    order = order[: first_at_least(weights, params.top_p * weights[-1])]
     if params.min_p > 0:
         order = order[values[order] >= values[order[0]] + math.log(params.min_p)]
     order.sort()

@@ -145,6 +145,11 @@ class Truncation:
         return settled_length(weights, self._top_p, seen=seen, kept=kept, more=more, open_mass=open_mass)
 
 
+def first_at_least(weights: Sequence[float], bound: float) -> int:
+    """The length of the shortest prefix whose cumulated weight reaches the bound, else all."""
+    return min(bisect_left(weights, bound) + 1, len(weights))
+
+
 def settled_length(
     weights: Sequence[float], top_p: float, *, seen: int, kept: int, more: bool, open_mass: float
 ) -> int | None:

@@ -85,9 +85,13 @@ class Crowding:
         with `drafting` threads.
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed
-        wanted_ms = self._hear(passes, self.count, drafting)
-        self._starved.append(computed_ms < _STARVED * wanted_ms)
         seen = self._recent if self._tried == self._place else self._trial
+        wanted_ms = 0.0
+        for width, took, drafted in passes:
+            wanted_ms += self.count * took + drafting * drafted
+            if took > 0:
+                seen.append((took, self._learn(width, took), self._whole(width)))
+        self._starved.append(computed_ms < _STARVED * wanted_ms)
         if not seen:
             return
         if self._tried != self._place:
@@ -101,20 +105,6 @@ class Crowding:
     def _is_crowded(self) -> bool:
         """Whether the latest passes look as if threads waited for each other."""
         return sum(self._starved) >= _STARVED_BATCHES or _disturbed(self._recent)
-
-    def _hear(self, passes: Passes, count: int, drafting: int) -> float:
-        """Takes passes to those of a trial or the others; for how many milliseconds their threads wanted to compute.
-
-        One loop, since it runs behind passes over the weights, where each call costs some microseconds.
-        """
-        seen = self._recent if self._tried == self._place else self._trial
-        wanted = 0.0
-        for width, took, drafted in passes:
-            wanted += count * took + drafting * drafted
-            if took > 0:
-                own = self._learn(width, took)
-                seen.append((took, own, self._whole(width) if self._tried else own))
-        return wanted
 
     def _whole(self, width: int) -> float:
         """The undisturbed time of a pass with all threads, told by the nearest width that these have made."""
@@ -138,7 +128,7 @@ class Crowding:
     def _weigh(self, now: float) -> None:
         """Ends a trial that has told enough."""
         usual, tried = _level(self._recent), self._trial
-        took, whole = sum([each[0] for each in tried]), sum([each[2] for each in tried])
+        took, whole = sum([took for took, _, _ in tried]), sum([whole for _, _, whole in tried])
         hopeless = took > _HOPELESS * usual * whole / len(tried) * _TRIED
         if len(tried) < _TRIED and not hopeless:
             return
