@@ -107,6 +107,22 @@ def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of
     assert 0 <= unheard < 4, "plain rounds alike are heard of together"
 
 
+@pytest.mark.parametrize(("cost", "always"), [(5.0, False), (0.01, True)], ids=["plain", "drafting"])
+def test_only_where_nothing_is_drafted_is_a_decision_followed_for_longer(
+    cost: float, always: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e9)
+    monkeypatch.setattr("specchat_engine.planner._PLAINLY", 1e-18)
+    controller = knowing(cost, cost)
+    asked = decided(controller, monkeypatch)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    rounds = rounds_of(session)
+    assert (len(asked) == len(rounds)) is always
+    assert always or len(asked) < len(rounds) / 2
+
+
 def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
     """Rounds are learned from when the next one is decided, and by then the threads may be others."""
     learned: list[tuple[int, int]] = []
