@@ -56,12 +56,13 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+_line = json.JSONEncoder(default=asdict).encode
 _compact = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def encode_command(command: Command) -> str:
     """The command as one line, without its line end."""
-    return json.dumps({"cmd": type(command).__name__.lower(), **asdict(command)})
+    return _line({"cmd": type(command).__name__.lower(), **command._asdict()})
 
 
 def decode_command(line: str | bytes) -> Command | None:
@@ -127,12 +128,12 @@ def encode_event(event: Event) -> str:
         case WorkerFailed():
             line = {"type": "error", "message": event.message}
         case Ended():
-            line = {"type": "end", **asdict(event), "costs": event.costs.to_json()}
+            line = {"type": "end", **event._asdict(), "costs": event.costs.to_json()}
         case Inspected():
             line = {"type": "inspected", "inspection": event.inspection.to_json()}
         case _:
-            line = {"type": type(event).__name__.lower(), **asdict(event)}
-    return json.dumps(line)
+            line = {"type": type(event).__name__.lower(), **event._asdict()}
+    return _line(line)
 
 
 def encode_events(events: Iterable[Event]) -> Iterator[str]:

@@ -1,9 +1,13 @@
-"""What the application and the engine's process tell each other: commands go down the pipe, events come back."""
+"""What the application and the engine's process tell each other: commands go down the pipe, events come back.
+
+They are named tuples: both processes make two dozen such classes before anything else, and a frozen dataclass takes
+seven times as long to make as one of these.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from specchat.bench.gain import Gain
 from specchat_engine.costs import MeasuredCosts
@@ -39,8 +43,7 @@ class ModelSummary:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """Loads a pair, in place of the one before."""
 
     target: str
@@ -48,8 +51,7 @@ class Load:
     options: LoadOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Generate:
+class Generate(NamedTuple):
     """Answers a conversation. The noise depends on seed, turn and attempt.
 
     `prefix` holds the ids that the answer begins with, decided before; `frozen` lets it wait before its first round.
@@ -64,8 +66,7 @@ class Generate:
     frozen: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prepare:
+class Prepare(NamedTuple):
     """Reads a conversation that is likely to be asked about next, unless there is something else to do."""
 
     messages: tuple[ChatMessage, ...]
@@ -73,37 +74,32 @@ class Prepare:
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+class Set(NamedTuple):
     """New settings, in force at the next round."""
 
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
+class Threads(NamedTuple):
     """Other thread counts, in force from the next pass on, whatever runs."""
 
     target: ThreadCount
     draft: ThreadCount
 
 
-@dataclass(frozen=True, slots=True)
-class Freeze:
+class Freeze(NamedTuple):
     """Holds the running answer before its next round, or lets it go on."""
 
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Lets a frozen answer make so many rounds."""
 
     rounds: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Inspect:
+class Inspect(NamedTuple):
     """Looks again at one output position of an answer with these ids, and tells about the `asked` ids too."""
 
     messages: tuple[ChatMessage, ...]
@@ -114,23 +110,20 @@ class Inspect:
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(NamedTuple):
     """Writes what the models have read to a folder, unless it takes more than `limit` bytes."""
 
     folder: str
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(NamedTuple):
     """Goes back to what the models had read when a folder was written."""
 
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(NamedTuple):
     """Times a draft model with a target for so many seconds, in place of the pair that is loaded."""
 
     target: str
@@ -139,28 +132,24 @@ class Time:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(NamedTuple):
     """Stops the running answer, the load, the timing, or what is being inspected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(NamedTuple):
     """Ends the process."""
 
 
 Command = Load | Generate | Prepare | Set | Threads | Freeze | Step | Inspect | Keep | Recall | Time | Cancel | Quit
 
 
-@dataclass(frozen=True, slots=True)
-class Loading:
+class Loading(NamedTuple):
     """How much of the models has been read, from 0 to 1."""
 
     progress: float
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The models are ready. `refusal` says why the draft model was left out, where it was.
 
     `plain_because` says why this target cannot speculate at all, empty where it can; `translated_because` why the draft
@@ -175,71 +164,62 @@ class Loaded:
     n_ctx: int
     plain_because: str = ""
     translated_because: str = ""
-    memory: MemoryUse = field(default_factory=MemoryUse)
+    memory: MemoryUse = MemoryUse()
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """An answer begins; `line` is the trace's first line."""
 
     line: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something that the user should know, such as turns that no longer fit the context."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """An answer is complete; `stats` is the trace's object of that name, `text` begins with the answer's prefix."""
 
     reason: str
     text: str
     stats: dict[str, Any]
-    costs: MeasuredCosts = field(default_factory=MeasuredCosts)
+    costs: MeasuredCosts = MeasuredCosts()
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(NamedTuple):
     """What an inspection found."""
 
     inspection: Inspection
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """Whether what the models have read was written; `message` says why not."""
 
     ok: bool
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(NamedTuple):
     """Whether the models are where they were when the folder was written."""
 
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """How much of the time for a draft is over, from 0 to 1."""
 
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(NamedTuple):
     """What a draft gains; None where no answer had a token. No pair is loaded any more."""
 
     gain: Gain | None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerFailed:
+class WorkerFailed(NamedTuple):
     """A command failed. `died` says that the process is gone; the next command starts another."""
 
     message: str
