@@ -1,3 +1,5 @@
 """specchat: a terminal chat for local GGUF models that makes speculative decoding visible."""
 
-__version__ = "0.1.0"
+from specchat_engine import __version__
+
+__all__ = ["__version__"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 TARGET_NAME = "specchat-guide-18m.gguf"
@@ -21,7 +20,7 @@ def builtin_pair() -> tuple[Path, Path]:
 
     Raises BuiltinPairError when one is missing: a checkout whose weights were not made or fetched.
     """
-    folder = Path(str(resources.files("specchat_assets"))) / "models"
+    folder = Path(__file__).parent / "models"
     target, draft = folder / TARGET_NAME, folder / DRAFT_NAME
     for path in (target, draft):
         if not path.is_file():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
+from specchat_engine import __version__
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.devices import llama_version
+from specchat_engine.llama.devices import binding_version, llama_version
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.params import SamplingParams
 from specchat_engine.template import FALLBACK, ChatTemplate
@@ -84,8 +84,8 @@ def recommended_by(model: LlamaModel) -> SamplingParams:
 def versions() -> dict[str, str]:
     """Of everything that a text may depend on."""
     return {
-        "specchat": version("specchat"),
-        "llama-cpp-python": version("llama-cpp-python"),
+        "specchat": __version__,
+        "llama-cpp-python": binding_version(),
         "llama.cpp": llama_version(),
         "python": platform.python_version(),
     }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import llama_cpp
 import llama_cpp._ggml as ggml
 
 from specchat_engine.errors import SettingError
@@ -96,6 +97,11 @@ def supports_gpu_offload() -> bool:
 def system_info() -> str:
     """The build's features in llama.cpp's own words."""
     return str(api.llama_print_system_info().decode("utf-8", "replace"))
+
+
+def binding_version() -> str:
+    """The version of llama-cpp-python."""
+    return str(llama_cpp.__version__)
 
 
 def llama_version() -> str:

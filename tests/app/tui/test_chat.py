@@ -1,4 +1,3 @@
-
 from app.tui.chatting import (
     answer,
     answers,
