@@ -3,8 +3,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
+from importlib.metadata import version
 
 import pytest
 
@@ -22,6 +21,13 @@ def test_light_modules_stay_light(module: str) -> None:
     assert found.stdout.split() == []
 
 
+def test_the_engines_process_waits_for_nothing_that_it_does_not_compute_with() -> None:
+    needless = {"textual", "rich", "torch", "typer", "huggingface_hub", "pydantic", "importlib.metadata", "markdown_it"}
+    code = f"import specchat.worker.server, sys; print(*sorted({needless!r} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
 def test_help_takes_little_to_answer() -> None:
     """Time on a processor, which a busy machine does not stretch by much."""
 
@@ -35,5 +41,4 @@ def test_help_takes_little_to_answer() -> None:
 
 
 def test_the_version_is_the_projects() -> None:
-    project = Path(__file__).parents[2] / "pyproject.toml"
-    assert tomllib.loads(project.read_text("utf-8"))["project"]["version"] == __version__
+    assert version("specchat") == __version__

@@ -1,7 +1,8 @@
 """How long after its launch the chat stands on the screen, and how long until it has answered.
 
 Prints the median and the range of several launches in tmux, which take turns with an app of one word made with the same
-library: what that takes is Python's, the library's and the terminal's. Nothing is polled, which on two cores would cost
+library: what that takes is Python's, the library's and the terminal's, and what the chat takes over it (x) does not
+follow the machine's moods. Nothing is polled, which on two cores would cost
 what is measured: tmux tells what the program writes. The question is sent at first paint, the built-in pair answers.
 `PYTHONPATH=tests python -m benchmarks.first_paint [--launches 9] [--tree NAME=FOLDERS …]`, where `FOLDERS` are other
 versions' `app`, `engine` and `assets` with colons between, and it needs tmux.
@@ -38,6 +39,7 @@ class OneWord(App):
 
 OneWord().run()
 """
+_LEAST = "an app of one word"
 _PATIENCE = 30.0
 _CALM = 0.5
 _OCTAL = re.compile(rb"\\([0-7]{3})")
@@ -121,9 +123,10 @@ def launch(command: Sequence[str], environment: Mapping[str, str], size: str, *,
         window.close()
 
 
-def row(name: str, launched: Sequence[Launched]) -> str:
-    """The medians and ranges of some launches."""
-    cells = [name.ljust(16)]
+def row(name: str, launched: Sequence[Launched], least: Sequence[Launched]) -> str:
+    """The medians and ranges of some launches, and the first paint over that of the app of one word beside each."""
+    times = median(each.painted / word.painted for each, word in zip(launched, least, strict=True))
+    cells = [name.ljust(20), f"{times:.2f} x"]
     for label, seconds in (
         ("first paint", [each.painted for each in launched]),
         ("answer", [each.answered for each in launched if each.answered is not None]),
@@ -142,7 +145,7 @@ def main() -> None:
     asked = parser.parse_args()
     own = os.environ.get("PYTHONPATH", "")
     ways = {"specchat": own, **dict(tree.split("=", 1) for tree in asked.tree)}
-    launched: dict[str, list[Launched]] = {name: [] for name in (*ways, "an app of one word")}
+    launched: dict[str, list[Launched]] = {name: [] for name in (*ways, _LEAST)}
     with tempfile.TemporaryDirectory(prefix="specchat-home-") as home:
         environment = clean_environment(Path(home))
         for number in range(asked.launches + 1):
@@ -154,7 +157,7 @@ def main() -> None:
                 if number:  # the first round warms the files
                     launched[name].append(taken)
     for name, taken_by in launched.items():
-        print(row(name, taken_by))
+        print(row(name, taken_by, launched[_LEAST]))
 
 
 if __name__ == "__main__":

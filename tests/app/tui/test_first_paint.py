@@ -22,6 +22,7 @@ LIBRARIES = {
     "sqlite3",
     "torch",
     "typer",
+    "zipfile",
 }
 ROOMS = {
     "specchat.chat.commands.invocations",
