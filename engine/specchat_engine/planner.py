@@ -248,23 +248,20 @@ class Planner:
         return self._lookup_drafter(context.tokens, settings) if source == "lookup" else None
 
     def _lookup_drafter(self, tokens: Sequence[int], settings: Settings) -> PromptLookupDrafter:
-        """Prompt lookup with the n-grams of now; its index keeps what the last turn shares with this one."""
+        """Prompt lookup with the n-grams of now; it knows what was said before, unless the text would depend on it."""
         if (self._lookup.ngram_min, self._lookup.ngram_max) != (settings.ngram_min, settings.ngram_max):
             self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._indexed = False
         if not self._indexed:
+            if settings.lookup == "conversation" or not _free(self._ways_of(settings)):
+                self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._lookup.begin(tokens, self._cancelled)
             self._indexed = True
         return self._lookup
 
     def _waits(self, tokens: Sequence[int], ways: _Ways) -> bool:
-        """Whether the draft model reads its prompt behind the first token.
-
-        Not where the text may depend on who drafted when: there a fixed k and a seed are to give the same text again.
-        """
-        rule = ways.verifier
-        free = ways.settings.k == AUTO or (rule.couples and rule.lossless)
-        return free and self._unread(tokens) > _AT_ONCE
+        """Whether the draft model reads its prompt behind the first token."""
+        return _free(ways) and self._unread(tokens) > _AT_ONCE
 
     def _unread(self, tokens: Sequence[int]) -> int:
         return self._model.unread(tokens) if self._model else 0
@@ -287,3 +284,11 @@ class Planner:
             if token != foretold:
                 break
         return said
+
+
+def _free(ways: _Ways) -> bool:
+    """Whether drafts may depend on more than the prompt, the seed and the settings.
+
+    Not where the text depends on them: there a fixed k and a seed are to give the same text again.
+    """
+    return ways.settings.k == AUTO or (ways.verifier.couples and ways.verifier.lossless)

@@ -16,6 +16,7 @@ USUAL_K: Final = 4
 """A fixed k to begin with, where there is to be one."""
 
 DRAFTERS = ("hybrid", "model", "lookup", "none")
+SEARCHED = ("all", "conversation")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 LOSSY_VERIFIERS = ("typical",)
 """The names of `verifiers.VERIFIERS`, which needs numpy: settings are read where nothing is computed."""
@@ -35,7 +36,9 @@ class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
     The drafter "hybrid" is the draft model or prompt lookup, whichever promises more in each round; without a draft
-    model it is prompt lookup. Raises SettingError for a value that it cannot have.
+    model it is prompt lookup. From the next turn on that searches "all" that the session has said and read, or the
+    "conversation" alone, as it always does where the text depends on drafts. Raises SettingError for a value that it
+    cannot have.
     """
 
     k: DraftLength = AUTO
@@ -44,6 +47,7 @@ class Settings:
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = 0
     stop: tuple[str, ...] = ()
+    lookup: str = "all"
     ngram_min: int = 2
     ngram_max: int = 32
 
@@ -54,6 +58,8 @@ class Settings:
             raise SettingError(f"the drafter is {self.drafter!r}: use {', '.join(DRAFTERS)}")
         if self.verifier not in VERIFIER_NAMES:
             raise SettingError(f"the verifier is {self.verifier!r}: use {', '.join(VERIFIER_NAMES)}")
+        if self.lookup not in SEARCHED:
+            raise SettingError(f"lookup is {self.lookup!r}: use {', '.join(SEARCHED)}")
         if self.max_tokens < 0:
             raise SettingError(f"max tokens is {self.max_tokens}: use 0 (until the end) or more")
         check_ngrams(self.ngram_min, self.ngram_max)

@@ -32,6 +32,7 @@ def test_a_k_out_of_range_is_refused(k: int) -> None:
         ({"ngram_min": 0}, "0 to 32"),
         ({"ngram_min": 33}, "33 to 32"),
         ({"ngram_max": 65}, "2 to 65"),
+        ({"lookup": "everywhere"}, "all, conversation"),
         ({"stop": ("a", "")}, "stop string is empty"),
     ],
 )

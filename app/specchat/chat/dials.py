@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from specchat.rules import LOSSY_SIGN
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, USUAL_K, VERIFIER_NAMES, Settings
+from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, SEARCHED, USUAL_K, VERIFIER_NAMES, Settings
 
 
 class Dial(Protocol):
@@ -150,4 +150,5 @@ def dials(drafters: Sequence[str], k_max: int) -> tuple[Dial, ...]:
         NumberDial("top-p", "top_p", 0.05, 1.0, 2, sampling=True),
         NumberDial("min-p", "min_p", 0.01, 1.0, 2, "all", sampling=True),
         NumberDial("max tokens", "max_tokens", 64, 1_000_000, 0, "no limit"),
+        ChoiceDial("lookup", SEARCHED),
     )

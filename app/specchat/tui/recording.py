@@ -72,9 +72,12 @@ def plain(settings: Settings) -> Settings:
 
 
 def speculative(settings: Settings, drafters: Sequence[str]) -> Settings:
-    """The same settings with speculation, switched on where it was off; `drafters` are those of the pair."""
+    """The same settings with speculation, switched on where it was off; `drafters` are those of the pair.
+
+    It looks up nothing that was said elsewhere: the plain answer to the same question, or the one that is raced.
+    """
     drafter = drafters[0] if settings.drafter == "none" else settings.drafter
-    return replace(settings, drafter=drafter, k=AUTO if settings.k == 0 else settings.k)
+    return replace(settings, drafter=drafter, k=AUTO if settings.k == 0 else settings.k, lookup="conversation")
 
 
 def from_reading(trace: Trace) -> Trace:

@@ -278,9 +278,9 @@ class Work:
         with self._guard:
             if self._engine is None:
                 return None
-            if self._session is None or self._session.seed != seed:
+            if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
-            self._session.settings = settings
+            self._session.seed, self._session.settings = seed, settings
             return self._session
 
 

@@ -1,6 +1,8 @@
 """Prompt lookup: what followed the last time these tokens stood here follows again.
 
-Source: Saxena, "Prompt Lookup Decoding", 2023; here the longest match decides, of equal ones the latest.
+Source: Saxena, "Prompt Lookup Decoding", 2023; here the longest match decides, of equal ones the latest. What was said
+before a conversation turned, or in another one, is looked through as well, since the next answer is often like it:
+Oliaro et al., "SuffixDecoding", 2024.
 """
 
 from __future__ import annotations
@@ -13,9 +15,15 @@ from specchat_engine.prefix import common_prefix
 from specchat_engine.settings import check_ngrams
 from specchat_engine.verify import ProposalLaw, Verdict
 
+_PAST = 1 << 16
+"""Tokens that are kept beside the conversation; where there are more, all of them are forgotten at its next turn."""
+
 
 class PromptLookupDrafter:
-    """Proposes what followed the longest earlier match of the last tokens, of `ngram_min` to `ngram_max` of them."""
+    """Proposes what followed the longest earlier match of the last tokens, of `ngram_min` to `ngram_max` of them.
+
+    The text that is searched is all that was said: the conversation, and what it no longer holds.
+    """
 
     name = "lookup"
     law: ProposalLaw = "point"
@@ -25,16 +33,22 @@ class PromptLookupDrafter:
         self.ngram_min = ngram_min
         self.ngram_max = ngram_max
         self._index = MatchIndex(ngram_min, ngram_max)
+        self._conversation: list[int] = []
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Indexes the prompt, keeping what the last turn has in common with it."""
-        common = common_prefix(self._index.tokens, tokens)
-        self._index.forget(common)
-        self._index.learn(tokens[common:])
+        """Indexes what the prompt has beyond the last turn. Where it turns away from that, what was said stays."""
+        if len(self._index.tokens) > len(self._conversation) + _PAST:
+            self._index, self._conversation = MatchIndex(self.ngram_min, self.ngram_max), []
+        common = common_prefix(self._conversation, tokens)
+        if common < len(self._conversation):
+            self._index.part()
+            del self._conversation[common:]
+            self._index.learn(self._conversation[-self.ngram_max :])
+        self._read(tokens)
 
     def find(self, context: Context) -> Match | None:
         """The earlier place that a proposal would start from."""
-        self._index.learn(context.tokens[len(self._index.tokens) :])
+        self._read(context.tokens)
         return self._index.find()
 
     def propose(self, context: Context, k: int) -> Draft:
@@ -45,11 +59,13 @@ class PromptLookupDrafter:
         return Draft(self.continuation(match, k, context.ends), source=self.name)
 
     def continuation(self, match: Match, k: int, ends: frozenset[int] = frozenset()) -> tuple[int, ...]:
-        """Up to k tokens that followed the match, the last of them the first that ends an answer."""
+        """Up to k tokens that followed the match, the last of them the first that ends an answer, or what was said."""
         known = self._index.tokens
         tokens: list[int] = []
         for place in range(match.place, match.place + k):
             token = known[place] if place < len(known) else tokens[place - len(known)]
+            if token < 0:
+                break
             tokens.append(token)
             if token in ends:
                 break
@@ -57,3 +73,8 @@ class PromptLookupDrafter:
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Nothing to learn here: the next proposal reads the context."""
+
+    def _read(self, tokens: Sequence[int]) -> None:
+        new = tokens[len(self._conversation) :]
+        self._conversation.extend(new)
+        self._index.learn(new)

@@ -2,7 +2,7 @@
 
 Hash chains as in Deutsch and Gailly, "ZLIB Compressed Data Format" and DEFLATE, RFC 1950 and 1951: places whose last n
 tokens have the same hash are linked, latest first, and candidates are compared backwards only where they can beat the
-best so far. A text of n tokens takes 8 n bytes and one megabyte; taking tokens back undoes their links one by one.
+best so far. A text of n tokens takes 8 n bytes and one megabyte.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class MatchIndex:
 
     def __init__(self, shortest: int, longest: int) -> None:
         self.tokens: list[int] = []
+        """Token ids, and a negative number, another one each time, where a stretch ends."""
         self._longest = longest
+        self._parts = 0
         sizes = {shortest, max(shortest, min(longest, _LONG))}
         self._chains = [_Chain(size) for size in sorted(sizes, reverse=True)]
 
@@ -44,12 +46,12 @@ class MatchIndex:
             for chain in self._chains:
                 chain.link(self.tokens)
 
-    def forget(self, length: int) -> None:
-        """Takes back all but the first `length` tokens."""
-        while len(self.tokens) > length:
-            for chain in self._chains:
-                chain.unlink(self.tokens)
-            self.tokens.pop()
+    def part(self) -> None:
+        """Ends a stretch of the text: nothing follows its last tokens, and no match reaches back beyond its end."""
+        for chain in self._chains:
+            chain.unlink(self.tokens)
+        self._parts += 1
+        self.learn([-self._parts])
 
     def find(self) -> Match | None:
         """The longest match, of equal ones the latest; lengths beyond `longest` count as that."""
@@ -81,10 +83,9 @@ class _Chain:
         self._latest[bucket] = end
 
     def unlink(self, tokens: list[int]) -> None:
-        """Takes the last place away again; `tokens` still has the last token."""
-        earlier = self._earlier.pop()
+        """Takes the last place out of its chain."""
         if len(tokens) >= self._size:
-            self._latest[self._bucket(tokens)] = earlier
+            self._latest[self._bucket(tokens)] = self._earlier[-1]
 
     def search(self, tokens: list[int], longest: int) -> Match | None:
         """The longest match of at least `size` tokens among the latest candidates."""

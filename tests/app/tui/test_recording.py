@@ -1,5 +1,7 @@
 """Answers made beside the conversation."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.tui.scripted_client import ScriptedClient, ended, script
@@ -41,11 +43,14 @@ def test_what_the_engine_says_when_it_fails_is_raised() -> None:
 
 
 def test_both_sides_differ_in_nothing_but_the_speculation() -> None:
+    """Which does not copy the other side's answer, nor the one that is raced."""
     settings = Settings(k=0, drafter="none", max_tokens=9, verifier="typical")
     assert plain(Settings(k=5, drafter="model", max_tokens=9)) == Settings(k=0, drafter="none", max_tokens=9)
     assert plain(settings).verifier == "coupled"
-    assert speculative(settings, ("model", "none")) == Settings(AUTO, "model", "typical", max_tokens=9)
-    assert speculative(Settings(k=3, drafter="lookup"), ("hybrid",)) == Settings(k=3, drafter="lookup")
+    assert speculative(settings, ("model", "none")) == replace(settings, k=AUTO, drafter="model", lookup="conversation")
+    assert speculative(Settings(k=3, drafter="lookup"), ("hybrid",)) == Settings(
+        k=3, drafter="lookup", lookup="conversation"
+    )
 
 
 def test_the_clock_begins_when_the_prompt_has_been_read() -> None:

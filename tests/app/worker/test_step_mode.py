@@ -16,7 +16,7 @@ from specchat_engine.rounds import Round
 
 HELLO = (ChatMessage("user", "hello"),)
 ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))
-SHORT = Settings(k=2, max_tokens=8)
+SHORT = Settings(k=2, max_tokens=24)
 SILENCE = 0.3
 
 

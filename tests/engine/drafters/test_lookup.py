@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError
+from specchat_engine.drafters import lookup
 from specchat_engine.drafts import Context
 from specchat_engine.sampling import Sampler
 
@@ -22,6 +23,12 @@ def context(tokens: Sequence[int], ends: frozenset[int] = frozenset()) -> Contex
 
 def proposal(drafter: PromptLookupDrafter, tokens: Sequence[int], k: int = 4) -> tuple[int, ...]:
     return drafter.propose(context(tokens), k).tokens
+
+
+def proposal_of(drafter: PromptLookupDrafter, prompt: Sequence[int]) -> tuple[int, ...]:
+    """The proposal behind a prompt that begins a turn."""
+    drafter.begin(prompt, lambda: False)
+    return proposal(drafter, prompt, 8)
 
 
 def searched(tokens: Sequence[int], k: int, shortest: int, longest: int) -> tuple[int, ...]:
@@ -45,16 +52,57 @@ def test_the_index_finds_what_a_search_finds(tokens: list[int], k: int, shortest
     assert proposal(drafter, tokens, k) == searched(tokens, k, shortest, shortest + more)
 
 
-@given(st.lists(texts, min_size=1, max_size=5), st.integers(0, 20), st.integers(1, 3))
-def test_the_index_follows_the_conversation_wherever_it_turns(turns: list[list[int]], keep: int, shortest: int) -> None:
-    drafter = PromptLookupDrafter(shortest, shortest + 1)
-    tokens: list[int] = []
-    for turn in turns:
-        tokens = tokens[:keep] + turn
-        drafter.begin(tokens, lambda: False)
+def following(said: Sequence[Sequence[int]], shortest: int, longest: int) -> set[int]:
+    """What followed the longest match of the last text's end in any of the texts; nothing where nothing ever did."""
+    tail = said[-1]
+    for length in range(min(longest, len(tail)), shortest - 1, -1):
+        followed = {
+            text[end] for text in said for end in range(length, len(text)) if text[end - length : end] == tail[-length:]
+        }
+        if followed:
+            return followed
+    return set()
+
+
+@given(st.lists(texts, min_size=1, max_size=5), st.lists(st.integers(0, 20), min_size=5), st.integers(1, 3))
+def test_what_was_said_is_found_wherever_the_conversation_turned(
+    turns: list[list[int]], kept: list[int], shortest: int
+) -> None:
+    drafter = PromptLookupDrafter(shortest, shortest + 2)
+    said: list[list[int]] = [[]]
+    for turn, keep in zip(turns, kept, strict=False):
+        said.append(said[-1][:keep] + turn)
+        drafter.begin(said[-1], lambda: False)
         for token in (1, 2, 1):
-            tokens.append(token)
-            assert proposal(drafter, tokens) == searched(tokens, 4, shortest, shortest + 1)
+            said[-1].append(token)
+            expected = following(said, shortest, shortest + 2)
+            found = proposal(drafter, said[-1], 1)
+            assert set(found) <= expected
+            assert bool(found) == bool(expected)
+
+
+def test_nothing_follows_the_end_of_what_was_said() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3, 4, 5], lambda: False)
+    assert proposal_of(drafter, [9, 4, 5]) == ()
+    assert proposal_of(drafter, [8, 2, 3]) == (4, 5)
+
+
+def test_an_answer_that_is_given_again_is_proposed_from_its_question_on() -> None:
+    drafter = PromptLookupDrafter()
+    question, answer = [1, 2, 3, 4], [5, 6, 7]
+    drafter.begin([*question, *answer], lambda: False)
+    assert proposal_of(drafter, question) == (5, 6, 7)
+    assert proposal_of(drafter, [0, *question]) == (5, 6, 7)
+
+
+def test_what_was_said_long_ago_is_forgotten_with_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "_PAST", 8)
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3, 4], lambda: False)
+    assert proposal_of(drafter, [7, 1, 2]) == (3, 4)
+    drafter.begin([5, 6, 7, 8, 9, 10, 11, 12], lambda: False)
+    assert proposal_of(drafter, [7, 1, 2]) == ()
 
 
 def test_a_copied_passage_is_proposed_word_for_word() -> None:

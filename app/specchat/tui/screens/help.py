@@ -59,6 +59,7 @@ _FIGURES = (
     ("drafts", "who drafted: the draft model, or lookup in what was said"),
     ("k", "the most tokens drafted in a round, over the turn, and why so many; 0 is plain"),
     ("memory", "of both models, their caches, and what passes work in"),
+    ("lookup", "what lookup searches: all that was said since the models were loaded, or this conversation"),
     ("verifier", "the rule for drafted tokens; ≈ typical is lossy: it favours the draft"),
 )
 
