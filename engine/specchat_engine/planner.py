@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
@@ -21,8 +20,7 @@ from specchat_engine.overflow import Fitted
 from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.verifiers import VERIFIERS
-from specchat_engine.verify import Verifier
+from specchat_engine.ways import Ways
 
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
@@ -32,21 +30,12 @@ _THINKING_SHARE, _PLAINLY = 0.01, 0.3
 learned: where passes are quick, a decision is followed for some rounds more."""
 
 _FOLLOWED = 24
-_LOOKS, _STRIKING = 4, 4
-"""Of plain rounds that follow a decision one in so many is looked at, and a match so long ends them."""
+_LOOKS, _STRIKING = 4, {"none": 4, "model": 8}
+"""Of rounds that follow a decision one in so many looks for a match, and one so long ends what was decided."""
 
 _FOLLOWS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """What the settings allow: who may draft, by which rule, and why nobody may."""
-
-    settings: Settings
-    model: bool
-    lookup: bool
-    verifier: Verifier
-    because: str
+_OPENING = 4
+"""An answer begins with so many tokens."""
 
 
 class Planner:
@@ -167,6 +156,12 @@ class Planner:
         """Hears how long whoever reads the rounds kept the next one waiting."""
         self._thought_ms += milliseconds
 
+    def end(self, context: Context | None) -> None:
+        """The turn is over, with this context if it had any."""
+        self.settle()
+        if context and self._indexed:
+            self._lookup.read(context.tokens)
+
     def settle(self) -> None:
         """Learns from all rounds that were heard of; the next one is decided anew."""
         for heard in self._heard:
@@ -192,9 +187,9 @@ class Planner:
             self._skipped += 1
             return decision
         by_match = decision.source == "lookup"
-        if by_match or (self._ways.lookup and decision.source == "none"):
+        if by_match or (self._ways.lookup and self._left % _LOOKS == 0):
             match = self._look(context, settings)
-            as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING
+            as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING[decision.source]
             if not as_before:
                 return None
         self._situation = self._situation_of(context, match, longest, model, by_match, settings)
@@ -227,15 +222,11 @@ class Planner:
         depth = len(context.tokens)
         unread = self._unread(context.tokens) if model else 0
         ahead = self._model.ahead if self._model else 0
-        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO, ahead)
+        opening = context.position < _OPENING
+        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO, ahead, opening)
 
-    def _ways_of(self, settings: Settings) -> _Ways:
-        """Where a draft model was asked for and there is none, lookup drafts."""
-        off = settings.k == 0 or settings.drafter == "none" or bool(self.plain_because)
-        model = not off and self._model is not None and settings.drafter in ("model", "hybrid")
-        lookup = not off and (settings.drafter in ("lookup", "hybrid") or self._model is None)
-        because = self.plain_because or ("k is 0" if settings.k == 0 else "no drafter")
-        return _Ways(settings, model, lookup, VERIFIERS[settings.verifier], because)
+    def _ways_of(self, settings: Settings) -> Ways:
+        return Ways.under(settings, has_draft=self._model is not None, plain_because=self.plain_because)
 
     def _drafter(self, source: str, context: Context, settings: Settings) -> Drafter | None:
         """Who drafts, having read what it must: a prompt, and much else, apart from drafting."""
@@ -253,15 +244,15 @@ class Planner:
             self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._indexed = False
         if not self._indexed:
-            if settings.lookup == "conversation" or not _free(self._ways_of(settings)):
+            if not self._ways_of(settings).recalls:
                 self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._lookup.begin(tokens, self._cancelled)
             self._indexed = True
         return self._lookup
 
-    def _waits(self, tokens: Sequence[int], ways: _Ways) -> bool:
+    def _waits(self, tokens: Sequence[int], ways: Ways) -> bool:
         """Whether the draft model reads its prompt behind the first token."""
-        return _free(ways) and self._unread(tokens) > _AT_ONCE
+        return ways.free and self._unread(tokens) > _AT_ONCE
 
     def _unread(self, tokens: Sequence[int]) -> int:
         return self._model.unread(tokens) if self._model else 0
@@ -284,11 +275,3 @@ class Planner:
             if token != foretold:
                 break
         return said
-
-
-def _free(ways: _Ways) -> bool:
-    """Whether drafts may depend on more than the prompt, the seed and the settings.
-
-    Not where the text depends on them: there a fixed k and a seed are to give the same text again.
-    """
-    return ways.settings.k == AUTO or (ways.verifier.couples and ways.verifier.lossless)

@@ -154,7 +154,7 @@ class Session:
         finally:
             if self._target.user is self._context:
                 self._target.user = None
-            self._planner.settle()
+            self._planner.end(self._context)
             if constraint:
                 constraint.close()
 

@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import Message, Round, SamplingParams, Session, TokenKind
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.situation import Situation
+from specchat_engine.control.situation import Decision, Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
@@ -306,6 +306,31 @@ def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyP
     rounds = rounds_of(session, PASSAGE)
     assert session.text == "0123456789" + PASSAGE
     assert sum(not event.drafted for event in rounds) < 10 + 6 + 4 + 3
+
+
+def test_the_controller_hears_which_rounds_begin_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[int, bool]] = []
+
+    def decide(controller: Controller, now: Situation) -> Decision:
+        heard.append((now.depth, now.opening))
+        return Decision("none", 0, "")
+
+    monkeypatch.setattr(Controller, "decide", decide)
+    session = conversation(saying(PASSAGE), drafter="lookup", k="auto")
+    rounds_of(session)
+    first = len(session.prompt_ids)
+    assert [depth - first for depth, opening in heard if opening] == [0, 1, 2, 3]
+
+
+def test_a_long_match_ends_a_stretch_of_the_draft_models_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    said = "0123456789" + PASSAGE
+    session = conversation(saying(said), saying(said), k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
+    session.settings = replace(session.settings, drafter="hybrid")
+    rounds = rounds_of(session, PASSAGE)
+    assert session.text == said
+    assert {event.source for event in rounds[:2]} == {"none", "model"}
+    assert sum(event.num_accepted for event in rounds if event.source == "lookup") > 20
 
 
 def test_whoever_waits_between_rounds_or_answers_makes_no_round_dear_or_cheap() -> None:

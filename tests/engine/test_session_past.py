@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat_engine import Message, Round, SamplingParams, Session
+from specchat_engine import Message, Round, SamplingParams, Session, TokenKind
 from support.conversations import GREEDY, conversation, letters, saying
 
 STORY = "once upon a time there was a fox, quick and brown."
@@ -29,7 +29,8 @@ def test_an_answer_that_is_given_again_is_drafted_from_its_first_token_on() -> N
     again = answer(session, QUESTION, attempt=1)
     assert session.text == STORY
     assert drafted(again) > 0.8 * len(STORY) > drafted(first)
-    assert again[0].num_accepted == 8
+    assert [event.num_accepted for event in again[:-1]] == [8] * (len(again) - 1)
+    assert again[-1].token.kind is TokenKind.NONE, "its end is drafted too"
 
 
 def test_what_another_conversation_said_is_drafted_from() -> None:

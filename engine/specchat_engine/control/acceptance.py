@@ -15,6 +15,7 @@ _ACCEPTED_BY_CONFIDENCE = (0.25, 0.42, 0.58, 0.72, 0.85, 0.92, 0.96, 0.98, 0.99,
 _MATCHES = (3, 4, 5, 7, 9, 13, 17, 25)
 _CLASSES = tuple(bisect_right(_MATCHES, length) for length in range(2 * _CAPPED))
 _ACCEPTED_BY_MATCH = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93)
+_ACCEPTED_BY_OPENING = (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9)
 _ACCEPTED = 0.7
 """Before anything was seen of a pair: what a token is accepted with."""
 
@@ -99,10 +100,12 @@ class Habits:
     `chain[i]`: drafted token i stands, given that the i before it do; a draft that stopped early counts as one that
     does not, so that the products of these shares are the accepted tokens to expect. `longer[i]`: the drafter goes on
     to token i, given that it drafted the i before it. `tested`: any token that was compared. `by_confidence` and
-    `by_match`: the same by the drafter's confidence and by the length of the match in front of the token.
+    `by_match`: the same by the drafter's confidence and by the length of the match in front of the token; `by_opening`
+    by the length of a match that an answer begins with. All answers begin behind the same tokens of the template, which
+    say nothing, and only longer matches tell that the same was asked before.
     """
 
-    __slots__ = ("by_confidence", "by_match", "chain", "longer", "tested")
+    __slots__ = ("by_confidence", "by_match", "by_opening", "chain", "longer", "tested")
 
     def __init__(self) -> None:
         self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=3)
@@ -110,6 +113,11 @@ class Habits:
         self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
         self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
         self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.95, strength=3)
+        self.by_opening = Shares(_ACCEPTED_BY_OPENING, fade=0.95, strength=3)
+
+    def of_matches(self, opening: bool) -> Shares:
+        """By the length of a match, at the beginning of an answer or behind it."""
+        return self.by_opening if opening else self.by_match
 
     def to_json(self) -> dict[str, list[float]]:
         """What to keep for the next time."""

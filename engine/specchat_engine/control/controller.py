@@ -78,9 +78,10 @@ class _Tries:
     in_vain: int = 0
 
     def begin(self) -> float:
-        """Another answer begins; what the trials of those before count for."""
-        if self.compared:
-            self.in_vain = self.in_vain + 1 if self.stood < _IN_VAIN * self.compared else 0
+        """Another answer begins; what the trials of those before count for: all, where the last one had none."""
+        if not self.compared:
+            return 1.0
+        self.in_vain = self.in_vain + 1 if self.stood < _IN_VAIN * self.compared else 0
         self.compared = self.stood = 0
         return 1 - (1 - _REMEMBERED) / (1 + self.in_vain)
 
@@ -98,7 +99,8 @@ class Controller:
         self.targets, self.drafts = CostTables(slope=_TARGET_SLOPE), CostTables(slope=_DRAFT_SLOPE)
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
-        self._pace = self._between_ms = 0.0
+        self._pace = self._unmatched_pace = 0.0
+        self._between_ms = 0.0
         self._since_plain = 0
         self._tries: dict[str, _Tries] = {}
         self._try = _Tries()
@@ -121,7 +123,8 @@ class Controller:
     def use_threads(self, target: int, draft: int) -> None:
         """The models compute with so many threads from now on: costs are those of these counts, habits stay."""
         if self.threads != (target, draft):
-            self.threads, self._pace = (target, draft), 0.0
+            self.threads = target, draft
+            self._pace = self._unmatched_pace = 0.0
             self.targets.use(target)
             self.drafts.use(draft)
 
@@ -129,7 +132,7 @@ class Controller:
         """An answer of this kind of text begins."""
         self._now = self._habits.setdefault(kind, Habits())
         self._try = self._tries.setdefault(kind, _Tries())
-        self._pace = 0.0
+        self._pace = self._unmatched_pace = 0.0
         self._now.tested.forget(self._try.begin())
 
     def decide(self, now: Situation) -> Decision:
@@ -145,11 +148,12 @@ class Controller:
             return Decision(source, longest if source != "none" else 0, "nothing measured yet")
         plain = Option(0, 1.0, verify_ms[1] + self._between_ms)
         pace = max(plain.rate, _PATIENCE * self._pace)
+        unmatched = max(plain.rate, _PATIENCE * self._unmatched_pace)
         lengths = range(1 if now.free else longest, longest + 1)
         best, source, reason = plain, "none", "no match"
         probe, stop = 0, None
         if now.model:
-            option, stop = self._of_model(now, verify_ms, pace, lengths[:_LONGEST_DRAFT])
+            option, stop = self._of_model(now, verify_ms, unmatched, lengths[:_LONGEST_DRAFT])
             gain = option.rate / plain.rate
             if gain > 1 or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
@@ -175,8 +179,11 @@ class Controller:
         self.target.observe(drafted + 1, now.depth, outcome.verify_ms)
         rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
         self._pace = following(self._pace, rate, _PACE_FOLLOWS)
+        if decision.source != "lookup":
+            self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
+        by_match = habits.of_matches(now.opening)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
-            habits.by_match.observe(found, hit)
+            by_match.observe(found, hit)
         self._since_plain += outcome.rounds
         in_vain = not drafted and outcome.draft_ms > 0
         if not (drafted or in_vain):
@@ -237,7 +244,7 @@ class Controller:
         return option, EarlyStop(bounds, habits.by_confidence.all())
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        shares = self._now.by_match.all()
+        shares = self._now.of_matches(now.opening).all()
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 

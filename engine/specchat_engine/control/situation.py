@@ -15,7 +15,7 @@ class Situation:
     `depth` tokens in the context; `unread` of them the draft model has not read, the last one included; `match` is the
     length of prompt lookup's match, 0 without one. `model` and `lookup` say who may draft, at most `longest` tokens.
     Where k is not `free`, it is to be `longest`. The draft model has to look so many tokens `ahead` of those that it
-    drafts.
+    drafts. `opening`: the answer has but begun.
     """
 
     depth: int
@@ -26,6 +26,7 @@ class Situation:
     lookup: bool
     free: bool = True
     ahead: int = 0
+    opening: bool = False
 
 
 @dataclass(slots=True)

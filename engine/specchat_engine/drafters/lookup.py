@@ -44,11 +44,17 @@ class PromptLookupDrafter:
             self._index.part()
             del self._conversation[common:]
             self._index.learn(self._conversation[-self.ngram_max :])
-        self._read(tokens)
+        self.read(tokens)
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Indexes what the conversation says beyond what was read of it."""
+        new = tokens[len(self._conversation) :]
+        self._conversation.extend(new)
+        self._index.learn(new)
 
     def find(self, context: Context) -> Match | None:
         """The earlier place that a proposal would start from."""
-        self._read(context.tokens)
+        self.read(context.tokens)
         return self._index.find()
 
     def propose(self, context: Context, k: int) -> Draft:
@@ -73,8 +79,3 @@ class PromptLookupDrafter:
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Nothing to learn here: the next proposal reads the context."""
-
-    def _read(self, tokens: Sequence[int]) -> None:
-        new = tokens[len(self._conversation) :]
-        self._conversation.extend(new)
-        self._index.learn(new)

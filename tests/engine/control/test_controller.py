@@ -176,6 +176,48 @@ def test_a_long_match_beats_the_model_and_gets_a_long_draft() -> None:
     assert decision.k > 8
 
 
+def test_behind_a_run_of_matches_the_model_drafts_as_long_as_before() -> None:
+    """That was fast as nothing else is: what the model could draft is no worse for it."""
+    controller, no_match = measured(), replace(NOW, lookup=False)
+    for _ in range(40):
+        happen(controller, no_match, 6, confidence=0.97)
+    before = controller.decide(no_match)
+    for _ in range(20):
+        assert happen(controller, replace(NOW, match=32), 32, foretold=True).source == "lookup"
+    after = controller.decide(no_match)
+    assert (after.source, after.k) == (before.source, before.k)
+    assert after.stop is not None
+    assert before.stop is not None
+    assert after.stop.bounds == pytest.approx(before.stop.bounds)
+
+
+def test_what_an_answer_begins_behind_is_no_match_until_it_was_seen_to_be_one() -> None:
+    """All answers begin behind the same tokens of the template; only long matches tell that the same was asked."""
+    controller = measured()
+    for _ in range(20):
+        happen(controller, replace(NOW, match=6, model=False), 32, foretold=True)
+    assert controller.decide(replace(NOW, match=6, model=False)).source == "lookup"
+    assert controller.decide(replace(NOW, match=6, model=False, opening=True)).source == "none"
+    assert controller.decide(replace(NOW, match=24, model=False, opening=True)).source == "lookup"
+    for _ in range(20):
+        happen(controller, replace(NOW, match=6, model=False, opening=True), 6, foretold=True)
+    assert controller.decide(replace(NOW, match=6, model=False, opening=True)).source == "lookup"
+
+
+def test_answers_in_which_the_model_drafted_nothing_let_nothing_of_it_be_forgotten() -> None:
+    controller = measured()
+    for _ in range(30):
+        happen(controller, NOW, 32, confidence=0.999)
+    controller.begin("prose")
+    before = controller.decide(NOW)
+    for _ in range(20):
+        controller.begin("prose")
+    after = controller.decide(NOW)
+    assert after.stop is not None
+    assert before.stop is not None
+    assert after.stop.bounds == before.stop.bounds
+
+
 def test_matches_that_mislead_are_no_longer_followed_although_none_was_verified() -> None:
     """What lookup foretold is compared with whatever was said, so that its record costs nothing."""
     controller = measured()
