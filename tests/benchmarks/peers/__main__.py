@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
-from benchmarks.peers.specchat_runner import Specchat, open_engine, prompt_ids
+from benchmarks.peers.specchat_runner import OneSession, Specchat, open_engine, prompt_ids
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.prompts import read_prompts
 from specchat_assets import builtin_pair
@@ -24,6 +24,7 @@ from specchat_engine.processors import physical_cores
 
 BASE = ("llama-server", "plain")
 OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
+REMEMBERING = ("specchat", OneSession.name)
 
 
 def main() -> int:
@@ -84,6 +85,7 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
     """All configurations of all peers."""
     for arm in (PLAIN, Arm("model", 4), Arm("lookup", 8), Arm("hybrid", "auto")):
         yield Specchat(engine, arm)
+    yield OneSession(engine)
     if asked.server:
         for number, name in enumerate(asked.server_only):
             yield LlamaServer(asked.server, target, draft, asked.threads, name, logs / f"{number}.log")
@@ -141,15 +143,14 @@ def report(console: Console, measured: Measured, temperature: float) -> None:
     console.print(table)
     for peer in dict.fromkeys(peer for peer, _ in measured):
         best = best_of(found, peer)
-        ours = next(
-            standing
-            for standing in standings(measured, (best.peer, best.name), temperature)
-            if (standing.peer, standing.name) == OURS
-        )
-        if ours.over_all and (best.peer, best.name) != OURS:
-            interval = ours.over_all.interval
-            sure = f"; 95 % {interval[0]:.2f} to {interval[1]:.2f}" if interval else ""
-            console.print(f"specchat {OURS[1]} is {ours.over_all.value:.2f} × {peer} at its best ({best.name}){sure}")
+        for ours in standings(measured, (best.peer, best.name), temperature):
+            name = ours.peer, ours.name
+            if name in (OURS, REMEMBERING) and ours.over_all and (best.peer, best.name) != name:
+                interval = ours.over_all.interval
+                sure = f"; 95 % {interval[0]:.2f} to {interval[1]:.2f}" if interval else ""
+                console.print(
+                    f"specchat {ours.name} is {ours.over_all.value:.2f} × {peer} at its best ({best.name}){sure}"
+                )
     console.print()
 
 
