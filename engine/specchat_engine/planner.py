@@ -244,8 +244,7 @@ class Planner:
             self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._indexed = False
         if not self._indexed:
-            if not self._ways_of(settings).recalls:
-                self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
+            self._lookup.recalls = self._ways_of(settings).recalls
             self._lookup.begin(tokens, self._cancelled)
             self._indexed = True
         return self._lookup

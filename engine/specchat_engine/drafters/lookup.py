@@ -22,7 +22,7 @@ _PAST = 1 << 16
 class PromptLookupDrafter:
     """Proposes what followed the longest earlier match of the last tokens, of `ngram_min` to `ngram_max` of them.
 
-    The text that is searched is all that was said: the conversation, and what it no longer holds.
+    The text that is searched is all that was said: the conversation and, where it `recalls`, what that no longer holds.
     """
 
     name = "lookup"
@@ -32,15 +32,18 @@ class PromptLookupDrafter:
         check_ngrams(ngram_min, ngram_max)
         self.ngram_min = ngram_min
         self.ngram_max = ngram_max
+        self.recalls = True
         self._index = MatchIndex(ngram_min, ngram_max)
         self._conversation: list[int] = []
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Indexes what the prompt has beyond the last turn. Where it turns away from that, what was said stays."""
-        if len(self._index.tokens) > len(self._conversation) + _PAST:
-            self._index, self._conversation = MatchIndex(self.ngram_min, self.ngram_max), []
+        """Indexes what the prompt has beyond the last turn, which it may have turned away from."""
         common = common_prefix(self._conversation, tokens)
-        if common < len(self._conversation):
+        turned = common < len(self._conversation)
+        past = len(self._index.tokens) - len(self._conversation)
+        if past > _PAST or (not self.recalls and (past or turned)):
+            self._index, self._conversation = MatchIndex(self.ngram_min, self.ngram_max), []
+        elif turned:
             self._index.part()
             del self._conversation[common:]
             self._index.learn(self._conversation[-self.ngram_max :])

@@ -96,6 +96,18 @@ def test_an_answer_that_is_given_again_is_proposed_from_its_question_on() -> Non
     assert proposal_of(drafter, [0, *question]) == (5, 6, 7)
 
 
+def test_a_drafter_that_is_to_recall_nothing_keeps_its_index_while_the_conversation_goes_on() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([9, 1, 2, 3], lambda: False)
+    assert proposal_of(drafter, [8, 1, 2]) == (3,)
+    drafter.recalls = False
+    assert proposal_of(drafter, [8, 1, 2]) == ()
+    index = drafter._index
+    assert proposal_of(drafter, [8, 1, 2, 7, 1, 2]) == (7, 1, 2, 7, 1, 2, 7, 1)
+    assert drafter._index is index
+    assert proposal_of(drafter, [8, 5, 1, 2]) == ()
+
+
 def test_what_was_said_long_ago_is_forgotten_with_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "_PAST", 8)
     drafter = PromptLookupDrafter()
