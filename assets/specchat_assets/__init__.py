@@ -6,6 +6,8 @@ from pathlib import Path
 
 TARGET_NAME = "specchat-guide-18m.gguf"
 DRAFT_NAME = "specchat-draft-2m.gguf"
+MODELS = Path(__file__).parent / "models"
+"""Found without `importlib.resources`, which takes a while to import: everybody waits for it at the start."""
 
 
 class BuiltinPairError(FileNotFoundError):
@@ -20,8 +22,7 @@ def builtin_pair() -> tuple[Path, Path]:
 
     Raises BuiltinPairError when one is missing: a checkout whose weights were not made or fetched.
     """
-    folder = Path(__file__).parent / "models"
-    target, draft = folder / TARGET_NAME, folder / DRAFT_NAME
+    target, draft = MODELS / TARGET_NAME, MODELS / DRAFT_NAME
     for path in (target, draft):
         if not path.is_file():
             raise BuiltinPairError(

@@ -12,7 +12,7 @@ from specchat_engine import LoadOptions
 
 @pytest.fixture
 def assets_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr("specchat_assets.MODELS", tmp_path / "models")
     models = tmp_path / "models"
     models.mkdir()
     return models

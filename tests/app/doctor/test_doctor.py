@@ -23,7 +23,7 @@ def builtin_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").mkdir()
     for name in (specchat_assets.TARGET_NAME, specchat_assets.DRAFT_NAME):
         (tmp_path / "models" / name).write_bytes(b"GGUF")
-    monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr("specchat_assets.MODELS", tmp_path / "models")
 
 
 def test_versions_build_devices_threads_and_folders_are_named() -> None:
@@ -93,7 +93,7 @@ def test_a_complete_installation_exits_with_0(capsys: pytest.CaptureFixture[str]
 def test_a_missing_built_in_pair_exits_with_1_and_says_what_to_do(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr("specchat_assets.MODELS", tmp_path / "models")
     assert main(["doctor", "--json"]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     lacks = [line for line in lines if line["status"] == "lack"]
