@@ -148,18 +148,11 @@ class Engine:
     def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
         """A conversation. Without `settings` the model's recommended sampling and the best drafter at hand are used.
 
-        Without `seed` one is chosen at random. Raises SettingError where `settings` ask for more than was loaded, or
-        for a grammar or a biased token that the vocabulary cannot serve.
+        Without `seed` one is chosen at random. Raises SettingError as `check` does.
         """
         if settings is None:
             settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
-        if settings.k != AUTO and settings.k > self.options.k_max:
-            raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
-        if settings.drafter not in ("hybrid", *self.drafters):
-            raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
-        constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
-        if constraint:
-            constraint.close()
+        self.check(settings)
         return Session(
             self._target,
             self._draft,
@@ -175,6 +168,17 @@ class Engine:
             about=self._about,
             passed=self._passed,
         )
+
+    def check(self, settings: Settings) -> None:
+        """Raises SettingError for settings that ask for more than was loaded, or for a grammar or a biased token that
+        the vocabulary cannot serve."""
+        if settings.k != AUTO and settings.k > self.options.k_max:
+            raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
+        if settings.drafter not in ("hybrid", *self.drafters):
+            raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
+        constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
+        if constraint:
+            constraint.close()
 
     def forget(self) -> None:
         """Empties both memories, so that the next answer reads all of its prompt: for measurements."""

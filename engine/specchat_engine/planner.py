@@ -183,11 +183,12 @@ class Planner:
             return None
         self._left -= 1
         self._match = None
-        if decision.source == "none" and self._left % _LOOKS:
+        looks = self._left % _LOOKS == 0
+        if decision.source == "none" and not looks:
             self._skipped += 1
             return decision
         by_match = decision.source == "lookup"
-        if by_match or (self._ways.lookup and self._left % _LOOKS == 0):
+        if by_match or (looks and self._ways.lookup):
             match = self._look(context, settings)
             as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING[decision.source]
             if not as_before:

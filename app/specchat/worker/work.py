@@ -274,12 +274,18 @@ class Work:
         return Kept(True)
 
     def _session_for(self, seed: int, settings: Settings) -> Session | None:
-        """The session, with the seed of this turn and these settings; None where nothing is loaded."""
+        """The session, with the seed of this turn and these settings; None where nothing is loaded.
+
+        It is one for as long as the pair is loaded, so that lookup drafts from what other conversations said. Raises
+        SettingError for settings that another conversation begins with and that the pair cannot serve.
+        """
         with self._guard:
             if self._engine is None:
                 return None
             if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
+            elif self._session.seed != seed:
+                self._engine.check(settings)
             self._session.seed, self._session.settings = seed, settings
             return self._session
 

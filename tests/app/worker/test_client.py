@@ -13,6 +13,7 @@ import pytest
 from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, WorkerFailed
+from specchat_engine.params import SamplingParams
 from specchat_engine.rounds import Round
 from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels
@@ -26,6 +27,23 @@ def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient
         client.prepare((ChatMessage("user", read),), seed=7, settings=SHORT)
         texts.append(text_of(list(answer(client))))
     assert texts == [texts[0]] * 5
+
+
+def test_what_one_conversation_said_drafts_for_the_next(loaded: WorkerClient) -> None:
+    settings = replace(SHORT, k=8, drafter="lookup", max_tokens=40, sampling=SamplingParams(temperature=0.0))
+    first, other = (list(answer(loaded, settings, seed)) for seed in (1, 2))
+    assert text_of(other) == text_of(first)
+    drafted = [event.num_accepted for event in other if isinstance(event, Round)]
+    assert drafted[:4] == [8, 8, 8, 8], "from its first token on"
+
+
+def test_settings_that_the_pair_cannot_serve_are_refused_in_every_conversation(loaded: WorkerClient) -> None:
+    assert text_of(list(answer(loaded, seed=1)))
+    for seed in (2, 3):
+        last = list(answer(loaded, replace(SHORT, k=OPTIONS.k_max + 1), seed))[-1]
+        assert isinstance(last, WorkerFailed)
+        assert "loaded for at most" in last.message
+    assert text_of(list(answer(loaded, seed=2)))
 
 
 def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient, tiny_models: TinyModels) -> None:
