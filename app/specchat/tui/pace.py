@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
+from textual.events import Callback
 from textual.message_pump import MessagePump
-from textual.timer import Timer
 
 
 class Pace:
@@ -17,7 +18,7 @@ class Pace:
         self._owner = owner
         self._pause = pause
         self._draw = draw
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._wanted = False
 
     def request(self) -> None:
@@ -25,7 +26,8 @@ class Pace:
         if self._timer is not None:
             self._wanted = True
             return
-        self._timer = self._owner.set_timer(self._pause, self._pause_over)
+        due = Callback(self._pause_over)
+        self._timer = asyncio.get_running_loop().call_later(self._pause, self._owner.post_message, due)
         self._draw()
 
     def cancel(self) -> None:

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat import ChatScreen
+from specchat.tui.screens.conversation import ConversationScreen
 from specchat.tui.widgets.answer import Answer
-from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
@@ -31,8 +31,9 @@ async def quiet(pilot: Chat) -> None:
     calm = 0
     for _ in range(200):
         await pilot.pause(0.05)
-        client, links = pilot.app._client, pilot.app.screen.query(EngineLink)  # type: ignore[attr-defined]
-        calm = calm + 1 if client.idle and not any(link._events for link in links) else 0
+        client, seen = pilot.app._client, pilot.app.screen  # type: ignore[attr-defined]
+        drawn = not isinstance(seen, ConversationScreen) or seen._link.quiet
+        calm = calm + 1 if client.idle and drawn else 0
         if calm == 3:
             await pilot.pause()
             return

@@ -23,6 +23,7 @@ from specchat.paths import memories_folder
 from specchat.priority import give_way
 from specchat.traces.trace import Trace
 from specchat.tui.conversation_entries import entries_of
+from specchat.tui.engine_link import EngineLink
 from specchat.tui.legend import legend_line
 from specchat.tui.memories import Memories
 from specchat.tui.pace import Pace
@@ -31,7 +32,6 @@ from specchat.tui.siblings import Siblings
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
 from specchat.tui.widgets.download_bar import DownloadBar
-from specchat.tui.widgets.engine_link import EngineLink
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
@@ -42,7 +42,7 @@ from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, Wo
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
-_FIGURES_PAUSE = 0.25
+_FIGURES_PAUSE = 0.5
 _READING_PAUSE = 0.25
 _KEEPING_PAUSE = 1.0
 
@@ -66,7 +66,7 @@ class ConversationScreen(Screen[None]):
         self._library = LibraryNames()
         self._session = ChatSession(options)
         self._client = client
-        self._link = EngineLink(client)
+        self._link = EngineLink(client, self)
         self._play: Play | None = None
         self._waiting: Unsent | None = None
         self._editing: int | None = None
@@ -77,7 +77,6 @@ class ConversationScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
-        yield self._link
         yield Header(self._session.header())
         with Horizontal(id="middle"):
             yield Transcript(id="transcript")
@@ -142,8 +141,7 @@ class ConversationScreen(Screen[None]):
             if isinstance(last, Ended | WorkerFailed):
                 await self._finish(self._play, last)
             elif rounds:
-                self._figures.request()
-                self._keeping.request()
+                self._grew()
                 return
         self._show_header()
 
@@ -279,6 +277,11 @@ class ConversationScreen(Screen[None]):
 
     def _show_header(self) -> None:
         self.query_one(Header).show(self._session.header(self._play.num_tokens if self._play else 0))
+
+    def _grew(self) -> None:
+        """The running answer has more rounds."""
+        self._figures.request()
+        self._keeping.request()
 
     def _draw_figures(self) -> None:
         if self._play is not None:

@@ -106,9 +106,10 @@ class SteppingScreen(BranchingScreen):
         await super()._leave_answer()
         self._show_stepping()
 
-    def _draw_figures(self) -> None:
-        super()._draw_figures()
-        self._show_stepping()
+    def _grew(self) -> None:
+        super()._grew()
+        if self._stepping.on:
+            self._show_stepping()
 
     def _show_stepping(self) -> None:
         prompt = self.query_one(Prompt)

@@ -15,8 +15,8 @@ from specchat.tui.painting import Painter
 from specchat.tui.straight import Straight, filtered
 
 _STRIPS_KEPT = 600
-_BAR_PAUSE = 0.5
-"""Drawing the scroll bar costs more than all rows: while text streams it is drawn twice a second."""
+_BAR_PAUSE = 1.0
+"""Drawing the scroll bar costs more than all rows: while text streams it is drawn once a second."""
 
 
 class RowsView(ScrollView):
@@ -140,5 +140,7 @@ class RowsView(ScrollView):
     def _draw_bar(self) -> None:
         if self.show_vertical_scrollbar:
             bar = self.vertical_scrollbar
-            bar.window_virtual_size, bar.window_size = self.virtual_size.height, self.size.height
+            # Where all can be seen the bar looks the same, however much that is.
+            height = self.size.height
+            bar.window_virtual_size, bar.window_size = max(self.virtual_size.height, height), height
             bar.position = self.scroll_y
