@@ -13,7 +13,7 @@ import select
 import sys
 import termios
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 ANSWER = re.compile(r"\x1b\]11;(?:rgba?:([0-9a-fA-F/]+))?[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|\x1b(?=\x1b))")
 LAST_ANSWER = re.compile(r"\x1b\[\?[0-9;]*c")
@@ -25,8 +25,7 @@ _DEAF = ("dumb", "linux", "eterm", "vt", "unknown")
 _LIGHT_GROUNDS = frozenset({"7", "15"})
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(NamedTuple):
     """What is known of the terminal: whether its ground is light, what was typed, whether answers may still come."""
 
     light: bool = False

@@ -13,8 +13,8 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from specchat.paths import data_folder
 
@@ -30,8 +30,7 @@ _PATIENCE = 0.1
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A sent text as it was typed; `pasted` are the labels in it and the long texts that they stand for."""
 
     text: str

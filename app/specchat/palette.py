@@ -7,8 +7,8 @@ shape or a glyph too, so colour is never the only sign. Blue and orange can be t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from specchat_engine.rounds import Outcome, Round, TokenKind
 
@@ -20,8 +20,7 @@ ON_LIGHT: Mapping[str, str] = MappingProxyType({BLUE: "#0a5cad", ORANGE: "#a34a0
 """The same colours, dark enough to be read on white."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """A colour (None is the foreground's own), attributes in rich's words, and the glyph in a round's ribbon."""
 
     colour: str | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specchat.insight.kinds import THINKING_TAGS
 
@@ -21,8 +21,7 @@ _BEGIN = re.compile("[" + re.escape("".join({mark[0] for pair in THINKING_TAGS f
 _LINE_START = re.compile(r"\n[ \t]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A run of an answer's text; `thought` tells whether it is thinking, its marks included."""
 
     text: str

@@ -64,8 +64,7 @@ def sample_trace(
     trace = Trace(start_line(**start), placed)
     if not ended:
         return trace
-    return replace(
-        trace,
+    return trace._replace(
         end={"type": "end", "reason": reason, "text": trace.text, "stats": trace.stats_after(len(placed))},
     )
 
@@ -82,7 +81,8 @@ def _id(text: str) -> int:
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 _ids = st.integers(0, 2**31)
 _shares = st.none() | st.floats(0, 1)
-_times = st.floats(0, 1e6)
+_times = st.just(0.0) | st.floats(1e-6, 1e6)
+"""Milliseconds: no clock tells less than a nanosecond."""
 _drafted = st.builds(DraftedToken, _ids, _texts, _shares, _shares, st.sampled_from(Outcome))
 _tokens = st.builds(
     TargetToken, _ids, _texts, _shares, st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from specchat.conversation import Conversation, title_of
 from specchat.naming import pair_name
@@ -45,8 +45,7 @@ class Speculation(Enum):
     FAILED = "!"
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderView:
+class HeaderView(NamedTuple):
     """The header at one moment."""
 
     pair: str
@@ -57,8 +56,7 @@ class HeaderView:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What the engine is to answer. The noise is that of seed, turn and attempt; the answer begins with `prefix`."""
 
     messages: tuple[ChatMessage, ...]
@@ -67,6 +65,13 @@ class Question:
     seed: int
     prefix: tuple[int, ...] = ()
     frozen: bool = False
+
+
+class Unsent(NamedTuple):
+    """A message that waits for the model; `edited` is the one in whose place it is to be said."""
+
+    text: str
+    edited: int | None = None
 
 
 class ChatSession:
@@ -243,5 +248,5 @@ def plain_ms_of(stats: Mapping[str, Any]) -> float | None:
 
 def new_conversation(options: ChatOptions) -> Conversation:
     """An empty conversation as the options want it."""
-    seed = options.seed if options.seed is not None else secrets.randbits(31)
+    seed = options.seed if options.seed is not None else SystemRandom().getrandbits(31)
     return Conversation(StoredSession(new_id(), system=options.system, seed=seed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specchat.blocks import per_cent
 from specchat.insight.curve import CostCurve, curve_of
@@ -11,8 +11,7 @@ from specchat_engine.costs import MeasuredCosts
 from specchat_engine.theory import break_even_alpha, predicted_speedup
 
 
-@dataclass(frozen=True, slots=True)
-class BreakEven:
+class BreakEven(NamedTuple):
     """`needed` is the α at which drafts of k tokens are as fast as none, None where no α reaches that; `has` is α.
 
     `speedup` is the prediction S = E(α, k) / (C(k+1)/C(1) + k·c), with the rest of a round counted on both sides.

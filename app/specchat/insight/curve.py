@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from statistics import median
+from typing import NamedTuple
 
 from specchat_engine.costs import MeasuredCosts
 from specchat_engine.rounds import BY_MODEL, Round
@@ -22,8 +22,7 @@ class Basis(IntEnum):
     EXTRAPOLATED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class CostCurve:
+class CostCurve(NamedTuple):
     """The milliseconds of target passes: measured `points` (width, ms), ascending, straight lines between them.
 
     Beyond the last width its last slope goes on, and below the first its first one; a wider pass is never cheaper

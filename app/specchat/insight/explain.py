@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 from specchat.blocks import per_cent
-from specchat.insight.break_even import BreakEven
-from specchat.insight.summary import Figures, Summary
 from specchat.terminal import clean_line
-from specchat_engine.memory_use import MemoryUse
+
+if TYPE_CHECKING:
+    from specchat.insight.break_even import BreakEven
+    from specchat.insight.summary import Figures, Summary
+    from specchat_engine.memory_use import MemoryUse
 
 
 class Figure(StrEnum):
@@ -30,8 +32,7 @@ class Figure(StrEnum):
     MEMORY = "memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What the figures stand for: the turn so far, its last k and the reason, the gauge and the memory if known."""
 
     summary: Summary

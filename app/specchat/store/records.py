@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from random import SystemRandom
 from typing import Any
 
 
@@ -23,7 +23,7 @@ class State(StrEnum):
 
 def new_id() -> int:
     """An id for a session or a message: 63 random bits, so that nobody has to ask the database for one."""
-    return secrets.randbits(63)
+    return SystemRandom().getrandbits(63)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,8 @@ def round_of(line: Mapping[str, Any]) -> Round:
         one_of(token, "outcome", Outcome)
     token = mapping(line, "token")
     if one_of(token, "kind", TokenKind) == TokenKind.NONE:
-        if token.get("id") is not None or token.get("text") != "":
-            raise ValueError("a token of kind none has an id or a text")
+        if token.get("id", "missing") is not None or token.get("text") != "":
+            raise ValueError("a token of kind none needs an id that is null and an empty text")
     else:
         whole(token, "id")
         text(token, "text")

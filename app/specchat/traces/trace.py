@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specchat_engine.rounds import Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.stats import TurnStats
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """A turn: its start line, its rounds, and its end line, None where the recording was cut short.
 
     `error` is the message that ended the turn, None where nothing went wrong.

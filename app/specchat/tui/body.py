@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from specchat.tui.markdown import MarkdownRows
 from specchat.tui.parts import Part
 from specchat.typeset.pieces import Clickable, Piece
 from specchat.typeset.wrapping import Line, Wrapper
+
+if TYPE_CHECKING:
+    from specchat.tui.markdown import MarkdownRows
 
 TOGGLE_THOUGHT = "toggle_thought"
 SECTIONS = 3
@@ -79,7 +82,9 @@ class Body:
         self._written = len(self.part.pieces)
         if self._view is View.MARKDOWN and not self.part.thought:
             text = "".join(piece.text for piece in pieces if piece.emitted)[: self.part.kept]
-            if not isinstance(self._rows, MarkdownRows):
+            if self._rows is None or isinstance(self._rows, Wrapper):
+                from specchat.tui.markdown import MarkdownRows
+
                 self._rows = MarkdownRows(self._width, text)
             elif text:
                 self.changed_from = self._rows.write(text)

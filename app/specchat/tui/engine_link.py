@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from time import process_time
 
 from textual.message import Message
@@ -35,11 +34,12 @@ class EngineLink:
     each message on, took half as much as drawing what it brought.
     """
 
-    @dataclass
     class Arrived(Message):
         """Events of the running load or answer, in order; every event arrives once."""
 
-        events: tuple[Event, ...]
+        def __init__(self, events: tuple[Event, ...]) -> None:
+            super().__init__()
+            self.events = events
 
     def __init__(self, client: EngineClient, screen: Screen[None]) -> None:
         self._client = client

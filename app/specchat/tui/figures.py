@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from textual.content import Content
 
 from specchat.blocks import bar, columns, levels, number, per_cent, percent, speed
-from specchat.chat.turn import TurnView
+from specchat.chat.turn_view import TurnView
 from specchat.insight.explain import Figure
 from specchat.terminal import clean_line
 from specchat.tui.ribbon import QUIET, Styled, latest, words
@@ -25,8 +25,7 @@ _SHADES = (("█", TARGET), ("▓", ACCEPTED), ("▒", BONUS), ("░", QUIET))
 """The parts of a whole, told apart by their shade as well as by their colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row of the panel; where there is no room, those with the largest `spare` go first. `figure` explains it."""
 
     parts: Sequence[Styled]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from textual.content import Content
 
-from specchat.chat.turn import TurnView
+from specchat.chat.turn_view import TurnView
 from specchat.insight.explain import Figure, explain
 from specchat.tui.figures import Row, ribbon, rows
 from specchat.tui.ribbon import Styled
@@ -27,8 +27,7 @@ _LONGEST_EXPLANATION = 260
 _NOTHING = Content()
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """What is drawn, and the figure of each of its rows, to be clicked on. Equal rows are mostly the same object."""
 
     lines: tuple[Content, ...]

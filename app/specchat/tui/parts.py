@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from specchat.thoughts import Span, ThoughtSplitter, without_marks
 from specchat.typeset.pieces import Ink, Inker, Piece
@@ -142,9 +142,9 @@ class Parts:
         while length:
             piece, spent = self._waiting.popleft()
             if piece.emitted and len(piece.text) > length:
-                rest = replace(piece, text=piece.text[length:], tokens=0)
+                rest = piece._replace(text=piece.text[length:], tokens=0)
                 self._waiting.appendleft((rest, 0.0))
-                piece = replace(piece, text=piece.text[:length])
+                piece = piece._replace(text=piece.text[:length])
             if piece.emitted:
                 length -= len(piece.text)
             yield piece, spent

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specchat.chat.session import ChatSession
-from specchat.chat.turn import TurnModel, TurnView
+from specchat.chat.turn import TurnModel
+from specchat.chat.turn_view import TurnView
 from specchat.endings import with_ending
 from specchat.insight.curve import fitted
 from specchat.naming import model_name
@@ -24,8 +24,7 @@ _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2
 _AGAIN = "The conversation is kept; the next message starts the engine again."
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a turn ended. `failure` is for the transcript; `unanswered` is a message that got no answer at all."""
 
     figures: TurnView

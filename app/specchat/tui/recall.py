@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specchat.history import Entry
 
@@ -41,8 +41,7 @@ class Recall:
         self._place = None
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """A search in progress: what is looked for, what holds it, newest first, and which of these is shown.
 
     Letters are compared without their case, unless a capital is typed.

@@ -85,4 +85,4 @@ def from_reading(trace: Trace) -> Trace:
     read = float(trace.stats.get("prompt_ms") or 0.0)
     rounds = trace.rounds
     read = min(read, rounds[0].t_ms) if rounds else 0.0
-    return replace(trace, rounds=tuple(replace(event, t_ms=event.t_ms - read) for event in rounds))
+    return trace._replace(rounds=tuple(replace(event, t_ms=event.t_ms - read) for event in rounds))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from textual.content import Content
 
@@ -17,8 +16,7 @@ _MOVING = (("+ -", "faster, slower"), ("F5 space", "holds"), ("Enter", "goes on"
 _WAITING = (("F5", "leaves step mode"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Stepping:
+class Stepping(NamedTuple):
     """The mode at one moment. `moving` is slow motion, at `speed` rounds a second."""
 
     on: bool = False
@@ -27,18 +25,18 @@ class Stepping:
 
     def turned(self, on: bool) -> Self:
         """Answers are frozen from now on, or go on at full speed."""
-        return replace(self, on=on, moving=False)
+        return self._replace(on=on, moving=False)
 
     def held(self) -> Self:
         """No slow motion: one round a key."""
-        return replace(self, moving=False)
+        return self._replace(moving=False)
 
     def at_pace(self, steps: int) -> Self:
         """Slow motion, begun at the speed it had last, or so many steps faster or slower where it runs already."""
         if not self.moving:
-            return replace(self, moving=True)
+            return self._replace(moving=True)
         place = min(max(SPEEDS.index(self.speed) + steps, 0), len(SPEEDS) - 1)
-        return replace(self, speed=SPEEDS[place])
+        return self._replace(speed=SPEEDS[place])
 
 
 def bar_line(stepping: Stepping, rounds: int | None, width: int, *, writing: bool = False) -> Content:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -16,8 +17,7 @@ _LIST = """Repeat this list without changes:
 - user_name_field"""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A question with what to look at, asked with these settings."""
 
     title: str

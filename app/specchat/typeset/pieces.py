@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from specchat.rendering import on_one_line
 from specchat.terminal import TerminalFilter, clean
@@ -14,6 +14,9 @@ FOLD_ABOVE = 2
 """The most discarded tokens shown one by one; a longer run becomes `⋯`."""
 
 TAB = "    "
+
+OPEN_LINK = "open_link"
+"""What a click on a link does."""
 
 
 class Ink(StrEnum):
@@ -32,8 +35,7 @@ class Ink(StrEnum):
         return self not in _THROWN_AWAY
 
 
-@dataclass(frozen=True, slots=True)
-class Clickable:
+class Clickable(NamedTuple):
     """The ink of text that can be clicked: its style in the theme's words, what a click does, and to what."""
 
     style: str
@@ -44,8 +46,7 @@ class Clickable:
 _THROWN_AWAY = (Ink.REJECTED, Ink.DISCARDED)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A run of text in one ink, safe for a terminal; only emitted text may hold line ends.
 
     Text that no round brought has a style in the theme's words instead: `bold $text-primary`. `tokens` is how many

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from app.tui.scripted_client import ended, script
@@ -42,7 +40,7 @@ def test_a_snapshot_does_not_change_afterwards() -> None:
     rounds = script(" a> b| c> d")
     model.observe(rounds[:1])
     view = model.view()
-    copy = replace(view)
+    copy = view._replace()
     model.observe(rounds[1:])
     assert view == copy
     assert model.view() != view

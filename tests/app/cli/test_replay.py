@@ -134,7 +134,7 @@ def test_one_turn_of_several_can_be_chosen(capsys: pytest.CaptureFixture[str], w
 def test_what_a_turn_lacks_is_said(capsys: pytest.CaptureFixture[str], written: Callable[..., str]) -> None:
     assert main(["replay", written(sample_trace(ended=False))]) == 0
     assert capsys.readouterr().err.endswith("the recording stops here: the trace has no end\n")
-    failed = replace(sample_trace(reason="error"), error="llama_decode \x1b[2J failed")
+    failed = sample_trace(reason="error")._replace(error="llama_decode \x1b[2J failed")
     assert main(["replay", written(failed)]) == 0
     assert capsys.readouterr().err.endswith("the turn failed: llama_decode \ufffd[2J failed\n")
 
@@ -254,7 +254,7 @@ def test_a_terminal_gets_the_question_and_the_coloured_answer(written: Callable[
 
 def test_ctrl_c_on_a_terminal_ends_with_130_and_the_statistics(written: Callable[..., str]) -> None:
     trace = sample_trace(step_ms=1.0)
-    late = replace(trace, rounds=(*trace.rounds[:-1], replace(trace.rounds[-1], t_ms=3_600_000.0)))
+    late = trace._replace(rounds=(*trace.rounds[:-1], replace(trace.rounds[-1], t_ms=3_600_000.0)))
     _, said, code = on_a_terminal(["replay", written(late)], interrupt_at=b"mat")
     assert code == 130
     assert said.startswith((b"specchat: 5 tokens", b"specchat: 7 tokens"))  # it may come while the round is written

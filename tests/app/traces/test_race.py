@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
@@ -52,7 +50,7 @@ def test_an_answer_that_was_stopped_is_equal_as_far_as_it_goes() -> None:
     verdict = Race.of(short, SPECULATIVE).verdict()
     assert verdict.words == "equal up to character 11, token 3, where the plain one stops (cancelled)"
     assert not verdict.equal
-    assert "the speculative one stops (no end recorded)" in Race.of(PLAIN, replace(short, end=None)).verdict().words
+    assert "the speculative one stops (no end recorded)" in Race.of(PLAIN, short._replace(end=None)).verdict().words
 
 
 def test_a_difference_names_what_else_was_different() -> None:
@@ -67,7 +65,7 @@ def test_answers_to_different_prompts_do_not_race() -> None:
 
 @given(traces(), traces())
 def test_a_verdict_is_true_of_any_two_answers(left: Trace, right: Trace) -> None:
-    verdict = Race.of(left, replace(right, start={**right.start, "messages": left.start["messages"]})).verdict()
+    verdict = Race.of(left, right._replace(start={**right.start, "messages": left.start["messages"]})).verdict()
     assert verdict.equal == (left.text == right.text)
     if verdict.character is not None:
         place = verdict.character

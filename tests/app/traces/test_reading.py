@@ -6,7 +6,6 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +170,8 @@ def test_what_is_no_trace_is_refused_in_one_line_that_names_the_file(
         ("round", {"drafted": [{"id": 1, "text": "", "q": None, "p": None, "outcome": "stolen"}]}, "'stolen', not one"),
         ("round", {"drafted": [{"id": 1, "text": "", "p": None, "outcome": "accepted"}]}, "line 2: it has no q"),
         ("round", {"drafted": [[1]]}, "line 2: drafted is a list, not a list of objects"),
-        ("round", {"token": {"id": 1, "text": "x", "p": 1, "kind": "none"}}, "of kind none has an id or a text"),
+        ("round", {"token": {"id": 1, "text": "x", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
+        ("round", {"token": {"text": "", "p": 1, "kind": "none"}}, "of kind none needs an id that is null"),
         ("round", {"token": {"id": None, "text": "x", "p": 1, "kind": "plain"}}, "line 2: id is None"),
         ("round", {"top": [{"id": 1, "text": "x", "p": None}]}, "line 2: p is None, not a number from 0 to 1"),
         ("round", {"source": ["\x1b[2J"]}, "line 2: source is a list, not a text"),
@@ -274,5 +274,5 @@ def test_a_file_with_other_bytes_somewhere_is_refused_in_one_line_or_read(place:
 
 
 def test_an_error_ends_a_turn_and_is_kept() -> None:
-    failed = replace(sample_trace(reason="error"), error="the pass failed")
+    failed = sample_trace(reason="error")._replace(error="the pass failed")
     assert read_trace(encoded(failed)) == [failed]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from specchat.traces.trace import Trace
@@ -20,7 +18,7 @@ def test_a_turn_without_an_end_has_the_text_and_the_statistics_of_its_rounds() -
 def test_what_the_end_says_comes_before_what_the_rounds_would_say() -> None:
     trace = sample_trace()
     assert trace.end is not None
-    said = replace(trace, end={**trace.end, "text": "The cat", "stats": {"speedup": 1.5, "costs": [1]}})
+    said = trace._replace(end={**trace.end, "text": "The cat", "stats": {"speedup": 1.5, "costs": [1]}})
     assert said.text == "The cat"
     assert (said.stats["speedup"], said.stats["num_tokens"], said.stats["costs"]) == (1.5, 8, [1])
 
@@ -51,5 +49,5 @@ def test_an_answer_that_was_branched_begins_with_what_it_was_given() -> None:
 
 
 def test_an_error_stands_before_the_end() -> None:
-    failed = replace(sample_trace(CAT[:1], reason="error"), error="out of memory")
+    failed = sample_trace(CAT[:1], reason="error")._replace(error="out of memory")
     assert [line["type"] for line in failed.lines()] == ["start", "round", "error", "end"]

@@ -1,6 +1,5 @@
 """Statistics: what the pages say, where they come from, and the window."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from support.sample_traces import CAT, sample_trace
 
 COSTS = {"verify": [[1, 2.0], [2, 2.2], [4, 2.6]], "draft_step": 0.2}
 TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
-TURN = answered_of(replace(TRACE, end={**(TRACE.end or {}), "costs": COSTS}), Settings(), ("model", "none"), 8)
+TURN = answered_of(TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS}), Settings(), ("model", "none"), 8)
 
 
 def test_the_turn_has_its_sums_the_gauge_and_the_chart_of_other_k() -> None:
@@ -42,7 +41,7 @@ def test_the_reasons_stand_below_what_was_measured() -> None:
 def test_settings_and_costs_are_those_of_the_trace() -> None:
     assert (TURN.settings.k, TURN.settings.drafter, TURN.settings.sampling.temperature) == (3, "model", 0.8)
     assert TURN.costs.draft_step == 0.2
-    odd = replace(TRACE, start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
+    odd = TRACE._replace(start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
     fallen_back = answered_of(odd, Settings(k=5), ("none",), 8)
     assert fallen_back.settings.k == 5
     assert fallen_back.costs.verify

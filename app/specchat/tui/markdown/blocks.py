@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from specchat.typeset.cells import cells, fit
 from specchat.typeset.pieces import Piece
@@ -20,8 +20,7 @@ _HIGHLIGHTED_MOST = 20_000
 _LONG_LINE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(NamedTuple):
     """What stands before a block's rows: a bullet or a quote's bar; `first` before the first row, then `rest`."""
 
     first: str = ""
@@ -48,6 +47,9 @@ class Margin:
         return lines
 
 
+NO_MARGIN = Margin()
+
+
 class Block(Protocol):
     """A block; `gap` tells whether a blank row stands before it."""
 
@@ -62,7 +64,7 @@ class TextBlock:
     """A paragraph, a heading or an item of a list."""
 
     pieces: Sequence[Piece]
-    margin: Margin = Margin()
+    margin: Margin = NO_MARGIN
     gap: bool = True
 
     def lay(self, width: int) -> list[Line]:
@@ -78,7 +80,7 @@ class CodeBlock:
 
     code: str
     language: str
-    margin: Margin = Margin()
+    margin: Margin = NO_MARGIN
     gap: bool = True
 
     def lay(self, width: int) -> list[Line]:
@@ -112,7 +114,7 @@ class CodeBlock:
 class RuleBlock:
     """A line from one edge to the other."""
 
-    margin: Margin = Margin()
+    margin: Margin = NO_MARGIN
     gap: bool = True
 
     def lay(self, width: int) -> list[Line]:
@@ -125,7 +127,7 @@ class TableBlock:
     """A table whose columns shrink until they fit, each cell wrapped on its own."""
 
     rows: list[list[list[Piece]]] = field(default_factory=list)
-    margin: Margin = Margin()
+    margin: Margin = NO_MARGIN
     gap: bool = True
 
     def lay(self, width: int) -> list[Line]:

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specchat.terminal import clean_line
-from specchat.typeset.pieces import Clickable, Piece, shown
+from specchat.typeset.pieces import OPEN_LINK, Clickable, Piece, shown
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 _CODE = "$text-accent on $surface"
-OPEN_LINK = "open_link"
 _LINK = "underline $text-primary"
 
 

@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
 from specchat.naming import pair_name
-from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -19,6 +18,7 @@ from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
     from specchat.insight.advice import Advice
+    from specchat.tui.play import Play
 
 
 class AdvisingScreen(BranchingScreen):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import asdict, replace
+from random import SystemRandom
 
 from specchat.chat.session import new_conversation
 from specchat.chat.stored_settings import settings_from
-from specchat.chat.turn import TurnView
+from specchat.chat.turn_view import TurnView
 from specchat.conversation import Conversation
 from specchat.endings import STOPPED
 from specchat.errors import SpecchatError
@@ -127,7 +127,7 @@ class BranchingScreen(ConversationScreen):
 
     def set_seed(self, seed: int | None) -> None:
         """The seed of this session, from the next answer on; None for a new one."""
-        chosen = secrets.randbits(31) if seed is None else seed
+        chosen = SystemRandom().getrandbits(31) if seed is None else seed
         self._archive.changed(self._session.conversation.change(seed=chosen))
         self._show_header()
         self._note(f"seed {chosen} from the next answer on")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -14,8 +15,8 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.sources import Sources
 from specchat.chat.library_names import LibraryNames
-from specchat.chat.session import ChatSession, Phase
-from specchat.chat.turn import TurnView
+from specchat.chat.session import ChatSession, Phase, Unsent
+from specchat.chat.turn_view import TurnView
 from specchat.history import History, history_file
 from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
@@ -27,7 +28,6 @@ from specchat.tui.engine_link import EngineLink
 from specchat.tui.legend import legend_line
 from specchat.tui.memories import Memories
 from specchat.tui.pace import Pace
-from specchat.tui.play import Play
 from specchat.tui.siblings import Siblings
 from specchat.tui.widgets.answer import View
 from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
@@ -42,17 +42,15 @@ from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, Wo
 from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
+if TYPE_CHECKING:
+    from specchat.tui.play import Play
+
+_OF_AN_ANSWER = ("specchat.tui.play", "specchat.tui.markdown")
+"""What the first answer needs: imported behind the first frame."""
+
 _FIGURES_PAUSE = 0.5
 _READING_PAUSE = 0.25
 _KEEPING_PAUSE = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Unsent:
-    """A message that waits for the model; `edited` is the one in whose place it is to be said."""
-
-    text: str
-    edited: int | None = None
 
 
 class ConversationScreen(Screen[None]):
@@ -115,6 +113,7 @@ class ConversationScreen(Screen[None]):
             gc.freeze()
             gc.enable()
         self._load()
+        self.run_worker(lambda: [import_module(name) for name in _OF_AN_ANSWER], group="imports", thread=True)
 
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes a batch: rounds go to the running turn at once, everything else in order."""
@@ -239,6 +238,8 @@ class ConversationScreen(Screen[None]):
 
     async def _answer(self, settings: Settings, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> None:
         """An answer to what is said begins."""
+        from specchat.tui.play import Play
+
         message, question = self._session.begin(prefix, frozen=frozen)
         self._archive.said(self._session.conversation, message)
         self._play = Play(self._session, message, self._live_view, settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat.chat.turn import TurnView
+from specchat.chat.turn_view import TurnView
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.prompt import Prompt

@@ -14,7 +14,6 @@ from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.options import ChatOptions
 from specchat.tui.panes.roles import Role
-from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.worker.protocol import Ended, Loaded, WorkerFailed
@@ -22,6 +21,7 @@ from specchat_engine.options import LoadOptions
 from specchat_engine.settings import DRAFTERS, Settings
 
 if TYPE_CHECKING:
+    from specchat.tui.play import Play
     from specchat.tui.timing_drafts import DraftTimer
     from specchat.tui.widgets.load_knobs import LoadKnobs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
@@ -10,13 +10,15 @@ from textual.timer import Timer
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.options import ChatOptions
-from specchat.tui.play import Play
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.stepping import Stepping
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.settings import Settings
+
+if TYPE_CHECKING:
+    from specchat.tui.play import Play
 
 _KEYS = frozenset({"space", "plus", "minus", "enter"})
 

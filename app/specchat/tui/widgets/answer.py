@@ -8,7 +8,6 @@ from time import monotonic
 
 from specchat.terminal import clean_line
 from specchat.tui.body import SECTIONS, Body, View
-from specchat.tui.markdown import MarkdownRows
 from specchat.tui.parts import Parts
 from specchat.tui.siblings import NO_SIBLINGS, Siblings
 from specchat.tui.token_cursor import TokenCursor
@@ -91,6 +90,8 @@ class Answer(Entry):
     @property
     def codes(self) -> Sequence[str]:
         """The blocks of code, those in thoughts left out."""
+        from specchat.tui.markdown import MarkdownRows
+
         texts = [part.text for part in self._parts.parts if not part.thought]
         return [code for text in texts for code in MarkdownRows(80, text).codes]
 

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.message import Message
 
-from specchat.chat.turn import TurnView
+from specchat.chat.turn_view import TurnView
 from specchat.insight.explain import Figure
 from specchat.tui.figures import strip
 from specchat.tui.legend import legend_line

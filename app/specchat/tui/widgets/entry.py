@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from specchat.typeset.pieces import Piece
 from specchat.typeset.wrapping import Line, Wrapper
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A place in an entry that survives another width: a section, and a place in its text."""
 
     section: int = 0

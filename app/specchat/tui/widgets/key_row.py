@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -15,8 +14,7 @@ from textual.widget import Widget
 _FUNCTION_KEY = re.compile(r"f\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedKey:
+class OfferedKey(NamedTuple):
     """A key with what it does; one that is not `enabled` is dim."""
 
     key: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -30,19 +29,21 @@ class Knob(TypedKnob):
     SIGNS = ".,"
     LONGEST = _VALUE
 
-    @dataclass
     class Turned(Message):
         """The user turned this dial by steps."""
 
-        dial: Dial
-        steps: int
+        def __init__(self, dial: Dial, steps: int) -> None:
+            super().__init__()
+            self.dial = dial
+            self.steps = steps
 
-    @dataclass
     class Typed(Message):
         """The user typed a value for this dial."""
 
-        dial: Dial
-        text: str
+        def __init__(self, dial: Dial, text: str) -> None:
+            super().__init__()
+            self.dial = dial
+            self.text = text
 
     def __init__(self, dial: Dial, settings: Settings) -> None:
         super().__init__()
@@ -90,17 +91,19 @@ class Knob(TypedKnob):
 class Knobs(Vertical):
     """All knobs of the loaded pair; every change goes out as one message with the whole settings."""
 
-    @dataclass
     class Changed(Message):
         """The settings have changed."""
 
-        settings: Settings
+        def __init__(self, settings: Settings) -> None:
+            super().__init__()
+            self.settings = settings
 
-    @dataclass
     class Refused(Message):
         """A typed value cannot be."""
 
-        reason: str
+        def __init__(self, reason: str) -> None:
+            super().__init__()
+            self.reason = reason
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from specchat.chat.session import plain_ms_of
-from specchat.chat.turn import TurnModel, TurnView
+from specchat.chat.turn import TurnModel
+from specchat.chat.turn_view import TurnView
 from specchat.endings import with_ending
 from specchat.insight.curve import fitted
 from specchat.traces.exports.document import target_of

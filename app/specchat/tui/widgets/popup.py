@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -38,17 +37,19 @@ class Popup(Widget):
     }
     """
 
-    @dataclass
     class Picked(Message):
         """The user clicked on the row at this place."""
 
-        place: int
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
 
-    @dataclass
     class Turned(Message):
         """The user turned the wheel by so many rows."""
 
-        steps: int
+        def __init__(self, steps: int) -> None:
+            super().__init__()
+            self.steps = steps
 
     def __init__(self, owner: Widget) -> None:
         super().__init__()

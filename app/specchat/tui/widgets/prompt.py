@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -45,36 +44,41 @@ class Prompt(Composer):
         Binding("ctrl+end", "scroll_transcript('end')", "To the end", show=False, id="prompt.end"),
     ]
 
-    @dataclass
     class Submitted(Message):
         """The user sent a message: its text with all that was pasted and attached, and as it was typed."""
 
-        text: str
-        shown: str = ""
+        def __init__(self, text: str, shown: str = "") -> None:
+            super().__init__()
+            self.text = text
+            self.shown = shown
 
-    @dataclass
     class Commanded(Message):
         """The user gave a command."""
 
-        invocation: Invocation
+        def __init__(self, invocation: Invocation) -> None:
+            super().__init__()
+            self.invocation = invocation
 
-    @dataclass
     class Refused(Message):
         """What is written cannot be sent; it stays where it is."""
 
-        reason: str
+        def __init__(self, reason: str) -> None:
+            super().__init__()
+            self.reason = reason
 
-    @dataclass
     class Scrolled(Message):
         """The user wants to see another part of the transcript: page_up, page_down, home or end."""
 
-        where: str
+        def __init__(self, where: str) -> None:
+            super().__init__()
+            self.where = where
 
-    @dataclass
     class Spared(Message):
         """A key that the prompt leaves to the screen while nothing is written."""
 
-        key: str
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
 
     def __init__(self, sources: Callable[[], Sources] | None = None, history: History | None = None) -> None:
         super().__init__(_PLACEHOLDER if sources is None else _PLACEHOLDER_WITH_COMMANDS)

@@ -8,7 +8,6 @@ from textual.events import Click
 from textual.strip import Strip
 
 from specchat.tui.body import TOGGLE_THOUGHT
-from specchat.tui.markdown.inline import OPEN_LINK
 from specchat.tui.painting import CLICK
 from specchat.tui.siblings import NEXT, PREVIOUS
 from specchat.tui.straight import filtered
@@ -17,7 +16,7 @@ from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.selecting import Selecting
 from specchat.tui.widgets.welcome import Welcome
-from specchat.typeset.pieces import Clickable, Piece
+from specchat.typeset.pieces import OPEN_LINK, Clickable, Piece
 from specchat.typeset.wrapping import Line
 
 _JUMP = "jump_to_end"
