@@ -22,7 +22,6 @@ from specchat.naming import model_name, pair_name
 from specchat.options import ChatOptions
 from specchat.paths import memories_folder
 from specchat.priority import give_way
-from specchat.traces.trace import Trace
 from specchat.tui.conversation_entries import entries_of
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.legend import legend_line
@@ -43,6 +42,7 @@ from specchat_engine.rounds import Round
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
+    from specchat.traces.trace import Trace
     from specchat.tui.play import Play
 
 _OF_AN_ANSWER = ("specchat.tui.play", "specchat.tui.markdown")
@@ -102,10 +102,10 @@ class ConversationScreen(Screen[None]):
         return Sources(drafters, self._session.k_max, models=self._library, themes=themes.items, presets=preset_names)
 
     def on_mount(self) -> None:
-        """Paints first; everything else comes after it."""
+        """Paints first, then does all else: the app calls back behind the first frame, where the screen would before."""
         self.query_one(Knobs).display = False
         self.query_one(Prompt).focus()
-        self.call_after_refresh(self._painted)
+        self.app.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
         if not gc.isenabled():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.naming import pair_name
-from specchat.traces.trace import Trace
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.message_actions import MessageActions
@@ -21,6 +20,7 @@ from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
+    from specchat.traces.trace import Trace
     from specchat.tui.verifying import Compared
 
 
