@@ -102,7 +102,7 @@ class ConversationScreen(Screen[None]):
         return Sources(drafters, self._session.k_max, models=self._library, themes=themes.items, presets=preset_names)
 
     def on_mount(self) -> None:
-        """Paints first, then does all else: the app calls back behind the first frame, where the screen would before."""
+        """Paints first, then does all else: the app calls back behind the first frame, the screen would before it."""
         self.query_one(Knobs).display = False
         self.query_one(Prompt).focus()
         self.app.call_after_refresh(self._painted)
