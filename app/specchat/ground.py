@@ -41,6 +41,7 @@ class GroundQuestion:
         self._terminal = terminal
         self._before = termios.tcgetattr(terminal)
         quiet = termios.tcgetattr(terminal)
+        quiet[0] &= ~termios.ICRNL  # Enter stays Enter; else it would be a new line by the time that it is read
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(terminal, termios.TCSANOW, quiet)
         try:

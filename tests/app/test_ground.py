@@ -50,6 +50,12 @@ def test_a_light_terminal_says_so_and_what_was_typed_is_kept(terminal: Played) -
     assert termios.tcgetattr(terminal.program) == before
 
 
+def test_enter_that_is_pressed_meanwhile_is_no_new_line(terminal: Played) -> None:
+    question = GroundQuestion(terminal.program)
+    terminal.says(f"Hello?\r{WHITE}{THE_LAST}")
+    assert question.answer(30.0).typed == "Hello?\r"
+
+
 def test_nothing_is_echoed_while_the_answer_is_awaited(terminal: Played) -> None:
     question = GroundQuestion(terminal.program)
     terminal.heard()

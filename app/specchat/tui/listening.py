@@ -62,6 +62,7 @@ class ListeningParser(XTermParser):
                 self._kept = data
                 return
             self._ready = None
+            data = _sent(data)
         if data:
             yield from super().feed(data)
 
@@ -75,6 +76,14 @@ class ListeningParser(XTermParser):
             self._begun, self._begun_until = begun[0], monotonic() + _REST_WITHIN
             return data[: begun.start()]
         return data
+
+
+def _sent(typed: str) -> str:
+    """What was typed early, its one line end, if it stands at the end, as Enter.
+
+    A terminal that nobody had told otherwise yet made a new line of Enter. Several are rather a paste, which stays.
+    """
+    return typed[:-1] + "\r" if typed.endswith("\n") and typed.count("\n") == 1 else typed
 
 
 def listen(ground: Ground, ready: Callable[[], bool]) -> None:

@@ -33,6 +33,19 @@ def test_what_was_typed_before_needs_no_further_key() -> None:
     assert list(parser.tick()) == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "heard"), [("Hi?\n", "Hi?\r"), ("a\n  b\n", "a\n  b\n"), ("a\nb", "a\nb"), ("Hi?\r", "Hi?\r")]
+)
+def test_a_line_that_was_typed_before_is_sent_and_several_are_not(typed: str, heard: str) -> None:
+    found = "".join(str(event.character) for event in parser_of(typed).tick() if isinstance(event, Key))
+    assert found == heard
+
+
+def test_what_is_typed_later_is_what_it_says() -> None:
+    parser = parser_of("a")
+    assert keys(parser, "b", "\n") == "ab\n"
+
+
 @given(some.lists(some.integers(0, len(ANSWERS) + 4), max_size=6).map(sorted))
 def test_late_answers_are_nobodys_keys_wherever_they_are_cut(cuts: list[int]) -> None:
     text = f"ab{ANSWERS}cd"
