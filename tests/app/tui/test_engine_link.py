@@ -31,6 +31,7 @@ def test_what_comes_in_larger_batches_is_drawn_no_less_often(spent: float, arriv
 async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     pauses: list[float] = []
+    batches: list[int] = []
 
     def dear() -> float:
         clock[0] += 0.016
@@ -38,6 +39,7 @@ async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest
 
     def remembered(spent: float, arrived: int) -> float:
         pauses.append(pause_after(spent, arrived))
+        batches.append(arrived)
         return 0.01
 
     monkeypatch.setattr(engine_link, "process_time", dear)
@@ -47,3 +49,4 @@ async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest
         assert answer(pilot).text == " one two three"
     assert pauses
     assert min(pauses) >= 0.016 / MOST_SHARE
+    assert sum(batches) >= 3, "what each of them brings is counted"
