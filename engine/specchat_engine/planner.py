@@ -66,6 +66,7 @@ class Planner:
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
         self._left = self._matched = self._skipped = 0
+        self._rested = False
         self._thought_ms = self._thinking_ms = self._round_ms = 0.0
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -90,9 +91,14 @@ class Planner:
             self._model.open(prompt.tokens, prompt)
             self._model.begin(prompt.tokens, cancelled)
 
-    def plan(self, context: Context, settings: Settings, sampler: Sampler, wanted: int) -> Plan:
-        """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads."""
-        self._situation = None
+    def plan(
+        self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, rested: bool = False
+    ) -> Plan:
+        """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads.
+
+        `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
+        """
+        self._situation, self._rested = None, rested
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -149,8 +155,9 @@ class Planner:
         )
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))
-        round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
-        self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
+        if not now.rested:
+            round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
+            self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
 
     def away(self, milliseconds: float) -> None:
         """Hears how long whoever reads the rounds kept the next one waiting."""
@@ -224,7 +231,8 @@ class Planner:
         unread = self._unread(context.tokens) if model else 0
         ahead = self._model.ahead if self._model else 0
         opening = context.position < _OPENING
-        return Situation(depth, unread, match, longest, model, lookup, settings.k == AUTO, ahead, opening)
+        free = settings.k == AUTO
+        return Situation(depth, unread, match, longest, model, lookup, free, ahead, opening, self._rested)
 
     def _ways_of(self, settings: Settings) -> Ways:
         return Ways.under(settings, has_draft=self._model is not None, plain_because=self.plain_because)

@@ -29,6 +29,9 @@ Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 _TOLD, _TOLD_MS = 32, 40.0
 """So many passes are told together, and fewer as soon as they took so long."""
 
+_REST_NS = 10_000_000
+"""An answer that was held so long is computed by threads that have to wake up, in caches that hold something else."""
+
 _TOGETHER = 64
 """So many rounds are filled in at the latest then: what they are made of takes memory."""
 
@@ -66,6 +69,8 @@ class Recorder:
         self._emitted = len(transcript)
         self.times = RoundTimes(0.0, 0.0, 0.0)
         """Of the round that was recorded last."""
+        self.rested = False
+        """Whether the round of now was held so long that what it takes tells nothing of others."""
         self._passed = passed
         self._passes: list[tuple[int, float, float]] = []
         self._untold_ms = 0.0
@@ -81,6 +86,7 @@ class Recorder:
         arrived = perf_counter_ns()
         wait()
         waited = perf_counter_ns() - arrived
+        self.rested = waited >= _REST_NS
         now, draft, verify, rollback = self._mark
         self._mark = now + waited, draft, verify, rollback
         self._began_ns += waited
@@ -101,7 +107,7 @@ class Recorder:
         event = Round.deferred((_fill, self, step, stats.num_rounds, times, t_ms, start, self._emitted))
         own, drafted = verdict.token is not None, len(step.draft.tokens)
         stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
-        if self._passed:
+        if self._passed and not self.rested:
             self._passes.append((1 + drafted, verify_ms, draft_ms))
             self._untold_ms += verify_ms + draft_ms
             if self._untold_ms > _TOLD_MS or len(self._passes) == _TOLD:

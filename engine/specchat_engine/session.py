@@ -264,7 +264,7 @@ class Session:
             for step in generate(self._target, context, plan, self._transcript.receive):
                 event = recorder.record(step)
                 self._planner.learn(context, step, recorder.times)
-                if not step.draft.tokens:
+                if not (step.draft.tokens or recorder.rested):
                     self._plain_cost.observe(len(context.tokens), recorder.times.verify)
                 self.end_reason = step.end or self.end_reason
                 left = perf_counter_ns()
@@ -286,7 +286,7 @@ class Session:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
             self._in_force.append((context.position, settings.sampling))
-        made = planner.plan(context, settings, sampler, self._transcript.remaining)
+        made = planner.plan(context, settings, sampler, self._transcript.remaining, rested=recorder.rested)
         if planner.draft_prompt_ms > stats.draft_prompt_ms:
             stats.draft_prompt_ms = planner.draft_prompt_ms
             recorder.leave_out()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from specchat_engine import Session
+from specchat_engine.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
 from support.controllers import Watched, knowing
 from support.conversations import ask, conversation, letters
@@ -64,6 +65,28 @@ def test_the_controller_hears_nothing_of_it(clock: Clock) -> None:
         heard.append([outcome.other_ms for _, outcome in controller.heard])
     assert heard[0] == pytest.approx(heard[1], abs=0.01)
     assert len(heard[0]) > 1
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, rests: bool
+) -> None:
+    """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
+    monkeypatch.setattr("specchat_engine.planner.plain_passes", lambda *_: ())
+    hold = clock.pass_by if rests else lambda: None
+    controller = knowing(0.05, 0.05)
+    seen = [controller.target.seen(width) for width in range(1, 9)]
+    told: list[object] = []
+    for k in ("auto", 0):
+        session = speaking(hold, controller, k)
+        session.settings = replace(session.settings, max_tokens=40)
+        session._passed = lambda _, passes: told.extend(passes)
+        rounds = list(session.generate("hello hello hello"))
+        assert len(rounds) > 1
+    assert controller.heard, "what was accepted counts"
+    assert ([controller.target.seen(width) for width in range(1, 9)] == seen) is rests
+    assert (told == []) is rests
+    assert (session._plain_cost.missing(1) == PlainCost().missing(1)) is rests
 
 
 def test_what_is_set_while_an_answer_is_held_counts_for_the_next_round() -> None:

@@ -141,11 +141,12 @@ class Controller:
         if not (longest and (now.model or now.lookup)):
             return Decision("none", 0, "nothing may be drafted")
         verify_ms = self.target.curve(now.depth, POSITIONS + 1)
-        if now.free and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= _PLAIN_AGAIN):
+        if now.free and not now.rested and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= _PLAIN_AGAIN):
             return Decision("none", 0, "measures a plain pass")
         if verify_ms is None:
             source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
-            return Decision(source, longest if source != "none" else 0, "nothing measured yet")
+            k = min(longest, USUAL_K) if now.free else longest
+            return Decision(source, k if source != "none" else 0, "nothing measured yet")
         plain = Option(0, 1.0, verify_ms[1] + self._between_ms)
         pace = max(plain.rate, _PATIENCE * self._pace)
         unmatched = max(plain.rate, _PATIENCE * self._unmatched_pace)
@@ -176,27 +177,24 @@ class Controller:
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
         habits, drafted = self._now, outcome.drafted
-        self.target.observe(drafted + 1, now.depth, outcome.verify_ms)
-        rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
-        self._pace = following(self._pace, rate, _PACE_FOLLOWS)
-        if decision.source != "lookup":
-            self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
+        if not now.rested:
+            self._learn_pace(now, decision, outcome)
         by_match = habits.of_matches(now.opening)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             by_match.observe(found, hit)
         self._since_plain += outcome.rounds
         in_vain = not drafted and outcome.draft_ms > 0
-        if not (drafted or in_vain):
+        if not (drafted or in_vain or now.rested):
             self._since_plain = 0
-            self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
         if decision.source != "model" or not (drafted or in_vain):
             self._try.idle += outcome.rounds
             return
         self._try.idle = 0
         failed = decision.probe and not outcome.accepted
         self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
-        draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
-        self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
+        if not now.rested:
+            draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
+            self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
@@ -256,6 +254,16 @@ class Controller:
     def _read_ms(self, now: Situation, step_ms: float) -> float:
         """What reading the unread tokens costs beyond the step that it is part of."""
         return max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
+
+    def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
+        """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
+        self.target.observe(outcome.drafted + 1, now.depth, outcome.verify_ms)
+        if not outcome.drafted and not outcome.draft_ms:
+            self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
+        rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
+        self._pace = following(self._pace, rate, _PACE_FOLLOWS)
+        if decision.source != "lookup":
+            self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
 
     def _learn_draft_cost(self, now: Situation, steps: int, draft_ms: float) -> None:
         """A draft's passes are timed together: the first reads what was unread, the others one token each.

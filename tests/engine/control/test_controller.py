@@ -11,6 +11,7 @@ import pytest
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.situation import Decision, Outcome, Situation
+from specchat_engine.settings import USUAL_K
 
 NOW = Situation(depth=100, unread=1, match=0, longest=32, model=True, lookup=True)
 DRAFT = 0.05
@@ -82,6 +83,23 @@ def test_nothing_is_drafted_before_plain_passes_are_known_and_they_are_measured_
     assert "measures a plain pass" not in first[3:]
     later = [happen(controller, NOW, right=32).reason for _ in range(600)]
     assert 1 <= later.count("measures a plain pass") <= 3
+
+
+def test_what_a_round_takes_behind_a_rest_tells_nothing_and_what_is_accepted_does() -> None:
+    controller, rested = measured(), replace(NOW, rested=True)
+    before = controller.to_json()
+    for _ in range(20):
+        happen(controller, rested, right=32, cost=lambda width: 50 * dear(width))
+    after = controller.to_json()
+    assert after["target"] == before["target"]
+    assert after["draft"] == before["draft"]
+    assert after["habits"] != before["habits"]
+    assert controller.decide(NOW).k > measured().decide(NOW).k, "it is hoped for more than before"
+
+
+def test_nobody_waits_for_a_measurement_that_a_rest_would_spoil() -> None:
+    decision = Controller().decide(replace(NOW, rested=True))
+    assert (decision.source, decision.k, decision.reason) == ("model", USUAL_K, "nothing measured yet")
 
 
 def test_a_draft_looks_beyond_a_dear_first_token() -> None:
