@@ -275,6 +275,7 @@ class Session:
 
     def _plan(self, recorder: Recorder, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
+        recorder.rested = False
         if self.hold:
             recorder.hold(self.hold)
         if self._cancel.is_set():

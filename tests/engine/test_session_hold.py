@@ -89,6 +89,17 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
     assert (session._plain_cost.missing(1) == PlainCost().missing(1)) is rests
 
 
+def test_a_rest_ends_with_the_round_behind_it(clock: Clock) -> None:
+    session = speaking(clock.pass_by, knowing(0.05, 0.05), 0)
+    session.settings = replace(session.settings, max_tokens=40)
+    told: list[object] = []
+    session._passed = lambda _, passes: told.extend(passes)
+    for event in session.generate("hello"):
+        if event.index == 3:
+            session.hold = None
+    assert len(told) > 30
+
+
 def test_what_is_set_while_an_answer_is_held_counts_for_the_next_round() -> None:
     session = conversation(letters(3, end=-50), letters(3, end=-50), k=4, max_tokens=40)
     waits: list[int] = []

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
-from random import SystemRandom
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from specchat.conversation import Conversation, title_of
 from specchat.naming import pair_name
 from specchat.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.rules import LOSSY_SIGN
-from specchat.store.records import State, StoredMessage, StoredSession, new_id
+from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed
 from specchat.terminal import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
 from specchat_engine.costs import MeasuredCosts
@@ -248,5 +247,5 @@ def plain_ms_of(stats: Mapping[str, Any]) -> float | None:
 
 def new_conversation(options: ChatOptions) -> Conversation:
     """An empty conversation as the options want it."""
-    seed = options.seed if options.seed is not None else SystemRandom().getrandbits(31)
+    seed = options.seed if options.seed is not None else new_seed()
     return Conversation(StoredSession(new_id(), system=options.system, seed=seed))

@@ -26,6 +26,11 @@ def new_id() -> int:
     return SystemRandom().getrandbits(63)
 
 
+def new_seed() -> int:
+    """A seed for a session that was given none: 31 random bits."""
+    return SystemRandom().getrandbits(31)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredSession:
     """A conversation, without its messages. Times are seconds since the epoch.

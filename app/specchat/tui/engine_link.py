@@ -49,11 +49,6 @@ class EngineLink:
         self._clock: asyncio.TimerHandle | None = None
         self._drawn = 0.0
 
-    @property
-    def quiet(self) -> bool:
-        """Whether all that came went to the screen."""
-        return not self._events
-
     def load(self, options: ChatOptions) -> None:
         """Loads the pair."""
         self._fill(Loaded, lambda: self._client.load(options.target, options.draft, options.options))

@@ -32,7 +32,7 @@ async def quiet(pilot: Chat) -> None:
     for _ in range(200):
         await pilot.pause(0.05)
         client, seen = pilot.app._client, pilot.app.screen  # type: ignore[attr-defined]
-        drawn = not isinstance(seen, ConversationScreen) or seen._link.quiet
+        drawn = not isinstance(seen, ConversationScreen) or not seen._link._events
         calm = calm + 1 if client.idle and drawn else 0
         if calm == 3:
             await pilot.pause()

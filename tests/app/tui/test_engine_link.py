@@ -48,5 +48,5 @@ async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest
         await ask(pilot)
         assert answer(pilot).text == " one two three"
     assert pauses
-    assert min(pauses) >= 0.016 / MOST_SHARE
+    assert pauses == pytest.approx([pause_after(0.016, arrived) for arrived in batches])
     assert sum(batches) >= 3, "what each of them brings is counted"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from random import SystemRandom
 
 from specchat.chat.session import new_conversation
 from specchat.chat.stored_settings import settings_from
@@ -11,7 +10,7 @@ from specchat.chat.turn_view import TurnView
 from specchat.conversation import Conversation
 from specchat.endings import STOPPED
 from specchat.errors import SpecchatError
-from specchat.store.records import State
+from specchat.store.records import State, new_seed
 from specchat.tui.screens.conversation import ConversationScreen
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -127,7 +126,7 @@ class BranchingScreen(ConversationScreen):
 
     def set_seed(self, seed: int | None) -> None:
         """The seed of this session, from the next answer on; None for a new one."""
-        chosen = SystemRandom().getrandbits(31) if seed is None else seed
+        chosen = new_seed() if seed is None else seed
         self._archive.changed(self._session.conversation.change(seed=chosen))
         self._show_header()
         self._note(f"seed {chosen} from the next answer on")

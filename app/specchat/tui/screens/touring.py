@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.tour_bar import TourBar
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
     from specchat.tui.play import Play
     from specchat.tui.tour import Tour
-    from specchat.tui.widgets.tour_bar import TourBar
 
 
 class TouringScreen(BranchingScreen):
     """Leads through the steps and gives back the settings at the end."""
 
     _tour: Tour | None = None
-    _tour_bar: TourBar | None = None
     _before: Settings | None = None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -32,7 +31,6 @@ class TouringScreen(BranchingScreen):
     async def start_tour(self) -> None:
         """Begins the tour, in an empty conversation; while it goes on, leaves it."""
         from specchat.tui.tour import Tour
-        from specchat.tui.widgets.tour_bar import TourBar
         from specchat_assets import TARGET_NAME
 
         if self._tour is not None:
@@ -47,17 +45,15 @@ class TouringScreen(BranchingScreen):
             await self.new_conversation()
         self._before = self._session.settings
         self._tour = Tour(builtin=self._session.options.target.name == TARGET_NAME)
-        self._tour_bar = TourBar()
-        await self.mount(self._tour_bar, before="#entry")
+        await self.mount(TourBar(), before="#entry")
         self._next_step(self._tour)
 
     async def action_leave_tour(self) -> None:
         """Gives back what was set before; what was said stays."""
         tour, self._tour = self._tour, None
-        bar, self._tour_bar = self._tour_bar, None
-        if tour is None or bar is None:
+        if tour is None:
             return
-        await bar.remove()
+        await self.query(TourBar).remove()
         prompt = self.query_one(Prompt)
         if tour.step is not None and prompt.text.strip() == tour.step.prompt:
             prompt.write("")
@@ -73,8 +69,7 @@ class TouringScreen(BranchingScreen):
 
     def _next_step(self, tour: Tour) -> None:
         """Sets what the step is about, and writes its question unless the visitor writes already."""
-        if self._tour_bar is not None:
-            self._tour_bar.show(tour)
+        self.query_one(TourBar).show(tour)
         step, settings, loaded = tour.step, self._session.settings, self._session.loaded
         if step is None:
             self._restore()

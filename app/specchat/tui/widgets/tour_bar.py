@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.tui.tour import Tour
+if TYPE_CHECKING:
+    from specchat.tui.tour import Tour
 
 
 class TourBar(Static):
