@@ -99,6 +99,8 @@ class Planner:
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
         self._situation, self._rested = None, rested
+        if self._coasts(settings):
+            return Plan(None, 0, sampler, self._decision.reason)
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -183,6 +185,16 @@ class Planner:
             for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
                 self._controller.target.observe(1, depth, milliseconds)
 
+    def _coasts(self, settings: Settings) -> bool:
+        """Whether this is one of the rounds behind a decision for no draft in which nothing is even looked at."""
+        left = self._left - 1
+        if left < 1 or left % _LOOKS == 0 or self._decision.source != "none" or self._ways.settings is not settings:
+            return False
+        self._left = left
+        self._skipped += 1
+        self._match = None
+        return True
+
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
         decision, match = self._decision, 0
@@ -191,9 +203,6 @@ class Planner:
         self._left -= 1
         self._match = None
         looks = self._left % _LOOKS == 0
-        if decision.source == "none" and not looks:
-            self._skipped += 1
-            return decision
         by_match = decision.source == "lookup"
         if by_match or (looks and self._ways.lookup):
             match = self._look(context, settings)

@@ -18,6 +18,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "target-skills": stages.train_target_skills,
     "target-choosing": stages.train_target_choosing,
     "target": stages.train_target,
+    "target-lengthening": stages.train_target_lengthening,
     "teach": stages.teach_draft,
     "draft-copying": stages.train_draft_copying,
     "draft": stages.train_draft,
@@ -30,7 +31,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
 def main() -> None:
     """Runs one stage, or all of them in their order; each goes on from what it finds in the work folder."""
     parser = argparse.ArgumentParser(prog="builtin_pair", description=__doc__)
-    parser.add_argument("stage", nargs="?", default="all", choices=["all", *_STAGES])
+    parser.add_argument("stage", nargs="?", default="all", choices=["all", "adopt", *_STAGES])
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -42,6 +43,8 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     arguments.work.mkdir(parents=True, exist_ok=True)
     run = Run(arguments.work, arguments.seed, arguments.target_deadline, arguments.draft_deadline, arguments.precision)
+    if arguments.stage == "adopt":
+        stages.adopt(run)
     for name, stage in _STAGES.items():
         if arguments.stage in ("all", name):
             logging.info("stage %s", name)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from builtin_pair.chats import Chat, Turn
+from builtin_pair.chats import Chat, Turn, single
 from builtin_pair.copying_edits import EDITS
 from builtin_pair.copying_exercises import Exercise, Task, make_exercise
 from builtin_pair.copying_lists import LISTS
@@ -23,10 +23,27 @@ from builtin_pair.sections import choose_words, fill_slots, read_sections
 
 TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
 
+LONG_SHARES = {"repeat": 4, "repeat_list": 3, "rename": 6, "replace": 4}
+LONGEST = 3.5
+_SHORT, _SHORT_CHANCE = 120, 0.35
+
 _BARE_SHARE = 0.75
 """Of the easiest chats, so many ask in the fewest words."""
 
 _FENCED = re.compile(r"(```\w*\n)(.*)(\n```)", re.DOTALL)
+
+
+def long_chats(random: Random) -> Iterator[Chat]:
+    """Copy tasks without end whose answers are whole texts, up to `LONGEST` times as long as the others."""
+    tasks = [task for task in TASKS if task.name in LONG_SHARES]
+    weights = [LONG_SHARES[task.name] for task in tasks]
+    words = read_sections("words.txt")
+    while True:
+        task = random.choices(tasks, weights)[0]
+        material = Material(random, words, random.uniform(0.4, 1), random.uniform(1, LONGEST))
+        exercise = make_exercise(task, material)
+        if len(exercise.answer) >= _SHORT or random.random() < _SHORT_CHANCE:
+            yield single("copy", *question_and_answer(task.name, exercise, random))
 
 
 def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:

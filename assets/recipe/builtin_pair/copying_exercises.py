@@ -12,7 +12,7 @@ from builtin_pair.facts import load_facts
 from builtin_pair.material import Material
 
 LONGEST_TEXT = 460
-"""Characters in the longest pasted text; about 150 tokens of prose, and more of hexadecimal digits."""
+"""Characters in the longest pasted text of length 1; about 150 tokens of prose, and more of hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,6 @@ def make_exercise(task: Task, material: Material) -> Exercise:
     hardness = material.hardness
     while True:
         exercise = task.make(replace(material, hardness=hardness))
-        if len(exercise.pasted.text) <= LONGEST_TEXT:
+        if len(exercise.pasted.text) <= LONGEST_TEXT * material.length:
             return exercise
         hardness *= 0.9

@@ -53,7 +53,13 @@ class Drills:
     def document(self, random: Random, level: Level, skill: int, group: int) -> Document:
         """A drill of one of the `SKILLS`."""
         make = (self._copy, self._substitute, self._look_up, self._quote)[skill]
-        asked = make(random, level)
+        return self._chat(make(random, level), group)
+
+    def repeated(self, text: list[int], group: int) -> Document:
+        """A drill that asks for this text again."""
+        return self._chat(all_of(self._encode("Repeat exactly:\n"), text, text), group)
+
+    def _chat(self, asked: Asked, group: int) -> Document:
         before = [*self._user, *asked.question, *self._assistant]
         return Document([*before, *asked.answer, END_ID], [False] * len(before) + [*asked.learned, True], group)
 

@@ -14,7 +14,7 @@ from builtin_pair import copying, facts, other, python_library, stories, structu
 from builtin_pair.acceptance import answer, measure_acceptance
 from builtin_pair.model_card import write_model_card
 from builtin_pair.results import Acceptance, Results, Share
-from builtin_pair.stages import DRAFT, TARGET, Run, trained
+from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, trained
 from specchat_engine import Engine
 
 _FACT_PHRASINGS = Path(__file__).parent / "data" / "held_out" / "facts.toml"
@@ -48,7 +48,9 @@ def evaluate(run: Run) -> None:
             }
             file.write(json.dumps(line) + "\n")
     (run.work / "results.json").write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
-    write_model_card(run.work / "MODEL_CARD.md", results, trained(run, "target", TARGET), trained(run, "draft", DRAFT))
+    write_model_card(
+        run.work / "MODEL_CARD.md", results, trained(run, FINISHED_TARGET, TARGET), trained(run, "draft", DRAFT)
+    )
 
 
 def held_out_exercises(seed: int) -> list[Exercise]:

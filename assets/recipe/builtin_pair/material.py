@@ -21,20 +21,22 @@ _SYLLABLE_ENDS = ("", "", "", "n", "r", "l", "s", "t", "m", "x", "ck", "nd", "rt
 class Material:
     """Makes pieces of text from the word lists `words` and the generator `random`.
 
-    `hardness` in [0, 1] scales how long texts are and how many of their words are random identifiers.
+    `hardness` in [0, 1] scales how long texts are and how many of their words are random identifiers; `length` makes
+    texts longer than that, so many times as long at most.
     """
 
     random: Random
     words: Sections
     hardness: float = 1.0
+    length: float = 1.0
 
     def pick(self, section: str) -> str:
         """A word of that section of the word lists."""
         return self.random.choice(self.words[section])
 
     def count(self, low: int, high: int) -> int:
-        """A count from `low` to at most `high`, the latter only reached at hardness 1."""
-        return self.random.randint(low, low + round((high - low) * self.hardness))
+        """A count from `low` to at most `high`, the latter only reached at hardness 1 and length 1."""
+        return self.random.randint(low, low + round((high - low) * self.hardness * self.length))
 
     def chance(self, probability: float) -> bool:
         """True with this probability."""

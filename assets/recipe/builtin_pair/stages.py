@@ -15,12 +15,14 @@ from builtin_pair.chats import Kind
 from builtin_pair.choosing import ChoiceLesson
 from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.drills import SKILLS, SkillLesson
+from builtin_pair.lengthening import LongTexts
 from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.teaching import TaughtSource, taught_step
 from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective
+from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
 from specchat_engine.training.gguf_writer import Description, Precision, Sampling, write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
@@ -35,6 +37,9 @@ from specchat_engine.training.trainer import (
 )
 
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
+FINISHED_TARGET = "target-lengthening"
+"""The stage whose target is published."""
+
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
 
 _ASSETS = Path(__file__).parents[2]
@@ -48,10 +53,17 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 }
 _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
+_LENGTHENING_TOKENS = 7_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 4096, 3072
-_RATES, _SKILL_RATES, _TARGET_MIX_RATES = (0.02, 0.003), (0.01, 0.002), (0.006, 0.0012)
+_RATES = (0.02, 0.003)
+_TARGET_RATES = {
+    "target-skills": (0.01, 0.002),
+    "target-choosing": (0.006, 0.0012),
+    "target": (0.006, 0.0012),
+    "target-lengthening": (0.005, 0.0008),
+}
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
@@ -134,9 +146,25 @@ def train_target(run: Run) -> None:
     _train(run, "target", TARGET, "target-choosing", source, _TARGET_TOKENS, run.target_deadline)
 
 
+def train_target_lengthening(run: Run) -> None:
+    """The target's last lesson: longer texts, repeated and edited, beside the mix."""
+    source = LongTexts(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, FINISHED_TARGET, TARGET, "target", source, _LENGTHENING_TOKENS, run.target_deadline)
+
+
+def adopt(run: Run) -> None:
+    """Puts the published pair in the place of all that leads to the last lessons, which then go on from there."""
+    models = _ASSETS / "specchat_assets" / "models"
+    read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
+    for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):
+        torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
+        for stage in ("target-copying", "target-skills", "target-choosing", name):
+            (run.work / f"{stage}.done").touch()
+
+
 def teach_draft(run: Run) -> None:
     """Stores the target's distributions over steps of a mix that it was not trained on."""
-    target = trained(run, "target", TARGET)
+    target = trained(run, FINISHED_TARGET, TARGET)
     store = TeachingStore(run.work / "teaching")
     mixture = Mixture(run.tokenizer(), run.seed + 1, _TAUGHT_TOKENS, _BATCH_TOKENS)
     latest = None if run.draft_deadline is None else time.time() + 0.45 * (run.draft_deadline - time.time())
@@ -162,7 +190,7 @@ def train_draft(run: Run) -> None:
 def export(run: Run) -> None:
     """Writes both models as GGUF files."""
     for path, name, config, title, text in (
-        (run.target_file, "target", TARGET, "specchat-guide", "The small built-in guide of specchat."),
+        (run.target_file, FINISHED_TARGET, TARGET, "specchat-guide", "The small built-in guide of specchat."),
         (run.draft_file, "draft", DRAFT, "specchat-draft", "The draft model of specchat's small built-in guide."),
     ):
         description = describe(title, text)
@@ -220,8 +248,7 @@ def _train(
     if begun_as is not None:
         model.load_state_dict(trained(run, begun_as, config).state_dict())
     lesson = isinstance(source, CopyCurriculum | SkillLesson)
-    settles = name in ("target-choosing", "target")
-    muon_rate, adam_rate = _TARGET_MIX_RATES if settles else _SKILL_RATES if name == "target-skills" else _RATES
+    muon_rate, adam_rate = _TARGET_RATES.get(name, _RATES)
     plan = TrainingPlan(
         name=name,
         folder=run.work,

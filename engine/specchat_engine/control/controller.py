@@ -77,6 +77,11 @@ class _Tries:
     stood: int = 0
     in_vain: int = 0
 
+    @property
+    def least(self) -> float:
+        """The share that is left for trying behind many failures: the smaller, the less an answer promises."""
+        return _LAST_SHARE / (1 + self.in_vain / 2)
+
     def begin(self) -> float:
         """Another answer begins; what the trials of those before count for: all, where the last one had none."""
         if not self.compared:
@@ -191,7 +196,7 @@ class Controller:
             return
         self._try.idle = 0
         failed = decision.probe and not outcome.accepted
-        self._try.share = max(self._try.share / 2, _LAST_SHARE) if failed else _FIRST_SHARE
+        self._try.share = max(self._try.share / 2, self._try.least) if failed else _FIRST_SHARE
         if not now.rested:
             draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
             self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
@@ -215,7 +220,7 @@ class Controller:
                 return k, "not tried enough on this kind of text"
         share, k = self._try.share, self._could_pay(now, verify_ms, longest, _HOPED)
         if not k:
-            share, k = _LAST_SHARE, min(longest, USUAL_K)
+            share, k = self._try.least, min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
         cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + self._read_ms(now, step_ms)
         cheap = cost_ms <= share * self._try.idle * (verify_ms[1] + self._between_ms)

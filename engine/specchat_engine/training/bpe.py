@@ -38,17 +38,10 @@ class BytePairTokenizer:
         Raises:
             ValueError: the texts hold too few different words for that many entries.
         """
-        tokenizer = Tokenizer(BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Split(Regex(_WORDS), "isolated"),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-            ]
-        )
-        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer = _byte_level(BPE())
         trainer = BpeTrainer(
             vocab_size=size,
-            special_tokens=[AddedToken(text, special=True, normalized=False) for text in specials],
+            special_tokens=_added(specials),
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=False,
         )
@@ -57,6 +50,14 @@ class BytePairTokenizer:
             raise ValueError(
                 f"only {tokenizer.get_vocab_size()} of {size} entries could be learned: give more text or ask for fewer"
             )
+        return cls(tokenizer)
+
+    @classmethod
+    def of(cls, tokens: Sequence[str], merges: Sequence[str], specials: int) -> Self:
+        """The tokenizer with these `tokens` and `merges`, as the properties give them; the first tokens are special."""
+        halves = [(left, right) for left, right in (merge.split(" ") for merge in merges)]
+        tokenizer = _byte_level(BPE({token: index for index, token in enumerate(tokens)}, halves))
+        tokenizer.add_special_tokens(_added(tokens[:specials]))
         return cls(tokenizer)
 
     @classmethod
@@ -99,6 +100,22 @@ class BytePairTokenizer:
         """The special tokens in the order of their ids."""
         added = self._tokenizer.get_added_tokens_decoder()
         return [added[index].content for index in sorted(added)]
+
+
+def _byte_level(model: BPE) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _added(specials: Sequence[str]) -> list[AddedToken]:
+    return [AddedToken(text, special=True, normalized=False) for text in specials]
 
 
 _FRAGMENTS = (

@@ -9,6 +9,7 @@ import gguf
 import torch
 from gguf.quants import dequantize
 
+from specchat_engine.training.bpe import PRE_TOKENIZER, BytePairTokenizer
 from specchat_engine.training.gguf_writer import tensor_names
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
@@ -47,6 +48,25 @@ def read_gguf(path: Path) -> LlamaModel:
         state[held] = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
     model.load_state_dict(state)
     return model
+
+
+def read_tokenizer(path: Path) -> BytePairTokenizer:
+    """The tokenizer that `write_gguf` put into a file.
+
+    Raises:
+        ValueError: a tokenizer of another kind, or special tokens that are not its first ones.
+    """
+    reader = gguf.GGUFReader(path)
+    kind = _value(reader, "tokenizer.ggml.pre")
+    if kind != PRE_TOKENIZER:
+        raise ValueError(f"{path} has the pre-tokenizer {kind}: only {PRE_TOKENIZER} can be read")
+    types = _value(reader, "tokenizer.ggml.token_type")
+    specials = types.count(gguf.TokenType.CONTROL)
+    if any(kind != gguf.TokenType.CONTROL for kind in types[:specials]):
+        raise ValueError(f"{path} has special tokens among the others: only files of this project can be read")
+    return BytePairTokenizer.of(
+        _value(reader, "tokenizer.ggml.tokens"), _value(reader, "tokenizer.ggml.merges"), specials
+    )
 
 
 def _value(reader: gguf.GGUFReader, key: str) -> Any:

@@ -171,6 +171,20 @@ def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
     assert with_it < without
 
 
+def test_the_more_answers_were_drafted_for_in_vain_the_less_is_tried_and_never_nothing() -> None:
+    controller = measured()
+    tried = []
+    for _ in range(8):
+        tried.append(sum(happen(controller, NOW, right=0).source == "model" for _ in range(1000)))
+        controller.begin("prose")
+    assert tried == sorted(tried, reverse=True)
+    assert 1000 / 256 <= tried[-1] < tried[1] / 2
+    for _ in range(300):
+        decision = happen(controller, NOW, right=4)
+    assert decision.source == "model"
+    assert "plain expected" in decision.reason
+
+
 def test_it_is_taken_again_when_the_text_has_changed() -> None:
     controller = measured()
     for _ in range(100):

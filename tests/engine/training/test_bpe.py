@@ -37,6 +37,14 @@ def test_a_saved_tokenizer_is_the_same(tokenizer: BytePairTokenizer, tmp_path: P
     assert (loaded.tokens, loaded.merges) == (tokenizer.tokens, tokenizer.merges)
 
 
+def test_a_tokenizer_made_of_its_tokens_and_merges_is_the_same(tokenizer: BytePairTokenizer) -> None:
+    again = BytePairTokenizer.of(tokenizer.tokens, tokenizer.merges, len(SPECIALS))
+    assert (again.tokens, again.merges, again.specials) == (tokenizer.tokens, tokenizer.merges, tokenizer.specials)
+    for text in (*awkward_texts(Random(4), 300), "<|im_start|>a<|im_end|>"):
+        assert again.encode(text) == tokenizer.encode(text)
+        assert again.decode(again.encode(text)) == tokenizer.decode(tokenizer.encode(text))
+
+
 def test_too_little_text_for_the_size_is_refused() -> None:
     with pytest.raises(ValueError, match="give more text"):
         BytePairTokenizer.train(["a b"], 1000, SPECIALS)

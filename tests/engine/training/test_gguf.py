@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training import gguf_writer
+from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
 from specchat_engine.training.gguf_writer import Precision, write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
@@ -36,6 +37,19 @@ def test_a_written_model_comes_back(tmp_path: Path, precision: Precision) -> Non
     assert back.config == model.config
     for one, other in zip(model.parameters(), back.parameters(), strict=True):
         torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
+
+
+def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
+    write(tmp_path / "toy.gguf", "F16")
+    back, written = read_tokenizer(tmp_path / "toy.gguf"), tokenizer_of(320)
+    assert (back.tokens, back.merges, back.specials) == (written.tokens, written.merges, written.specials)
+
+
+def test_a_tokenizer_that_cuts_words_in_another_way_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gguf_writer, "PRE_TOKENIZER", "gpt-2")
+    write(tmp_path / "toy.gguf", "F16")
+    with pytest.raises(ValueError, match="gpt-2"):
+        read_tokenizer(tmp_path / "toy.gguf")
 
 
 def test_a_tokenizer_of_another_size_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""The target's last lesson: long texts and long strings beside the mix."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from random import Random
+from statistics import median
+
+import pytest
+import torch
+
+from builtin_pair import copying, lengthening, mixture, stages
+from builtin_pair.copying_exercises import LONGEST_TEXT
+from builtin_pair.drills import Drills
+from builtin_pair.lengthening import LongTexts
+from builtin_pair.mixture import KINDS, ROW_LENGTHS
+from builtin_pair.template import END_ID, SPECIALS, VOCABULARY_SIZE
+from specchat_assets import builtin_pair
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.packing import Batch
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> BytePairTokenizer:
+    few = dict.fromkeys(KINDS, 60)
+    return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE, SPECIALS)
+
+
+def test_long_chats_give_whole_texts_back_up_to_several_times_as_long() -> None:
+    chats = list(islice(copying.long_chats(Random(1)), 400))
+    usual = list(islice(copying.chats(Random(1)), 400))
+    answers = [len(chat.turns[0].assistant) for chat in chats]
+    assert LONGEST_TEXT < max(answers) < 1.2 * copying.LONGEST * LONGEST_TEXT
+    assert median(answers) > 2 * median(len(chat.turns[0].assistant) for chat in usual)
+
+
+def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
+    def ids(source: LongTexts, step: int) -> list[list[int]]:
+        return [row for batch in source.batches(step, 0.5) for row in batch.ids.tolist()]
+
+    one, other = (LongTexts(tokenizer, 3, 2048, 1024) for _ in range(2))
+    assert ids(one, 7) == ids(other, 7)
+    assert ids(one, 7) != ids(one, 8)
+
+
+def test_all_three_sorts_come_and_long_rows_among_them(tokenizer: BytePairTokenizer) -> None:
+    for shares in (lengthening.FIRST_SHARES, lengthening.SHARES):
+        assert sum(shares.values()) == pytest.approx(1.0)
+    source = LongTexts(tokenizer, 3, 8192, 3072)
+    batches: list[Batch] = [batch for step in range(4) for batch in source.batches(step, step / 4)]
+    assert {group for batch in batches for group in batch.groups.flatten().tolist()} == set(range(len(KINDS) + 1))
+    assert max(batch.ids.shape[1] for batch in batches) == ROW_LENGTHS[-1]
+
+
+def test_a_repeated_string_is_asked_for_and_learned_whole(tokenizer: BytePairTokenizer) -> None:
+    text = [9, 8, 9, 8, 9]
+    drill = Drills(tokenizer).repeated(text, 6)
+    assert [token for token, learned in zip(drill.ids, drill.learned, strict=True) if learned] == [*text, END_ID]
+    assert tokenizer.decode(drill.ids[: -len(text) - 1]).count(tokenizer.decode(text)) == 1
+
+
+def test_the_published_pair_takes_the_place_of_the_lessons_before(tmp_path: Path) -> None:
+    run = stages.Run(tmp_path, 1, None, None, "F16")
+    stages.adopt(run)
+    target, draft = (read_gguf(path) for path in builtin_pair())
+    for name, config, published in (("target", stages.TARGET, target), ("draft-copying", stages.DRAFT, draft)):
+        model = stages.trained(run, name, config)
+        assert (tmp_path / f"{name}.done").exists()
+        for one, other in zip(model.parameters(), published.parameters(), strict=True):
+            torch.testing.assert_close(one, other)
+    assert run.tokenizer().encode("<|im_start|>user\n")[0] == SPECIALS.index("<|im_start|>")
