@@ -33,7 +33,7 @@ class EngineClient(Protocol):
     ) -> Iterator[Event]:
         """An answer that begins with the `prefix`, waiting before its first round where it is `frozen`.
 
-        Ends with Ended or WorkerFailed.
+        Ends with Ended or WorkerFailed. A `cancel` behind this call stops it, also before its first event.
         """
         ...
 

@@ -55,19 +55,16 @@ class EngineLink:
 
     def ask(self, question: Question, settings: Settings) -> None:
         """Answers a question; an engine that died is loaded again first."""
-
-        def answer() -> Iterator[Event]:
-            return self._client.generate(
-                question.messages,
-                turn=question.turn,
-                attempt=question.attempt,
-                seed=question.seed,
-                settings=settings,
-                prefix=question.prefix,
-                frozen=question.frozen,
-            )
-
-        self._fill(Ended, answer)
+        answer = self._client.generate(
+            question.messages,
+            turn=question.turn,
+            attempt=question.attempt,
+            seed=question.seed,
+            settings=settings,
+            prefix=question.prefix,
+            frozen=question.frozen,
+        )
+        self._fill(Ended, lambda: answer)
 
     def prepare(self, session: ChatSession, settings: Settings, text: str) -> None:
         """Lets the engine read the conversation with a message that is still being written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ class WorkerClient:
         self._pair: Load | None = None
         self._pair_is_loaded = False
         self._answering = False
+        self._stops = 0
         self._one_at_a_time = threading.Lock()
 
     @property
@@ -82,15 +83,11 @@ class WorkerClient:
 
         The answer begins with the ids of `prefix`, which no round holds. A `frozen` one has Started and then waits for
         `step` or `freeze(False)`. After the process died the last pair is loaded again first, with its Loading and
-        Loaded events.
+        Loaded events. A `cancel` behind this call stops the answer, also where nobody has asked for events yet.
         """
-        with self._one_at_a_time:
-            self._answering = True
-            try:
-                command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen)
-                yield from self._with_the_pair(command)
-            finally:
-                self._answering = False
+        stops = self._stops
+        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen)
+        return self._answer(command, lambda: self._stops > stops)
 
     def inspect(
         self,
@@ -173,6 +170,7 @@ class WorkerClient:
 
     def cancel(self) -> None:
         """Stops the running load, answer, timing or inspection, which then ends as usual; nothing where none runs."""
+        self._stops += 1
         self._process.send(Cancel())
 
     def close(self) -> None:
@@ -182,14 +180,22 @@ class WorkerClient:
             self._process.bury(child)
             self._one_at_a_time.release()
 
-    def _with_the_pair(self, command: Command) -> Iterator[Event]:
+    def _answer(self, command: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
+        with self._one_at_a_time:
+            self._answering = True
+            try:
+                yield from self._with_the_pair(command, stopped)
+            finally:
+                self._answering = False
+
+    def _with_the_pair(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
         """The events of a command; the last pair is loaded again first where the process died."""
         if not (self.alive and self._pair_is_loaded):
             for event in self._load_pair():
                 yield event
                 if isinstance(event, WorkerFailed):
                     return
-        yield from self._process.converse(command)
+        yield from self._process.converse(command, stopped)
 
     def _load_pair(self) -> Iterator[Event]:
         if self._pair is None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -53,8 +53,11 @@ class EngineProcess:
             self._begun = command
             self.send(command)
 
-    def converse(self, command: Command) -> Iterator[Event]:
-        """Sends a command, unless it was begun, and yields what comes back, up to and with the event that ends it."""
+    def converse(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
+        """Sends a command, unless it was begun, and yields what comes back, up to and with the event that ends it.
+
+        Where it was `stopped` before it was sent the process could not have known what for: it is told again.
+        """
         try:
             child, events = self._running()
         except OSError as problem:
@@ -65,6 +68,8 @@ class EngineProcess:
             self._abandon(child, events)
         if begun != command:
             self.send(command)
+        if stopped():
+            self.send(Cancel())
         finished = False
         try:
             for event in self._events(child, events):

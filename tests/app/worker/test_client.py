@@ -167,6 +167,15 @@ def test_nothing_is_generated_before_a_model_is_loaded(client: WorkerClient) -> 
     assert list(answer(client)) == [WorkerFailed("no model is loaded yet")]
 
 
+def test_a_cancel_before_the_engine_was_told_of_the_answer_ends_it(loaded: WorkerClient) -> None:
+    waiting = answer(loaded, ENDLESS)
+    loaded.cancel()
+    *_, last = waiting
+    assert isinstance(last, Ended)
+    assert last.reason == "cancelled"
+    assert text_of(list(answer(loaded)))
+
+
 def test_a_cancel_ends_the_answer_and_the_next_one_works(loaded: WorkerClient) -> None:
     events: list[Event] = []
     for event in answer(loaded, ENDLESS):
