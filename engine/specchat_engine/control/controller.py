@@ -6,7 +6,6 @@ docs/adaptive.md tells the rule and its traps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
@@ -15,6 +14,7 @@ from specchat_engine.control.costs import TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.control.tables import CostTables
+from specchat_engine.control.tries import Tries
 from specchat_engine.settings import USUAL_K
 from specchat_engine.theory import expected_tokens
 
@@ -35,12 +35,6 @@ _CATCH_UP_ROUNDS = 8
 _LITTLE = 8
 """What reading so few tokens costs beyond a draft step cannot be told."""
 
-_FIRST_SHARE, _LAST_SHARE = 0.08, 0.012
-"""The share of the time that may go into trying the draft model again; a failure halves it."""
-
-_AT_LAST = 256
-"""After so many rounds without it the draft model is tried again whatever it has to read first."""
-
 _HOPED = 0.95
 """What a draft model that is tried again may be hoped to be accepted with."""
 
@@ -52,43 +46,8 @@ _KNOWN, _DOUBT = 13, 3
 """A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
 where fewer than `_KNOWN` of its tokens were compared."""
 
-_REMEMBERED = 0.4
-"""What the trials of the answers before count for when the next one begins: it may be easier or harder to draft for."""
-
-_IN_VAIN = 0.1
-"""An answer of which a smaller share of the tried tokens stood was drafted for in vain. Behind n such answers the next
-one is different with a chance of about 1 / (n + 2), by Laplace's rule of succession, and more is remembered."""
-
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain rounds that are made in any case before any draft, and the rounds after which there is another one."""
-
-
-@dataclass(slots=True)
-class _Tries:
-    """Of a kind of text: the rounds since the draft model was used, and the share of the time that trying may take.
-
-    Of the answer of now: how many tokens were compared, and how many of them stood. `in_vain` counts the answers before
-    that were drafted for in vain, one behind the other.
-    """
-
-    idle: int = 0
-    share: float = _FIRST_SHARE
-    compared: int = 0
-    stood: int = 0
-    in_vain: int = 0
-
-    @property
-    def least(self) -> float:
-        """The share that is left for trying behind many failures: the smaller, the less an answer promises."""
-        return _LAST_SHARE / (1 + self.in_vain / 2)
-
-    def begin(self) -> float:
-        """Another answer begins; what the trials of those before count for: all, where the last one had none."""
-        if not self.compared:
-            return 1.0
-        self.in_vain = self.in_vain + 1 if self.stood < _IN_VAIN * self.compared else 0
-        self.compared = self.stood = 0
-        return 1 - (1 - _REMEMBERED) / (1 + self.in_vain)
 
 
 class Controller:
@@ -107,8 +66,8 @@ class Controller:
         self._pace = self._unmatched_pace = 0.0
         self._between_ms = 0.0
         self._since_plain = 0
-        self._tries: dict[str, _Tries] = {}
-        self._try = _Tries()
+        self._tries: dict[str, Tries] = {}
+        self._try = Tries()
 
     @property
     def target(self) -> PassCosts:
@@ -136,7 +95,7 @@ class Controller:
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
         self._now = self._habits.setdefault(kind, Habits())
-        self._try = self._tries.setdefault(kind, _Tries())
+        self._try = self._tries.setdefault(kind, Tries())
         self._pace = self._unmatched_pace = 0.0
         self._now.tested.forget(self._try.begin())
 
@@ -194,18 +153,14 @@ class Controller:
         if decision.source != "model" or not (drafted or in_vain):
             self._try.idle += outcome.rounds
             return
-        self._try.idle = 0
-        failed = decision.probe and not outcome.accepted
-        self._try.share = max(self._try.share / 2, self._try.least) if failed else _FIRST_SHARE
+        compared = max(outcome.compared, in_vain)
+        self._try.tried(compared, outcome.accepted, failed=decision.probe and not outcome.accepted)
         if not now.rested:
             draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
             self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
-        compared = max(outcome.compared, in_vain)
-        self._try.compared += compared
-        self._try.stood += outcome.accepted
         for place in range(compared):
             habits.tested.observe(0, place < outcome.accepted)
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
@@ -223,8 +178,8 @@ class Controller:
             share, k = self._try.least, min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
         cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + self._read_ms(now, step_ms)
-        cheap = cost_ms <= share * self._try.idle * (verify_ms[1] + self._between_ms)
-        return k if cheap or self._try.idle >= _AT_LAST else 0, f"tried again after {self._try.idle} rounds"
+        affords = self._try.affords(cost_ms, share, verify_ms[1] + self._between_ms)
+        return k if affords else 0, f"tried again after {self._try.idle} rounds"
 
     def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int, alpha: float) -> int:
         """The shortest draft that would be faster than plain rounds if it were accepted so; else 0."""
