@@ -19,6 +19,7 @@ from builtin_pair.template import END_ID, SPECIALS, VOCABULARY_SIZE
 from specchat_assets import builtin_pair
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.gguf_reader import read_gguf
+from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch
 
 
@@ -59,6 +60,17 @@ def test_a_repeated_string_is_asked_for_and_learned_whole(tokenizer: BytePairTok
     drill = Drills(tokenizer).repeated(text, 6)
     assert [token for token, learned in zip(drill.ids, drill.learned, strict=True) if learned] == [*text, END_ID]
     assert tokenizer.decode(drill.ids[: -len(text) - 1]).count(tokenizer.decode(text)) == 1
+
+
+def test_the_average_lies_between_the_target_before_and_behind_its_last_lesson(tmp_path: Path) -> None:
+    run = stages.Run(tmp_path, 1, None, None, "F16")
+    before, behind = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
+    for name, model in (("target", before), ("target-lengthening", behind)):
+        torch.save({"model": model.state_dict()}, tmp_path / f"{name}.pt")
+    stages.average_target(run)
+    averaged = stages.trained(run, "target-averaged", stages.TARGET)
+    for one, other, mean in zip(before.parameters(), behind.parameters(), averaged.parameters(), strict=True):
+        torch.testing.assert_close(mean, 0.4 * one + 0.6 * other)
 
 
 def test_the_published_pair_takes_the_place_of_the_lessons_before(tmp_path: Path) -> None:

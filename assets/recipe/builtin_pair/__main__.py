@@ -19,6 +19,8 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "target-choosing": stages.train_target_choosing,
     "target": stages.train_target,
     "target-lengthening": stages.train_target_lengthening,
+    "target-averaged": stages.average_target,
+    "target-settling": stages.settle_target,
     "teach": stages.teach_draft,
     "draft-copying": stages.train_draft_copying,
     "draft": stages.train_draft,

@@ -37,7 +37,7 @@ from specchat_engine.training.trainer import (
 )
 
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
-FINISHED_TARGET = "target-lengthening"
+FINISHED_TARGET = "target-settling"
 """The stage whose target is published."""
 
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
@@ -53,7 +53,7 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 }
 _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
-_LENGTHENING_TOKENS = 7_000_000
+_LENGTHENING_TOKENS, _SETTLING_TOKENS, _OF_THE_LAST_LESSON = 3_000_000, 1_000_000, 0.6
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 4096, 3072
@@ -63,6 +63,7 @@ _TARGET_RATES = {
     "target-choosing": (0.006, 0.0012),
     "target": (0.006, 0.0012),
     "target-lengthening": (0.005, 0.0008),
+    "target-settling": (0.0012, 0.0002),
 }
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
 
@@ -149,7 +150,27 @@ def train_target(run: Run) -> None:
 def train_target_lengthening(run: Run) -> None:
     """The target's last lesson: longer texts, repeated and edited, beside the mix."""
     source = LongTexts(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
-    _train(run, FINISHED_TARGET, TARGET, "target", source, _LENGTHENING_TOKENS, run.target_deadline)
+    _train(run, "target-lengthening", TARGET, "target", source, _LENGTHENING_TOKENS, run.target_deadline)
+
+
+def average_target(run: Run) -> None:
+    """The target before and behind its last lesson, averaged: it keeps nearly all of either.
+
+    Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
+    """
+    done = run.work / "target-averaged.done"
+    if done.exists():
+        return
+    before, behind = (trained(run, name, TARGET).state_dict() for name in ("target", "target-lengthening"))
+    averaged = {name: torch.lerp(before[name], behind[name], _OF_THE_LAST_LESSON) for name in before}
+    torch.save({"model": averaged}, run.work / "target-averaged.pt")
+    done.touch()
+
+
+def settle_target(run: Run) -> None:
+    """The averaged target on the same texts at low rates."""
+    source = LongTexts(run.tokenizer(), run.seed + 1, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, FINISHED_TARGET, TARGET, "target-averaged", source, _SETTLING_TOKENS, run.target_deadline)
 
 
 def adopt(run: Run) -> None:
