@@ -21,6 +21,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "target-lengthening": stages.train_target_lengthening,
     "target-averaged": stages.average_target,
     "target-settling": stages.settle_target,
+    "target-finished": stages.finish_target,
     "teach": stages.teach_draft,
     "draft-copying": stages.train_draft_copying,
     "draft": stages.train_draft,

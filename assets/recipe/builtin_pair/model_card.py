@@ -98,7 +98,7 @@ look up and quote on random tokens, then which fact a question is about, then a 
 by tokens (more copying at the beginning, drills of the lessons among them):
 {mix}.
 At last come longer texts to repeat and to edit, half of the tokens, beside the mix; the target before and behind that
-lesson is averaged (Wortsman et al., arXiv 2109.01903) and settles on the same texts at low rates.
+lesson is averaged (Wortsman et al., arXiv 2109.01903), settles on the same texts at low rates, and is averaged again.
 The draft learns from the target's 32 likeliest tokens at each position, a fifth of the answers being the target's own.
 
 ## What it can do

@@ -37,7 +37,7 @@ from specchat_engine.training.trainer import (
 )
 
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
-FINISHED_TARGET = "target-settling"
+FINISHED_TARGET = "target-finished"
 """The stage whose target is published."""
 
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
@@ -53,7 +53,7 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 }
 _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
-_LENGTHENING_TOKENS, _SETTLING_TOKENS, _OF_THE_LAST_LESSON = 3_000_000, 1_000_000, 0.6
+_LENGTHENING_TOKENS, _SETTLING_TOKENS = 3_000_000, 1_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 4096, 3072
@@ -154,23 +154,19 @@ def train_target_lengthening(run: Run) -> None:
 
 
 def average_target(run: Run) -> None:
-    """The target before and behind its last lesson, averaged: it keeps nearly all of either.
-
-    Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
-    """
-    done = run.work / "target-averaged.done"
-    if done.exists():
-        return
-    before, behind = (trained(run, name, TARGET).state_dict() for name in ("target", "target-lengthening"))
-    averaged = {name: torch.lerp(before[name], behind[name], _OF_THE_LAST_LESSON) for name in before}
-    torch.save({"model": averaged}, run.work / "target-averaged.pt")
-    done.touch()
+    """The target before and behind its last lesson, averaged: it keeps nearly all of either."""
+    _average(run, "target-lengthening", "target-averaged", 0.6)
 
 
 def settle_target(run: Run) -> None:
     """The averaged target on the same texts at low rates."""
     source = LongTexts(run.tokenizer(), run.seed + 1, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
-    _train(run, FINISHED_TARGET, TARGET, "target-averaged", source, _SETTLING_TOKENS, run.target_deadline)
+    _train(run, "target-settling", TARGET, "target-averaged", source, _SETTLING_TOKENS, run.target_deadline)
+
+
+def finish_target(run: Run) -> None:
+    """The settled target, averaged once more with that before its last lesson."""
+    _average(run, "target-settling", FINISHED_TARGET, 0.7)
 
 
 def adopt(run: Run) -> None:
@@ -249,6 +245,19 @@ def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
     model.load_state_dict(torch.load(run.work / f"{name}.pt", map_location=best_device(), weights_only=True)["model"])
     model.requires_grad_(False)
     return model.eval()
+
+
+def _average(run: Run, behind: str, into: str, share: float) -> None:
+    """Mixes the weights of a stage, by `share`, with those of the target before its last lesson.
+
+    Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
+    """
+    done = run.work / f"{into}.done"
+    if done.exists():
+        return
+    first, last = (trained(run, name, TARGET).state_dict() for name in ("target", behind))
+    torch.save({"model": {name: torch.lerp(first[name], last[name], share) for name in first}}, run.work / f"{into}.pt")
+    done.touch()
 
 
 def _train(
