@@ -291,5 +291,6 @@ def test_plain_passes_of_other_threads_count_no_more(engine: Engine, monkeypatch
     monkeypatch.setattr(PlainCost, "forget", lambda cost: forgotten.append(cost))
     for settled in (False, True):
         monkeypatch.setattr(Threads, "passed", lambda *_, settled=settled: settled)
-        list(engine.session(settings=Settings(k=0, drafter="none", max_tokens=40)).generate("hello"))
+        session = engine.session(settings=Settings(k=0, drafter="none", max_tokens=40), seed=7)
+        assert len(list(session.generate("Tell me a short story about a fox."))) == 40, "passes are told 32 together"
         assert bool(forgotten) is settled
