@@ -135,6 +135,7 @@ def audit(
     result = Audit()
     for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
         together = list(group)
+        target.clear()  # what was read in other pieces than the replays read it in may break a near-tie otherwise
         plain = record(session_for(settings), prompt)
         widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
         result.noise += reading_noise(target, plain, min(max(widths), target.max_rows))

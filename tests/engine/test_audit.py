@@ -139,6 +139,21 @@ def test_a_replay_gives_the_logits_of_the_recorded_passes() -> None:
         assert replayed(target, recording, place).tolist() == seen[row][offset].tolist()
 
 
+def test_a_prompt_is_read_in_the_pieces_in_which_replays_read_it() -> None:
+    """What it shares with the prompt before would stay otherwise, and kernels give a longer piece other logits."""
+    target = ScriptedModel(LAW)
+    held: list[int] = []
+
+    def session_for(settings: Settings) -> Session:
+        if settings.k == 0:
+            held.append(target.length)
+        return sessions(target)(settings)
+
+    audit(session_for, target, ByteTokenizer(), cases())
+    assert held == [0] * len(held)
+    assert len(held) == len(PROMPTS) * 2
+
+
 def test_the_noise_of_reading_is_that_of_the_model() -> None:
     target = Noisy(LAW)
     recording = record(sessions(target)(Settings(0, "none", max_tokens=30)), PROMPTS[0])
