@@ -192,7 +192,6 @@ class Planner:
             return False
         self._left = left
         self._skipped += 1
-        self._match = None
         return True
 
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any
 
 from builtin_pair import copying
-from builtin_pair.drills import Drills, Level
+from builtin_pair.drills import SKILLS, Drills, Level
 from builtin_pair.mixture import DRILL_GROUP, ROW_LENGTHS, Mixture, drill_of_words, to_document
 from builtin_pair.template import FIRST_PLAIN_ID, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
+from specchat_engine.training.trainer import Endless
 
-FIRST_SHARES, SHARES = {"long": 0.42, "strings": 0.14, "mix": 0.44}, {"long": 0.5, "strings": 0.05, "mix": 0.45}
+FIRST_SHARES, SHARES = {"long": 0.41, "strings": 0.14, "mix": 0.45}, {"long": 0.5, "strings": 0.05, "mix": 0.45}
 """Of a step's tokens: long texts, strings of random tokens, the mix of all kinds; strings are mastered soon."""
 
 _FIRST = 0.2
+"""The part of the budget that has the first shares."""
 
 _LONGEST_STRING, _FEWEST_TOKENS = 300, 6
 
 
-class LongTexts:
+class LongTexts(Endless):
     """A training source; what a step holds depends on the seed and the step alone."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
@@ -36,11 +37,6 @@ class LongTexts:
         self._step_tokens = step_tokens
         self._batch_tokens = batch_tokens
         self._mixture = Mixture(tokenizer, seed + 7, round(step_tokens * SHARES["mix"]), batch_tokens)
-
-    @property
-    def finished(self) -> bool:
-        """Never: the budget ends the training."""
-        return False
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One step's batches, of all three sorts."""
@@ -54,16 +50,6 @@ class LongTexts:
         ]
         return batches_by_length(documents, ROW_LENGTHS, self._batch_tokens)
 
-    def observe(self, accuracy: dict[int, float]) -> None:
-        """Nothing depends on it."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing is carried from step to step."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Nothing is carried from step to step."""
-
     def _long_documents(self, random: Random) -> Iterator[Document]:
         for chat in copying.long_chats(random):
             document = to_document(chat, self._tokenizer)
@@ -74,7 +60,9 @@ class LongTexts:
         """A string to repeat, or sometimes to edit; half of them are made of a few tokens only."""
         longest = round(_LONGEST_STRING ** random.uniform(0.6, 1.0))
         if random.random() < 0.2:
-            return self._drills.document(random, Level(longest // 2, VOCABULARY_SIZE, 3), 1, DRILL_GROUP)
+            return self._drills.document(
+                random, Level(longest // 2, VOCABULARY_SIZE, 3), SKILLS.index("substitute"), DRILL_GROUP
+            )
         if random.random() < 0.15:
             return drill_of_words(self._drills, random, 1.0)
         pool: Sequence[int] = range(FIRST_PLAIN_ID, VOCABULARY_SIZE)

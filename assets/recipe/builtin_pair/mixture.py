@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any
 
 from builtin_pair import copying, facts, other, python_library, stories, structured
 from builtin_pair.chats import Chat, ChatSource, Kind
@@ -14,6 +13,7 @@ from builtin_pair.drills import SKILLS, Drills, Level
 from builtin_pair.template import SPECIALS, VOCABULARY_SIZE, pieces
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
+from specchat_engine.training.trainer import Endless
 
 SOURCES: Mapping[Kind, ChatSource] = {
     "copy": copying.chats,
@@ -133,7 +133,7 @@ def unforeseen(document: Document, random: Random) -> Document:
     return Document(ids, learned, document.group)
 
 
-class Mixture:
+class Mixture(Endless):
     """A training source; what a step holds depends on the seed and the step alone."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
@@ -143,11 +143,6 @@ class Mixture:
         self._batch_tokens = batch_tokens
         self._drills = Drills(tokenizer)
         self._chances: dict[tuple[int, float], list[float]] = {}
-
-    @property
-    def finished(self) -> bool:
-        """Never: the mix has no end."""
-        return False
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One step's batches: longer chats and harder copying as the budget is spent."""
@@ -193,16 +188,6 @@ class Mixture:
                 aim = random.randint(PHASES[0].longest, longest) if random.random() < _JOINED_CHANCE else 0
                 result.append(document)
         return result
-
-    def observe(self, accuracy: dict[int, float]) -> None:
-        """The mix stays as it is, whatever is learned."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing is carried from step to step."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Nothing is carried from step to step."""
 
     def _stream(self, kind: Kind, seed: str, longest: int, hardness: float) -> Iterator[Document]:
         random = Random(f"{seed} {kind}")

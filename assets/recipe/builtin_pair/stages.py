@@ -175,8 +175,8 @@ def adopt(run: Run) -> None:
     read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
     for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):
         torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
-        for stage in ("target-copying", "target-skills", "target-choosing", name):
-            (run.work / f"{stage}.done").touch()
+    for stage in ("target-copying", "target-skills", "target-choosing", "target", "draft-copying"):
+        (run.work / f"{stage}.done").touch()
 
 
 def teach_draft(run: Run) -> None:

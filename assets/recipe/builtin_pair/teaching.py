@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 from builtin_pair.mixture import ROW_LENGTHS, Mixture
 from builtin_pair.template import END_ID
 from specchat_engine.training.distill import TeachingStore, own_answers, teach
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, batches_by_length
+from specchat_engine.training.trainer import Endless
 
 _OWN_SHARE = 0.2
 _FRESH_SHARE = 0.34
@@ -29,7 +29,7 @@ def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: i
     return [teach(target, batch) for batch in batches]
 
 
-class TaughtSource:
+class TaughtSource(Endless):
     """A training source: mostly stored steps, drawn again and again, and among them fresh steps of the mix."""
 
     def __init__(self, store: TeachingStore, mixture: Mixture, seed: int) -> None:
@@ -37,24 +37,9 @@ class TaughtSource:
         self._mixture = mixture
         self._seed = seed
 
-    @property
-    def finished(self) -> bool:
-        """Never: the budget ends the training."""
-        return False
-
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """One stored or one fresh step."""
         random = Random(f"draft {self._seed} {step}")
         if random.random() < _FRESH_SHARE:
             return batches_by_length(self._mixture.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, 4096)
         return list(self._store.read(random.randrange(len(self._store))))
-
-    def observe(self, accuracy: dict[int, float]) -> None:
-        """Nothing depends on it."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing is carried from step to step."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Nothing is carried from step to step."""

@@ -42,6 +42,25 @@ class Source(Protocol):
         """Goes on from a saved state."""
 
 
+class Endless:
+    """What a source says of itself that has no end and carries nothing from step to step, whatever is learned."""
+
+    @property
+    def finished(self) -> bool:
+        """Never: the budget ends the training."""
+        return False
+
+    def observe(self, accuracy: dict[int, float]) -> None:
+        """Nothing depends on it."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing to go on from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
     """A batch's summed loss, and for each learned position whether it was predicted and its group."""
