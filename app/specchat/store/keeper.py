@@ -211,9 +211,12 @@ class Keeper:
                 self._drop(job)
 
     def _has_room(self, job: _Job) -> bool:
-        """Whether one more can wait, if need be in the place of the oldest that can be spared."""
+        """Whether one more can wait, if need be in the place of the oldest that can be spared.
+
+        What is being tried just now waits as well: it comes back to the front if it fails.
+        """
         spare = [other for other in self._waiting if other.spare]
-        full = len(self._waiting) >= MOST_WAITING
+        full = len(self._waiting) + self._running >= MOST_WAITING
         if not full and not (job.spare and len(spare) >= MOST_SPARE_WAITING):
             return True
         if spare:
