@@ -188,7 +188,8 @@ class Planner:
     def _coasts(self, settings: Settings) -> bool:
         """Whether this is one of the rounds behind a decision for no draft in which nothing is even looked at."""
         left = self._left - 1
-        if left < 1 or left % _LOOKS == 0 or self._decision.source != "none" or self._ways.settings is not settings:
+        followed = left >= 1 and left % _LOOKS and not (self._ways.lookup and self._lookup.astray)
+        if not followed or self._decision.source != "none" or self._ways.settings is not settings:
             return False
         self._left = left
         self._skipped += 1
@@ -201,12 +202,12 @@ class Planner:
             return None
         self._left -= 1
         self._match = None
-        looks = self._left % _LOOKS == 0
+        looks = self._left % _LOOKS == 0 or self._lookup.astray
         by_match = decision.source == "lookup"
         if by_match or (looks and self._ways.lookup):
             match = self._look(context, settings)
             as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING[decision.source]
-            if not as_before:
+            if not as_before or (self._resumes and not by_match):
                 return None
         self._situation = self._situation_of(context, match, longest, model, by_match, settings)
         return decision
@@ -240,7 +241,13 @@ class Planner:
         ahead = self._model.ahead if self._model else 0
         opening = context.position < _OPENING
         free = settings.k == AUTO
-        return Situation(depth, unread, match, longest, model, lookup, free, ahead, opening, self._rested)
+        return Situation(
+            depth, unread, match, longest, model, lookup, free, ahead, opening, self._resumes, self._rested
+        )
+
+    @property
+    def _resumes(self) -> bool:
+        return self._match is not None and self._match.resumed
 
     def _ways_of(self, settings: Settings) -> Ways:
         return Ways.under(settings, has_draft=self._model is not None, plain_because=self.plain_because)

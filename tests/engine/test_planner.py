@@ -153,6 +153,16 @@ def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.Mo
     assert any(event.reason == "no match" for event in rounds)
 
 
+def test_behind_an_edit_lookup_goes_on_with_the_next_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    edited = PASSAGE.replace("fox", "CAT").replace("over", "OFF")
+    session = conversation(saying(edited), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
+    rounds = rounds_of(session, f"Change it:\n{PASSAGE}")
+    assert session.text == edited
+    behind = [event for event in rounds if event.reason.startswith("match of 1 behind an edit")]
+    assert [event.num_accepted for event in behind] == [len("jumps "), len("the lazy dog again") + 1]
+
+
 def test_other_settings_are_obeyed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
     controller = knowing(0.05, 0.05)

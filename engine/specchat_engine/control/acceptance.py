@@ -15,12 +15,16 @@ _ACCEPTED_BY_CONFIDENCE = (0.25, 0.42, 0.58, 0.72, 0.85, 0.92, 0.96, 0.98, 0.99,
 _MATCHES = (3, 4, 5, 7, 9, 13, 17, 25)
 _CLASSES = tuple(bisect_right(_MATCHES, length) for length in range(2 * _CAPPED))
 _ACCEPTED_BY_MATCH = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93)
+_ACCEPTED_BY_RESUMED = (0.7, 0.8, 0.83, 0.86, 0.88, 0.9, 0.91, 0.92, 0.93)
 _ACCEPTED_BY_OPENING = (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9)
 _ACCEPTED = 0.7
 """Before anything was seen of a pair: what a token is accepted with."""
 
 _PAIR = 4.0
 """How many trials the expectation counts for that all positions share."""
+
+_LATER = frozenset({"by_resumed"})
+"""What records that were kept before it do not hold."""
 
 
 class Shares:
@@ -102,10 +106,11 @@ class Habits:
     to token i, given that it drafted the i before it. `tested`: any token that was compared. `by_confidence` and
     `by_match`: the same by the drafter's confidence and by the length of the match in front of the token; `by_opening`
     by the length of a match that an answer begins with. All answers begin behind the same tokens of the template, which
-    say nothing, and only longer matches tell that the same was asked before.
+    say nothing, and only longer matches tell that the same was asked before. `by_resumed`: by how many tokens a copy
+    has gone on behind an edit.
     """
 
-    __slots__ = ("by_confidence", "by_match", "by_opening", "chain", "longer", "tested")
+    __slots__ = ("by_confidence", "by_match", "by_opening", "by_resumed", "chain", "longer", "tested")
 
     def __init__(self) -> None:
         self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=3)
@@ -113,11 +118,12 @@ class Habits:
         self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
         self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
         self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.95, strength=3)
+        self.by_resumed = Shares(_ACCEPTED_BY_RESUMED, fade=0.95, strength=3)
         self.by_opening = Shares(_ACCEPTED_BY_OPENING, fade=0.95, strength=3)
 
-    def of_matches(self, opening: bool) -> Shares:
-        """By the length of a match, at the beginning of an answer or behind it."""
-        return self.by_opening if opening else self.by_match
+    def of_matches(self, opening: bool, resumed: bool) -> Shares:
+        """By the length of a match: one at the beginning of an answer, one behind an edit, or any other."""
+        return self.by_resumed if resumed else self.by_opening if opening else self.by_match
 
     def to_json(self) -> dict[str, list[float]]:
         """What to keep for the next time."""
@@ -128,7 +134,8 @@ class Habits:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
         habits = cls()
         for name in cls.__slots__:
-            getattr(habits, name).take(kept[name])
+            if name in kept or name not in _LATER:
+                getattr(habits, name).take(kept[name])
         return habits
 
 

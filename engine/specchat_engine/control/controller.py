@@ -133,7 +133,8 @@ class Controller:
             better = option.value(pace) > best.value(pace) and (gain > 1 or not now.free)
             if better or (source == "none" and not now.free):
                 best, source, probe = option, "lookup", 0
-                reason = f"match of {now.match}, {gain:.2f} × plain expected"
+                behind = " behind an edit" if now.resumed else ""
+                reason = f"match of {now.match}{behind}, {gain:.2f} × plain expected"
         if probe or source != "model" or not now.free:
             stop = None
         return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
@@ -143,7 +144,7 @@ class Controller:
         habits, drafted = self._now, outcome.drafted
         if not now.rested:
             self._learn_pace(now, decision, outcome)
-        by_match = habits.of_matches(now.opening)
+        by_match = habits.of_matches(now.opening, now.resumed)
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             by_match.observe(found, hit)
         self._since_plain += outcome.rounds
@@ -202,7 +203,7 @@ class Controller:
         return option, EarlyStop(bounds, habits.by_confidence.all())
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
-        shares = self._now.of_matches(now.opening).all()
+        shares = self._now.of_matches(now.opening, now.resumed).all()
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 

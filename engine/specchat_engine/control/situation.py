@@ -15,7 +15,8 @@ class Situation:
     `depth` tokens in the context; `unread` of them the draft model has not read, the last one included; `match` is the
     length of prompt lookup's match, 0 without one. `model` and `lookup` say who may draft, at most `longest` tokens.
     Where k is not `free`, it is to be `longest`. The draft model has to look so many tokens `ahead` of those that it
-    drafts. `opening`: the answer has but begun. `rested`: the models computed nothing for a while before this round.
+    drafts. `opening`: the answer has but begun. `resumed`: the match takes a copy up again that was left. `rested`: the
+    models computed nothing for a while before this round.
     """
 
     depth: int
@@ -27,6 +28,7 @@ class Situation:
     free: bool = True
     ahead: int = 0
     opening: bool = False
+    resumed: bool = False
     rested: bool = False
 
 

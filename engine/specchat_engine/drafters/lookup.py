@@ -2,7 +2,7 @@
 
 Source: Saxena, "Prompt Lookup Decoding", 2023; here the longest match decides, of equal ones the latest. What was said
 before a conversation turned, or in another one, is looked through as well, since the next answer is often like it:
-Oliaro et al., "SuffixDecoding", 2024.
+Oliaro et al., "SuffixDecoding", 2024. Behind an edit the copy is taken up again where it was left (trail.py).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from specchat_engine.drafters.matches import Match, MatchIndex
+from specchat_engine.drafters.trail import Trail
 from specchat_engine.drafts import Context, Draft
 from specchat_engine.prefix import common_prefix
 from specchat_engine.settings import check_ngrams
@@ -35,9 +36,16 @@ class PromptLookupDrafter:
         self.recalls = True
         self._index = MatchIndex(ngram_min, ngram_max)
         self._conversation: list[int] = []
+        self._trail = Trail()
+
+    @property
+    def astray(self) -> bool:
+        """Whether the text has just left what it copied, and may return to it at any token."""
+        return self._trail.astray
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Indexes what the prompt has beyond the last turn, which it may have turned away from."""
+        self._trail.clear()
         common = common_prefix(self._conversation, tokens)
         turned = common < len(self._conversation)
         past = len(self._index.tokens) - len(self._conversation)
@@ -58,7 +66,7 @@ class PromptLookupDrafter:
     def find(self, context: Context) -> Match | None:
         """The earlier place that a proposal would start from."""
         self.read(context.tokens)
-        return self._index.find()
+        return self._trail.meet(self._index.tokens, self._index.find())
 
     def propose(self, context: Context, k: int) -> Draft:
         """Up to k tokens; nothing where the last tokens never stood before. A run that reaches the end repeats."""

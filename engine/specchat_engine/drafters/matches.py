@@ -22,10 +22,14 @@ _LONG = 8
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An earlier occurrence of the last `length` tokens; `place` is the index of the token behind it."""
+    """An earlier occurrence of the last `length` tokens; `place` is the index of the token behind it.
+
+    `resumed`: a copy that was left is taken up again there, so that even few tokens say much.
+    """
 
     place: int
     length: int
+    resumed: bool = False
 
 
 class MatchIndex:

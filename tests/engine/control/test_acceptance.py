@@ -86,6 +86,18 @@ def test_a_damaged_record_is_refused(kept: object) -> None:
         Habits.from_json({**Habits().to_json(), "chain": kept})  # type: ignore[dict-item]
 
 
+def test_a_record_from_before_copies_were_taken_up_again_is_still_one() -> None:
+    habits = Habits()
+    habits.by_match.observe(0, True)
+    kept = habits.to_json()
+    del kept["by_resumed"]
+    again = Habits.from_json(kept).to_json()
+    assert again["by_match"] == kept["by_match"]
+    assert again["by_resumed"] == Habits().to_json()["by_resumed"]
+    with pytest.raises(KeyError):
+        Habits.from_json({name: shares for name, shares in kept.items() if name != "by_match"})
+
+
 def test_what_was_forgotten_weighs_less_against_what_comes() -> None:
     kept, halved = (Shares([0.5], fade=1.0, strength=2) for _ in range(2))
     for shares in (kept, halved):

@@ -76,6 +76,9 @@ def test_what_was_said_is_found_wherever_the_conversation_turned(
         for token in (1, 2, 1):
             said[-1].append(token)
             expected = following(said, shortest, shortest + 2)
+            match = drafter.find(context(said[-1]))
+            if match and match.resumed:
+                continue
             found = proposal(drafter, said[-1], 1)
             assert set(found) <= expected
             assert bool(found) == bool(expected)
@@ -122,6 +125,21 @@ def test_a_copied_passage_is_proposed_word_for_word() -> None:
     tokens = [10, 11, 12, 13, 14, 15, 99, 10, 11]
     drafter.begin(tokens, lambda: False)
     assert proposal(drafter, tokens) == (12, 13, 14, 15)
+
+
+def test_a_copy_goes_on_behind_an_edit_and_another_turn_knows_nothing_of_it() -> None:
+    drafter, source = PromptLookupDrafter(), [*range(10, 30)]
+    prompt = [*source, 1]
+    drafter.begin(prompt, lambda: False)
+    for length in range(7):
+        proposal(drafter, [*prompt, *source[:length]])
+    edited = [*prompt, *source[:6], 99]
+    assert proposal(drafter, edited) == ()
+    assert drafter.astray
+    assert proposal(drafter, [*edited, source[7]]) == tuple(source[8:12])
+    drafter.begin([*edited, 98], lambda: False)
+    assert not drafter.astray
+    assert proposal(drafter, [*edited, 98, source[7]]) == ()
 
 
 def test_the_longest_match_wins_over_the_latest() -> None:
