@@ -17,7 +17,7 @@ QUESTION = "What is speculative decoding?"
 ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
 """No token comes twice, and the one that ends an answer stands in the prompt: an answer goes on for thousands."""
 
-STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d"
+STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d+\.\d"
 
 
 def ready(terminal: Terminal) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from e2e.conftest import FLAGS
 from e2e.terminal import SPECCHAT, Terminal
+from e2e.test_chat import STATISTICS
 from specchat_assets import builtin_pair
 from support.hub_server import Hub, Repository, running_hub
 
@@ -175,7 +176,7 @@ def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_ch
     last.keys("Escape")
     last.wait_for("● active", absent="On this machine")
     last.type("What is speculative decoding?")
-    last.wait_for(r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d")
+    last.wait_for(STATISTICS)
 
 
 def test_a_downloaded_draft_joins_the_pair_that_is_chosen_in_the_picker(
@@ -196,4 +197,4 @@ def test_a_downloaded_draft_joins_the_pair_that_is_chosen_in_the_picker(
     terminal.keys("Enter")
     terminal.wait_for(r"● active", absent="A draft for")
     terminal.type("What is speculative decoding?")
-    terminal.wait_for(r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d\.\d")
+    terminal.wait_for(STATISTICS)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import DecodeError, Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
+from specchat_engine.audit import Case, audit
 from specchat_engine.json_schema import schema_grammar
 
+PROMPT = "Describe a person as JSON."
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -34,7 +37,7 @@ def engine() -> Iterator[Engine]:
         yield engine
 
 
-def answered(session: Session, prompt: str = "Describe a person as JSON.") -> str:
+def answered(session: Session, prompt: str = PROMPT) -> str:
     for _ in session.generate(prompt):
         pass
     return session.text
@@ -43,13 +46,17 @@ def answered(session: Session, prompt: str = "Describe a person as JSON.") -> st
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_the_text_under_a_grammar_does_not_depend_on_the_drafter(engine: Engine, name: str, temperature: float) -> None:
+    """But where a near-tie falls the other way, since a pass over several tokens computes other last bits."""
     sampling = SamplingParams(temperature=temperature, grammar=GRAMMARS[name])
-    settings = Settings(drafter="none", sampling=sampling, max_tokens=80)
-    plain = answered(engine.session(settings=settings, seed=3))
-    for drafter, k in (("model", 5), ("lookup", 8)):
-        session = engine.session(settings=replace(settings, drafter=drafter, k=k, ngram_min=1), seed=3)
-        assert answered(session) == plain
-        assert session.stats.num_draft_tokens > 0
+    cases = [
+        Case(name, PROMPT, Settings(drafter=drafter, k=k, ngram_min=1, sampling=sampling, max_tokens=80))
+        for drafter, k in (("model", 5), ("lookup", 8))
+    ]
+    for seed in (2, 3):
+        found = audit(partial(engine.session, None, seed=seed), engine.memory, engine.vocabulary, cases)
+        assert found.compared == len(cases)
+        assert [difference.reason for difference in found.unexplained] == []
+        assert temperature > 0 or not found.differences
 
 
 @pytest.mark.parametrize("seed", range(3))

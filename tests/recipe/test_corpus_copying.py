@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -9,10 +10,11 @@ from random import Random
 
 import pytest
 
-from builtin_pair import copying
-from builtin_pair.copying_exercises import LONGEST_TEXT, Exercise, make_exercise
+from builtin_pair import copying, snippets
+from builtin_pair.copying_exercises import LONGEST_TEXT, Exercise, make_exercise, prose
 from builtin_pair.copying_prompts import question_and_answer, wordings
 from builtin_pair.material import Material
+from builtin_pair.python_functions import listed_functions, local_names
 from builtin_pair.sections import choose_words, read_sections
 
 SEEDS = range(500)
@@ -160,3 +162,32 @@ def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() ->
     assert not [held.prompt for held in found if any(stem in held.prompt.lower() for stem in stems if len(stem) > 20)]
     training_prompts = {chat.turns[0].user for chat in islice(copying.chats(Random(4)), 3000)}
     assert not training_prompts & {held.prompt for held in found}
+
+
+def test_texts_that_make_sense_are_stories_and_functions_of_the_library() -> None:
+    random = Random(9)
+    sensible = Material(random, read_sections("words.txt"), length=3, natural=1)
+    heroes = read_sections("story_words.txt")["hero"]
+    for _ in range(50):
+        told = prose(sensible).text
+        assert any(hero in told for hero in heroes)
+        snippet = snippets.renamable_code(sensible)
+        definition = ast.parse(snippet.text).body[0]
+        assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
+        assert snippet.names
+        assert set(snippet.names) <= set(local_names(snippet.text))
+    as_shipped = {one.code for one in listed_functions()}
+    changed = sum(snippets.library(sensible).text not in as_shipped for _ in range(100))
+    assert 30 < changed < 80
+
+
+def test_where_no_text_has_to_make_sense_chance_is_not_asked() -> None:
+    material = Material(Random(3), read_sections("words.txt"))
+    before = material.random.getstate()
+    assert not material.makes_sense()
+    assert material.random.getstate() == before
+
+
+def test_the_names_of_a_function_are_its_parameters_and_variables() -> None:
+    code = "def total(items, *more, start=0):\n    for item in items:\n        start += item.price\n    return start"
+    assert local_names(code) == ["items", "more", "start", "item"]

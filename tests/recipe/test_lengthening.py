@@ -10,23 +10,16 @@ from statistics import median
 import pytest
 import torch
 
-from builtin_pair import copying, lengthening, mixture, stages
+from builtin_pair import copying, lengthening, stages
 from builtin_pair.copying_exercises import LONGEST_TEXT
 from builtin_pair.drills import Drills
 from builtin_pair.lengthening import LongTexts
 from builtin_pair.mixture import KINDS, ROW_LENGTHS
-from builtin_pair.template import END_ID, SPECIALS, VOCABULARY_SIZE
-from specchat_assets import builtin_pair
+from builtin_pair.template import END_ID
 from specchat_engine.training.bpe import BytePairTokenizer
-from specchat_engine.training.gguf_reader import read_gguf
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> BytePairTokenizer:
-    few = dict.fromkeys(KINDS, 60)
-    return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE, SPECIALS)
+from support.batches import rows
 
 
 def test_long_chats_give_whole_texts_back_up_to_several_times_as_long() -> None:
@@ -38,16 +31,13 @@ def test_long_chats_give_whole_texts_back_up_to_several_times_as_long() -> None:
 
 
 def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
-    def ids(source: LongTexts, step: int) -> list[list[int]]:
-        return [row for batch in source.batches(step, 0.5) for row in batch.ids.tolist()]
-
     one, other = (LongTexts(tokenizer, 3, 2048, 1024) for _ in range(2))
-    assert ids(one, 7) == ids(other, 7)
-    assert ids(one, 7) != ids(one, 8)
+    assert rows(one, 7) == rows(other, 7)
+    assert rows(one, 7) != rows(one, 8)
 
 
 def test_all_three_sorts_come_and_long_rows_among_them(tokenizer: BytePairTokenizer) -> None:
-    for shares in (lengthening.FIRST_SHARES, lengthening.SHARES):
+    for shares in (lengthening.SHARES, lengthening.SETTLING_SHARES):
         assert sum(shares.values()) == pytest.approx(1.0)
     source = LongTexts(tokenizer, 3, 8192, 3072)
     batches: list[Batch] = [batch for step in range(4) for batch in source.batches(step, step / 4)]
@@ -62,7 +52,7 @@ def test_a_repeated_string_is_asked_for_and_learned_whole(tokenizer: BytePairTok
     assert tokenizer.decode(drill.ids[: -len(text) - 1]).count(tokenizer.decode(text)) == 1
 
 
-def test_the_average_lies_between_the_target_before_and_behind_its_last_lesson(tmp_path: Path) -> None:
+def test_the_average_lies_between_the_target_before_and_behind_its_last_lessons(tmp_path: Path) -> None:
     run = stages.Run(tmp_path, 1, None, None, "F16")
     before, behind = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
     for name, model in (("target", before), ("target-lengthening", behind)):
@@ -70,16 +60,4 @@ def test_the_average_lies_between_the_target_before_and_behind_its_last_lesson(t
     stages.average_target(run)
     averaged = stages.trained(run, "target-averaged", stages.TARGET)
     for one, other, mean in zip(before.parameters(), behind.parameters(), averaged.parameters(), strict=True):
-        torch.testing.assert_close(mean, 0.4 * one + 0.6 * other)
-
-
-def test_the_published_pair_takes_the_place_of_the_lessons_before(tmp_path: Path) -> None:
-    run = stages.Run(tmp_path, 1, None, None, "F16")
-    stages.adopt(run)
-    target, draft = (read_gguf(path) for path in builtin_pair())
-    for name, config, published in (("target", stages.TARGET, target), ("draft-copying", stages.DRAFT, draft)):
-        model = stages.trained(run, name, config)
-        assert (tmp_path / f"{name}.done").exists()
-        for one, other in zip(model.parameters(), published.parameters(), strict=True):
-            torch.testing.assert_close(one, other)
-    assert run.tokenizer().encode("<|im_start|>user\n")[0] == SPECIALS.index("<|im_start|>")
+        torch.testing.assert_close(mean, 0.2 * one + 0.8 * other)

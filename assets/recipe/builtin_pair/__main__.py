@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from builtin_pair import stages
+from builtin_pair import publishing, stages
 from builtin_pair.evaluation import evaluate
 from builtin_pair.stages import Run
 
@@ -18,6 +18,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "target-skills": stages.train_target_skills,
     "target-choosing": stages.train_target_choosing,
     "target": stages.train_target,
+    "target-matching": stages.train_target_matching,
     "target-lengthening": stages.train_target_lengthening,
     "target-averaged": stages.average_target,
     "target-settling": stages.settle_target,
@@ -25,9 +26,9 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "teach": stages.teach_draft,
     "draft-copying": stages.train_draft_copying,
     "draft": stages.train_draft,
-    "export": stages.export,
+    "export": publishing.export,
     "evaluate": evaluate,
-    "publish": stages.publish,
+    "publish": publishing.publish,
 }
 
 
@@ -47,7 +48,7 @@ def main() -> None:
     arguments.work.mkdir(parents=True, exist_ok=True)
     run = Run(arguments.work, arguments.seed, arguments.target_deadline, arguments.draft_deadline, arguments.precision)
     if arguments.stage == "adopt":
-        stages.adopt(run)
+        publishing.adopt(run)
     for name, stage in _STAGES.items():
         if arguments.stage in ("all", name):
             logging.info("stage %s", name)

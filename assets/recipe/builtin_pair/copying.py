@@ -25,6 +25,7 @@ TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
 
 LONG_SHARES = {"repeat": 4, "repeat_list": 3, "rename": 6, "replace": 4}
 LONGEST = 3.5
+NATURAL = 0.4
 _SHORT, _SHORT_CHANCE = 120, 0.35
 
 _BARE_SHARE = 0.75
@@ -40,7 +41,7 @@ def long_chats(random: Random) -> Iterator[Chat]:
     words = read_sections("words.txt")
     while True:
         task = random.choices(tasks, weights)[0]
-        material = Material(random, words, random.uniform(0.4, 1), random.uniform(1, LONGEST))
+        material = Material(random, words, random.uniform(0.4, 1), random.uniform(1, LONGEST), NATURAL)
         exercise = make_exercise(task, material)
         if len(exercise.answer) >= _SHORT or random.random() < _SHORT_CHANCE:
             yield single("copy", *question_and_answer(task.name, exercise, random))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from builtin_pair import snippets
+from builtin_pair import snippets, stories
 from builtin_pair.facts import load_facts
 from builtin_pair.material import Material
 
@@ -85,7 +85,15 @@ def any_text(material: Material) -> Pasted:
 def prose(material: Material) -> Pasted:
     """A paragraph or a single sentence."""
     noun = material.random.choice(("text", "text", "paragraph", "passage", "message", "note"))
-    return Pasted(material.prose(), noun)
+    return Pasted(_told(material) if material.makes_sense() else material.prose(), noun)
+
+
+def _told(material: Material) -> str:
+    """Stories one after the other, as many as the length allows."""
+    chats = stories.chats(material.random)
+    return material.random.choice((" ", "\n")).join(
+        next(chats).turns[0].assistant for _ in range(material.random.randint(1, max(1, round(material.length))))
+    )
 
 
 def sentence(material: Material) -> Pasted:

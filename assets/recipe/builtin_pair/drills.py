@@ -22,14 +22,20 @@ _REST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Texts of about `longest` tokens of the ids below `ids`; what is replaced or looked up has up to `pieces`."""
+    """Texts of about `longest` of these tokens; what is replaced or looked up has up to `pieces`."""
 
     longest: int
-    ids: int
+    tokens: Sequence[int]
     pieces: int
 
 
-LEVELS = (Level(6, 300, 1), Level(9, 600, 1), Level(14, 2000, 2), Level(24, VOCABULARY_SIZE, 3))
+EVERY_TOKEN = range(FIRST_PLAIN_ID, VOCABULARY_SIZE)
+LEVELS = (
+    Level(6, EVERY_TOKEN[:300], 1),
+    Level(9, EVERY_TOKEN[:600], 1),
+    Level(14, EVERY_TOKEN[:2000], 2),
+    Level(24, EVERY_TOKEN, 3),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,7 @@ class SkillLesson:
 
 def some(random: Random, level: Level, fewest: int, most: int) -> list[int]:
     """So many random tokens."""
-    return random.choices(range(FIRST_PLAIN_ID, level.ids), k=random.randint(fewest, most))
+    return random.choices(level.tokens, k=random.randint(fewest, most))
 
 
 def joined(parts: Sequence[Sequence[int]], between: Sequence[int]) -> list[int]:

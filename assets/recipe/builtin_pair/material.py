@@ -22,13 +22,15 @@ class Material:
     """Makes pieces of text from the word lists `words` and the generator `random`.
 
     `hardness` in [0, 1] scales how long texts are and how many of their words are random identifiers; `length` makes
-    texts longer than that, so many times as long at most.
+    texts longer than that, so many times as long at most; `natural` is the chance of a text that makes sense, a story
+    or a function of the standard library, where one will do.
     """
 
     random: Random
     words: Sections
     hardness: float = 1.0
     length: float = 1.0
+    natural: float = 0.0
 
     def pick(self, section: str) -> str:
         """A word of that section of the word lists."""
@@ -41,6 +43,10 @@ class Material:
     def chance(self, probability: float) -> bool:
         """True with this probability."""
         return self.random.random() < probability
+
+    def makes_sense(self) -> bool:
+        """Whether the next text should; nothing is drawn where none ever does."""
+        return self.natural > 0 and self.chance(self.natural)
 
     def distinct(self, make: Callable[[], str], count: int) -> list[str]:
         """`count` pieces made by `make`, no two of them equal in any letter case."""

@@ -9,8 +9,8 @@ from random import Random
 
 from builtin_pair import copying, facts, other, python_library, stories, structured
 from builtin_pair.chats import Chat, ChatSource, Kind
-from builtin_pair.drills import SKILLS, Drills, Level
-from builtin_pair.template import SPECIALS, VOCABULARY_SIZE, pieces
+from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
+from builtin_pair.template import SPECIALS, pieces
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
 from specchat_engine.training.trainer import Endless
@@ -93,8 +93,8 @@ def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
 
 def drill_of_words(drills: Drills, random: Random, hardness: float) -> Document:
     """A drill of any skill, of the harder ones more often, mostly over the whole vocabulary."""
-    ids = 600 if random.random() < 0.4 else VOCABULARY_SIZE
-    level = Level(6 + round(40 * hardness), ids, random.choice((1, 1, 2, 3)))
+    tokens = EVERY_TOKEN[:600] if random.random() < 0.4 else EVERY_TOKEN
+    level = Level(6 + round(40 * hardness), tokens, random.choice((1, 1, 2, 3)))
     return drills.document(random, level, random.choices(range(len(SKILLS)), _SKILL_WEIGHTS)[0], DRILL_GROUP)
 
 

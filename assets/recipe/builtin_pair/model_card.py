@@ -97,8 +97,9 @@ interpreter that runs it; nothing is downloaded. The target learns to copy rando
 look up and quote on random tokens, then which fact a question is about, then a mix of chats, loss on the answers only;
 by tokens (more copying at the beginning, drills of the lessons among them):
 {mix}.
-At last come longer texts to repeat and to edit, half of the tokens, beside the mix; the target before and behind that
-lesson is averaged (Wortsman et al., arXiv 2109.01903), settles on the same texts at low rates, and is averaged again.
+Then come strings of few different tokens, which only a look at several tokens back can follow, with the mix as a third;
+at last longer texts to repeat and to edit, half of the tokens, beside the mix. The target before and behind these two
+lessons is averaged (Wortsman et al., arXiv 2109.01903), settles at low rates, mostly on the mix, and is averaged again.
 The draft learns from the target's 32 likeliest tokens at each position, a fifth of the answers being the target's own.
 
 ## What it can do

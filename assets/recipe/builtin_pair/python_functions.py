@@ -61,6 +61,17 @@ def described_functions() -> tuple[LibraryFunction, ...]:
     return tuple(one for one in found if one)
 
 
+def local_names(code: str) -> list[str]:
+    """The parameters and variables of a function, each once."""
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.arg):
+            found[node.arg] = None
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+    return list(found)
+
+
 def _entries(file: str) -> list[tuple[str, str, str]]:
     """Name, signature and summary of each line `name(signature): summary`; what is empty comes from the interpreter."""
     lines = (DATA / file).read_text("utf-8").splitlines()

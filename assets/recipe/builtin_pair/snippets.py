@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from builtin_pair.material import Material
+from builtin_pair.python_functions import listed_functions, local_names
 
 Language = Literal["python", "javascript", "c", "sql", "json", "ini", "bash"]
 
@@ -140,8 +142,22 @@ def shell(material: Material) -> Snippet:
     return Snippet("bash", "\n".join(material.random.choice(makers)() for _ in range(material.count(1, 6))))
 
 
+def library(material: Material) -> Snippet:
+    """A function of the standard library, often with one of its names changed: no text to be said by heart."""
+    code = material.random.choice(listed_functions()).code
+    names = _used(local_names(code), code)
+    if names and material.chance(0.6):
+        old, new = material.random.choice(names), material.variable()
+        if new not in code:
+            code = re.sub(rf"\b{old}\b", new, code)
+            names = tuple(new if name == old else name for name in names)
+    return Snippet("python", code, names)
+
+
 def any_code(material: Material) -> Snippet:
     """A snippet in any of the languages, Python most often."""
+    if material.makes_sense():
+        return library(material)
     makers = (python, python, python, c_like, sql, json_object, json_object, settings, shell)
     return material.random.choice(makers)(material)
 
@@ -149,7 +165,8 @@ def any_code(material: Material) -> Snippet:
 def renamable_code(material: Material) -> Snippet:
     """A snippet that has at least one name to rename."""
     while True:
-        snippet = material.random.choice((python, python, python, c_like, sql))(material)
+        makers = (library,) if material.makes_sense() else (python, python, python, c_like, sql)
+        snippet = material.random.choice(makers)(material)
         if snippet.names:
             return snippet
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from builtin_pair.chats import Kind
 from builtin_pair.choosing import ChoiceLesson
 from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.drills import SKILLS, SkillLesson
-from builtin_pair.lengthening import LongTexts
+from builtin_pair.lengthening import SETTLING_SHARES, LongTexts
+from builtin_pair.matching import MatchingLesson
 from builtin_pair.mixture import GROUPS, Mixture, texts
 from builtin_pair.teaching import TaughtSource, taught_step
 from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective
-from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
 from specchat_engine.training.gguf_writer import Description, Precision, Sampling, write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
@@ -42,7 +41,6 @@ FINISHED_TARGET = "target-finished"
 
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
 
-_ASSETS = Path(__file__).parents[2]
 _TOKENIZER_TEXTS: Mapping[Kind, int] = {
     "copy": 2500,
     "facts": 2500,
@@ -53,19 +51,26 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 }
 _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
-_LENGTHENING_TOKENS, _SETTLING_TOKENS = 3_000_000, 1_000_000
+_MATCHING_TOKENS, _LENGTHENING_TOKENS, _SETTLING_TOKENS = 1_000_000, 2_000_000, 1_000_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
-_COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 4096, 4096, 3072
+_MATCHING_STEP_TOKENS, _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 2048, 4096, 4096, 3072
 _RATES = (0.02, 0.003)
 _TARGET_RATES = {
     "target-skills": (0.01, 0.002),
     "target-choosing": (0.006, 0.0012),
     "target": (0.006, 0.0012),
-    "target-lengthening": (0.005, 0.0008),
-    "target-settling": (0.0012, 0.0002),
+    "target-matching": (0.006, 0.001),
+    "target-lengthening": (0.004, 0.0006),
+    "target-settling": (0.0015, 0.0003),
 }
 """Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
+
+_DECAYS = {"target-matching": 0.6}
+"""From which part of its budget on a stage slows down, where that is not the usual one."""
+
+_LAST_SHARE = 0.9
+"""Of the target behind its last lesson, in the average that is published."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
 
@@ -144,39 +149,36 @@ def train_target_choosing(run: Run) -> None:
 def train_target(run: Run) -> None:
     """The target on the mix of chats, longer ones as the budget is spent."""
     source = run.mixture(_TARGET_STEP_TOKENS)
-    _train(run, "target", TARGET, "target-choosing", source, _TARGET_TOKENS, run.target_deadline)
+    _train(run, "target", TARGET, "target-choosing", source, _TARGET_TOKENS, _part(run.target_deadline, 0.6))
+
+
+def train_target_matching(run: Run) -> None:
+    """The target's lesson in telling places apart, beside the mix."""
+    source = MatchingLesson(run.tokenizer(), run.seed, _MATCHING_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, "target-matching", TARGET, "target", source, _MATCHING_TOKENS, _part(run.target_deadline, 0.3))
 
 
 def train_target_lengthening(run: Run) -> None:
     """The target's last lesson: longer texts, repeated and edited, beside the mix."""
     source = LongTexts(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
-    _train(run, "target-lengthening", TARGET, "target", source, _LENGTHENING_TOKENS, run.target_deadline)
+    latest = _part(run.target_deadline, 0.6)
+    _train(run, "target-lengthening", TARGET, "target-matching", source, _LENGTHENING_TOKENS, latest)
 
 
 def average_target(run: Run) -> None:
-    """The target before and behind its last lesson, averaged: it keeps nearly all of either."""
-    _average(run, "target-lengthening", "target-averaged", 0.6)
+    """The target before and behind its last two lessons, averaged: it keeps nearly all of either."""
+    _average(run, "target-lengthening", "target-averaged", 0.8)
 
 
 def settle_target(run: Run) -> None:
-    """The averaged target on the same texts at low rates."""
-    source = LongTexts(run.tokenizer(), run.seed + 1, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
+    """The averaged target at low rates, mostly on the mix."""
+    source = LongTexts(run.tokenizer(), run.seed + 1, _TARGET_STEP_TOKENS, _BATCH_TOKENS, SETTLING_SHARES)
     _train(run, "target-settling", TARGET, "target-averaged", source, _SETTLING_TOKENS, run.target_deadline)
 
 
 def finish_target(run: Run) -> None:
-    """The settled target, averaged once more with that before its last lesson."""
-    _average(run, "target-settling", FINISHED_TARGET, 0.7)
-
-
-def adopt(run: Run) -> None:
-    """Puts the published pair in the place of all that leads to the last lessons, which then go on from there."""
-    models = _ASSETS / "specchat_assets" / "models"
-    read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
-    for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):
-        torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
-    for stage in ("target-copying", "target-skills", "target-choosing", "target", "draft-copying"):
-        (run.work / f"{stage}.done").touch()
+    """The settled target, averaged once more with that before its last lessons."""
+    _average(run, "target-settling", FINISHED_TARGET, _LAST_SHARE)
 
 
 def teach_draft(run: Run) -> None:
@@ -184,7 +186,7 @@ def teach_draft(run: Run) -> None:
     target = trained(run, FINISHED_TARGET, TARGET)
     store = TeachingStore(run.work / "teaching")
     mixture = Mixture(run.tokenizer(), run.seed + 1, _TAUGHT_TOKENS, _BATCH_TOKENS)
-    latest = None if run.draft_deadline is None else time.time() + 0.45 * (run.draft_deadline - time.time())
+    latest = _part(run.draft_deadline, 0.45)
     while len(store) < _TAUGHT_STEPS and (latest is None or time.time() < latest):
         store.append(taught_step(target, mixture, len(store), _BATCH_TOKENS))
 
@@ -192,8 +194,7 @@ def teach_draft(run: Run) -> None:
 def train_draft_copying(run: Run) -> None:
     """The draft's first lesson: copying random strings."""
     source = CopyCurriculum(run.seed + 2, _COPY_STEP_TOKENS, _BATCH_TOKENS)
-    latest = None if run.draft_deadline is None else time.time() + 0.2 * (run.draft_deadline - time.time())
-    _train(run, "draft-copying", DRAFT, None, source, _DRAFT_COPY_TOKENS, latest)
+    _train(run, "draft-copying", DRAFT, None, source, _DRAFT_COPY_TOKENS, _part(run.draft_deadline, 0.2))
 
 
 def train_draft(run: Run) -> None:
@@ -202,23 +203,6 @@ def train_draft(run: Run) -> None:
     source = TaughtSource(TeachingStore(run.work / "teaching"), mixture, run.seed)
     begun_as, deadline = "draft-copying", run.draft_deadline
     _train(run, "draft", DRAFT, begun_as, source, _DRAFT_TOKENS, deadline, objective=distillation_objective)
-
-
-def export(run: Run) -> None:
-    """Writes both models as GGUF files."""
-    for path, name, config, title, text in (
-        (run.target_file, FINISHED_TARGET, TARGET, "specchat-guide", "The small built-in guide of specchat."),
-        (run.draft_file, "draft", DRAFT, "specchat-draft", "The draft model of specchat's small built-in guide."),
-    ):
-        description = describe(title, text)
-        write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
-
-
-def publish(run: Run) -> None:
-    """Puts the pair where the package has it, and the model card beside the recipe."""
-    for path in (run.target_file, run.draft_file):
-        shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
-    shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
 
 
 def describe(name: str, text: str) -> Description:
@@ -247,8 +231,13 @@ def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
     return model.eval()
 
 
+def _part(deadline: float | None, share: float) -> float | None:
+    """The moment when that share of the time until a deadline is over: others come behind this stage."""
+    return None if deadline is None else time.time() + share * (deadline - time.time())
+
+
 def _average(run: Run, behind: str, into: str, share: float) -> None:
-    """Mixes the weights of a stage, by `share`, with those of the target before its last lesson.
+    """Mixes the weights of a stage, by `share`, with those of the target before its last lessons.
 
     Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
     """
@@ -283,7 +272,7 @@ def _train(
         name=name,
         folder=run.work,
         budget=Budget(tokens, deadline),
-        schedule=Schedule(warm_up_steps=30, decay_from=0.95 if lesson else 0.35),
+        schedule=Schedule(warm_up_steps=30, decay_from=0.95 if lesson else _DECAYS.get(name, 0.35)),
         muon_rate=muon_rate,
         adam_rate=adam_rate,
         groups=SKILLS if name == "target-skills" else GROUPS,

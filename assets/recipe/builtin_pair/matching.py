@@ -1,0 +1,65 @@
+"""A lesson in telling places apart: strings of few different tokens, repeated and edited, beside the mix of chats.
+
+In a string of random tokens of the whole vocabulary the last token alone says where a copy is. In a text it does not:
+commas, small words and pieces of words stand in many places, so that what comes next is known only from a look at
+several tokens back. A string of a dozen different tokens asks for just that, at every place and in few tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
+from builtin_pair.mixture import DRILL_GROUP, PHASES, ROW_LENGTHS, Mixture
+from specchat_engine.training.bpe import BytePairTokenizer
+from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
+from specchat_engine.training.trainer import Endless
+
+STRINGS_SHARE = 0.7
+"""Of a step's tokens; the mix has the others, lest it be forgotten."""
+
+_FEWEST, _MOST = 4, 200
+SHORTEST, LONGEST = 30, 400
+"""Tokens in a string."""
+
+_EDITED = 0.25
+
+
+class MatchingLesson(Endless):
+    """A training source; what a step holds depends on the seed, the step and the progress alone."""
+
+    def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
+        self._drills = Drills(tokenizer)
+        self._seed = seed
+        self._strings_tokens = round(step_tokens * STRINGS_SHARE)
+        self._batch_tokens = batch_tokens
+        self._mixture = Mixture(tokenizer, seed + 11, step_tokens - self._strings_tokens, batch_tokens)
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """One step's batches: strings, longer ones as the budget is spent, and chats."""
+        random = Random(f"matching {self._seed} {step}")
+        longest = LONGEST if progress > 0.3 else LONGEST // 2
+        strings = drawn(lambda: few_tokens(self._drills, random, longest), self._strings_tokens)
+        chats = self._mixture.documents(step, PHASES[1].longest)
+        return batches_by_length([*strings, *chats], ROW_LENGTHS, self._batch_tokens)
+
+
+def few_tokens(drills: Drills, random: Random, longest: int) -> Document:
+    """A string of 30 to `longest` tokens, 4 to 200 different ones, to repeat or sometimes to edit.
+
+    In half of them the tokens are as unevenly common as words are (Zipf's law).
+    """
+    pool = random.sample(EVERY_TOKEN, _between(random, _FEWEST, _MOST))
+    if random.random() < 0.5:
+        pool = [token for rank, token in enumerate(pool, 1) for _ in range(max(1, len(pool) // rank))]
+    level = Level(_between(random, SHORTEST, longest), pool, 3)
+    if random.random() < _EDITED:
+        return drills.document(random, level, SKILLS.index("substitute"), DRILL_GROUP)
+    return drills.repeated(random.choices(pool, k=level.longest), DRILL_GROUP)
+
+
+def _between(random: Random, low: int, high: int) -> int:
+    """A size from `low` to `high`, each doubling as likely as the next."""
+    return round(low * math.pow(high / low, random.random()))

@@ -1,0 +1,41 @@
+"""The finished pair as files, into the package and out of it again."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+
+from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
+from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
+from specchat_engine.training.gguf_writer import write_gguf
+
+_ASSETS = Path(__file__).parents[2]
+
+
+def export(run: Run) -> None:
+    """Writes both models as GGUF files."""
+    for path, name, config, title, text in (
+        (run.target_file, FINISHED_TARGET, TARGET, "specchat-guide", "The small built-in guide of specchat."),
+        (run.draft_file, "draft", DRAFT, "specchat-draft", "The draft model of specchat's small built-in guide."),
+    ):
+        description = describe(title, text)
+        write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
+
+
+def publish(run: Run) -> None:
+    """Puts the pair where the package has it, and the model card beside the recipe."""
+    for path in (run.target_file, run.draft_file):
+        shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
+    shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
+
+
+def adopt(run: Run) -> None:
+    """Puts the published pair in the place of all that leads to the last lessons, which then go on from there."""
+    models = _ASSETS / "specchat_assets" / "models"
+    read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
+    for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):
+        torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
+    for stage in ("target-copying", "target-skills", "target-choosing", "target", "draft-copying"):
+        (run.work / f"{stage}.done").touch()

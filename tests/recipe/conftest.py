@@ -1,0 +1,17 @@
+"""What the tests of the recipe's lessons share."""
+
+from __future__ import annotations
+
+import pytest
+
+from builtin_pair import mixture
+from builtin_pair.mixture import KINDS
+from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
+from specchat_engine.training.bpe import BytePairTokenizer
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> BytePairTokenizer:
+    """One as large as the published pair's, trained on a few chats of each kind."""
+    few = dict.fromkeys(KINDS, 60)
+    return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE, SPECIALS)
