@@ -6,7 +6,8 @@ import tomllib
 from importlib import resources
 
 
-def benchmark_prompts() -> dict[str, tuple[str, ...]]:
-    """Kind of text to its prompts, in a fixed order."""
+def benchmark_prompts(short: bool = False) -> dict[str, tuple[str, ...]]:
+    """Kind of text to its prompts, in a fixed order; with `short` none that pastes a long text."""
     text = (resources.files("specchat_assets") / "prompts" / "benchmark.toml").read_text("utf-8")
-    return {kind: tuple(section["prompts"]) for kind, section in tomllib.loads(text).items()}
+    kinds = tomllib.loads(text).items()
+    return {kind: tuple((short and section.get("short")) or section["prompts"]) for kind, section in kinds}

@@ -54,7 +54,7 @@ def time_draft(
     Prompts of all kinds, the usual k, the target's own sampling. `hear` is told after each round how much of the time
     is over, from 0 to 1; what it raises ends everything. Raises EngineError where an answer fails.
     """
-    planned = turns((PLAIN, DRAFTED), benchmark_prompts(), (engine.recommended.temperature,), _REPEATS, _SEED)
+    planned = turns((PLAIN, DRAFTED), benchmark_prompts(short=True), (engine.recommended.temperature,), _REPEATS, _SEED)
     setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _SEED)
     first = [*islice(planned, 2)]
     begin: float | None = None

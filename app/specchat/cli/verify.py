@@ -121,7 +121,7 @@ def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, p
 
     Rules that do not couple keep the target's law and not its text, so that only temperature 0 can compare them.
     """
-    for (kind, texts), temperature in product(benchmark_prompts().items(), scope.temperatures):
+    for (kind, texts), temperature in product(benchmark_prompts(short=True).items(), scope.temperatures):
         sampling = replace(options.sampling.over(recommended), temperature=temperature)
         base = Settings(sampling=sampling, max_tokens=options.max_tokens or MAX_TOKENS)
         for prompt, verifier in product(texts[:prompts], scope.verifiers):

@@ -13,6 +13,14 @@ def test_without_a_file_the_built_in_prompts_are_taken() -> None:
     assert read_prompts(None) == benchmark_prompts()
 
 
+def test_copies_are_long_except_where_a_few_seconds_must_do() -> None:
+    usual, short = benchmark_prompts(), benchmark_prompts(short=True)
+    assert list(usual) == list(short)
+    assert min(map(len, usual["copy"])) > 500
+    assert max(len(prompt) for prompts in short.values() for prompt in prompts) < 300
+    assert {kind for kind in usual if usual[kind] != short[kind]} == {"copy"}
+
+
 def test_a_text_file_has_a_prompt_a_line_and_gives_its_name_to_their_kind(tmp_path: Path) -> None:
     file = tmp_path / "mail.txt"
     file.write_text("Answer this.\n\n  And this. \nAnswer this.\n", "utf-8")
