@@ -23,13 +23,16 @@ _DRAFT_WIDTHS = (1, 8)
 _AGAIN, _INSTANT_MS = 3, 100.0
 """All widths are measured up to so many times, as long as the passes took no longer than this."""
 
+_QUICK_MS = 5.0
+"""A plain pass behind a wide one that took less tells nothing: the next one does, whose weights are at hand."""
+
 
 def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
     """Makes a few passes behind what the memories hold, forgets them, and yields behind each, so that one can stop.
 
     Five passes of the target and two of the draft model at most or, where all that takes but an instant, up to three
-    times as many: one alone may have been disturbed. Widths that were seen as often before are left out. Raises
-    DecodeError where llama.cpp fails.
+    times as many: one alone may have been disturbed. Widths that were seen as often before are left out. Quick plain
+    passes are made twice. Raises DecodeError where llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
     shapes = [(target, controller.target, width, width) for width in _WIDTHS if width <= target.max_rows]
@@ -41,6 +44,8 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
             if costs.seen(width) >= times or model.length + width > model.capacity:
                 continue
             milliseconds = _pass(model, width, rows)
+            if model is target and width == 1 and milliseconds < _QUICK_MS:
+                milliseconds = _pass(model, width, rows)
             costs.observe(width, model.length, milliseconds)
             spent_ms += milliseconds
             yield
@@ -122,18 +127,21 @@ def plain_passes(
 ) -> Iterator[float]:
     """Makes up for plain passes that are missing near a depth, within a budget; yields the milliseconds of each.
 
-    Each reads the token behind what the memory holds, and is forgotten again. Raises DecodeError where llama.cpp fails.
+    Each reads the token behind what the memory holds, and is forgotten again; the first one does not count where it
+    was quick. Raises DecodeError where llama.cpp fails.
     """
     end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
     length, missing = target.length, cost.missing(depth)
     if missing:
         target.checkpoint()
-    for _ in range(missing):
-        if cancelled() or perf_counter_ns() > end:
-            return
+    made = 0
+    while missing and not cancelled() and perf_counter_ns() <= end:
         before = target.busy_ns
         target.advance((token,), 1)
         milliseconds = (target.busy_ns - before) / 1e6
         target.rewind(length)
-        cost.observe(depth, milliseconds)
-        yield milliseconds
+        made += 1
+        if made > 1 or milliseconds >= _QUICK_MS:
+            missing -= 1
+            cost.observe(depth, milliseconds)
+            yield milliseconds

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import following
 from specchat_engine.control.kinds import kind_of
+from specchat_engine.control.patience import Patience
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.costs import PlainCost
 from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter, TranslatedDrafter
@@ -25,15 +25,9 @@ from specchat_engine.ways import Ways
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
 
-_THINKING_SHARE, _PLAINLY = 0.01, 0.3
-"""Deciding may take that share of the time, and only a part of it where nothing is drafted, from which little is
-learned: where passes are quick, a decision is followed for some rounds more."""
+_STRIKING = {"none": 4, "model": 8}
+"""A match so long ends what was decided."""
 
-_FOLLOWED = 24
-_LOOKS, _STRIKING = 4, {"none": 4, "model": 8}
-"""Of rounds that follow a decision one in so many looks for a match, and one so long ends what was decided."""
-
-_FOLLOWS = 0.2
 _OPENING = 4
 """An answer begins with so many tokens."""
 
@@ -65,15 +59,17 @@ class Planner:
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
+        self._patience = Patience()
         self._left = self._matched = self._skipped = 0
         self._rested = False
-        self._thought_ms = self._thinking_ms = self._round_ms = 0.0
+        self._thought_ms = 0.0
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
         self.draft_prompt_ms = self._thought_ms = 0.0
         self._cancelled = cancelled
         self.settle()
+        self._patience.begin()
         self._controller.begin(kind_of(prompt.request))
         self._indexed = False
         ways = self._ways_of(settings)
@@ -158,8 +154,7 @@ class Planner:
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))
         if not now.rested:
-            round_ms = outcome.verify_ms + outcome.draft_ms + outcome.other_ms
-            self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
+            self._patience.took(outcome.verify_ms + outcome.draft_ms + outcome.other_ms)
 
     def away(self, milliseconds: float) -> None:
         """Hears how long whoever reads the rounds kept the next one waiting."""
@@ -188,8 +183,8 @@ class Planner:
     def _coasts(self, settings: Settings) -> bool:
         """Whether this is one of the rounds behind a decision for no draft in which nothing is even looked at."""
         left = self._left - 1
-        followed = left >= 1 and left % _LOOKS and not (self._ways.lookup and self._lookup.astray)
-        if not followed or self._decision.source != "none" or self._ways.settings is not settings:
+        looks = self._patience.looks(left) or (self._ways.lookup and self._lookup.astray)
+        if left < 1 or looks or self._decision.source != "none" or self._ways.settings is not settings:
             return False
         self._left = left
         self._skipped += 1
@@ -202,7 +197,7 @@ class Planner:
             return None
         self._left -= 1
         self._match = None
-        looks = self._left % _LOOKS == 0 or self._lookup.astray
+        looks = self._patience.looks(self._left) or self._lookup.astray
         by_match = decision.source == "lookup"
         if by_match or (looks and self._ways.lookup):
             match = self._look(context, settings)
@@ -222,10 +217,7 @@ class Planner:
         self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
-        self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
-        if self._decision.lasts and self._round_ms:
-            share = _THINKING_SHARE * (_PLAINLY if self._decision.source == "none" else 1)
-            self._left = min(int(self._thinking_ms / (share * self._round_ms)), _FOLLOWED)
+        self._left = self._patience.rounds(self._decision, thinking_ms)
         return self._decision
 
     def _look(self, context: Context, settings: Settings) -> int:

@@ -259,12 +259,13 @@ class Session:
         stats, piece = self.stats, self._vocabulary.piece
         heard = partial(self._passed, self.notices) if self._passed else None
         recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, heard)
-        plan = partial(self._plan, recorder)
+        plan, plain = partial(self._plan, recorder), False
         try:
             for step in generate(self._target, context, plan, self._transcript.receive):
                 event = recorder.record(step)
                 self._planner.learn(context, step, recorder.times)
-                if not (step.draft.tokens or recorder.rested):
+                before, plain = plain, not (step.draft.tokens or recorder.rested)
+                if before and plain:  # a pass right behind a draft takes longer than plain decoding does
                     self._plain_cost.observe(len(context.tokens), recorder.times.verify)
                 self.end_reason = step.end or self.end_reason
                 left = perf_counter_ns()

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
-from specchat_engine.measuring import measure, try_draft_threads, try_target_threads
+from specchat_engine.costs import ENOUGH, PlainCost
+from specchat_engine.measuring import measure, plain_passes, try_draft_threads, try_target_threads
 from specchat_engine.testing import ScriptedModel, random_law
 from support.threaded import ThreadedScript, shared_out
 
@@ -24,7 +25,7 @@ def test_a_few_passes_of_each_model_tell_the_costs_and_are_forgotten() -> None:
         model.read([1, 2, 3], lambda: False)
         model.passes.clear()
     steps = sum(1 for _ in measure(target, draft, controller))
-    assert (target.passes, draft.passes, steps) == ([1, 2, 4, 8, 16] * 3, [1, 8] * 3, 21)
+    assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16] * 3, [1, 8] * 3, 21)
     assert target.tokens == draft.tokens == [1, 2, 3]
     assert controller.target.at(16, 3) is not None
     assert controller.draft.at(8, 3) is not None
@@ -33,13 +34,32 @@ def test_a_few_passes_of_each_model_tell_the_costs_and_are_forgotten() -> None:
 def test_one_can_stop_between_two_passes() -> None:
     target = ScriptedModel(LAW)
     next(measure(target, None, Controller()))
-    assert (target.passes, target.tokens) == ([1], [])
+    assert (target.passes, target.tokens) == ([1, 1], [])
 
 
 def test_passes_that_take_their_time_are_made_once() -> None:
     target, draft = Slow(LAW), ScriptedModel(LAW, max_rows=1)
     list(measure(target, draft, Controller()))
     assert (target.passes, draft.passes) == ([1, 2, 4, 8, 16], [1, 8])
+
+
+def test_a_plain_pass_behind_a_wide_one_is_made_twice_and_only_the_second_counts() -> None:
+    target, controller = Slow(LAW), Controller()
+    target.pauses_ms = 3.0, 1.0
+    next(measure(target, None, controller))
+    assert controller.target.at(1, 0) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("pauses_ms", "counted"), [((3.0, 1.0), 1.0), ((8.0, 8.0), 8.0)], ids=["quick", "slow"])
+def test_the_first_plain_pass_behind_an_answer_counts_only_where_it_was_slow(
+    pauses_ms: tuple[float, float], counted: float
+) -> None:
+    target, cost = Slow(LAW), PlainCost()
+    target.pauses_ms = pauses_ms
+    told = list(plain_passes(target, 1, 0, cost, lambda: False))
+    assert told == pytest.approx([counted] * ENOUGH, abs=0.01)
+    assert cost.at(0) == pytest.approx(counted, abs=0.01)
+    assert target.passes == [1] * (ENOUGH + (counted < 5))
 
 
 def test_one_pass_that_was_disturbed_does_not_make_a_model_dear() -> None:

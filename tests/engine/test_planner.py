@@ -72,7 +72,7 @@ def test_what_lookup_would_have_said_is_learned_from_every_round_that_is_decided
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where nothing was drafted: the match is compared with what was emitted, up to the first difference."""
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e9)
     controller = knowing(5.0, 5.0)
     session = conversation(saying("abcdabcdabcX"), drafter="lookup", k="auto", ngram_min=3, controller=controller)
     rounds_of(session, "?")
@@ -93,7 +93,7 @@ def decided(controller: Watched, monkeypatch: pytest.MonkeyPatch) -> list[Situat
 def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of_the_time(
     share: float, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", share)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", share)
     controller = knowing(1.2, 0.5)
     asked = decided(controller, monkeypatch)
     text = PASSAGE + PASSAGE.upper()
@@ -111,8 +111,8 @@ def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of
 def test_only_where_nothing_is_drafted_is_a_decision_followed_for_longer(
     cost: float, always: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e9)
-    monkeypatch.setattr("specchat_engine.planner._PLAINLY", 1e-18)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e9)
+    monkeypatch.setattr("specchat_engine.control.patience._PLAINLY", 1e-18)
     controller = knowing(cost, cost)
     asked = decided(controller, monkeypatch)
     session = conversation(
@@ -121,7 +121,7 @@ def test_only_where_nothing_is_drafted_is_a_decision_followed_for_longer(
     rounds = rounds_of(session)
     assert (len(asked) == len(rounds)) is always
     assert always or len(asked) < len(rounds) / 2
-    assert always or max(outcome.rounds for _, outcome in controller.heard) == 4, "three of four are not even looked at"
+    assert always or {4, 8} <= {outcome.rounds for _, outcome in controller.heard}, "the others are not even looked at"
 
 
 def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
@@ -145,7 +145,7 @@ def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
 
 
 def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     controller = knowing(0.01, 0.5)
     session = conversation(saying("abcdefXghijYklm"), drafter="lookup", k="auto", controller=controller)
     rounds = rounds_of(session, "abcdefghijklm abcdefghijklm")
@@ -154,7 +154,7 @@ def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.Mo
 
 
 def test_behind_an_edit_lookup_goes_on_with_the_next_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     edited = PASSAGE.replace("fox", "CAT").replace("over", "OFF")
     session = conversation(saying(edited), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
     rounds = rounds_of(session, f"Change it:\n{PASSAGE}")
@@ -164,7 +164,7 @@ def test_behind_an_edit_lookup_goes_on_with_the_next_token(monkeypatch: pytest.M
 
 
 def test_other_settings_are_obeyed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     controller = knowing(0.05, 0.05)
     session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
     events = session.generate("hello")
@@ -274,7 +274,7 @@ def test_sessions_share_what_is_learned() -> None:
     for seed in (1, 2):
         session = conversation(letters(3), letters(3), drafter="hybrid", k="auto", controller=controller, seed=seed)
         first = rounds_of(session)[0]
-    assert first.reason != "measures a plain pass"
+    assert first.reason != "measures plain passes"
 
 
 def test_a_lookup_that_was_asked_for_in_the_middle_reads_the_whole_context() -> None:
@@ -303,7 +303,7 @@ def test_the_time_of_deciding_is_not_taken_for_the_drafts(monkeypatch: pytest.Mo
 def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_decision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     session = conversation(
         saying(PASSAGE), saying(PASSAGE), drafter="lookup", k="auto", controller=knowing(0.05, 0.05), sampling=GREEDY
     )
@@ -314,7 +314,7 @@ def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_de
 
 
 def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     session = conversation(
         saying("0123456789" + PASSAGE), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY
     )
@@ -338,7 +338,7 @@ def test_the_controller_hears_which_rounds_begin_an_answer(monkeypatch: pytest.M
 
 
 def test_a_long_match_ends_a_stretch_of_the_draft_models_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat_engine.planner._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     said = "0123456789" + PASSAGE
     session = conversation(saying(said), saying(said), k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
     session.settings = replace(session.settings, drafter="hybrid")

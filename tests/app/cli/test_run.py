@@ -113,8 +113,8 @@ def test_the_second_run_begins_with_what_the_first_learned(capsys: pytest.Captur
     for _ in range(2):
         assert main(["run", "hello", *pair, "--drafter", "hybrid", "-k", "auto", "--json"]) == 0
         reasons.append([line["reason"] for line in json_lines(capsys) if line["type"] == "round"])
-    assert reasons[0][0] == "measures a plain pass"
-    assert "measures a plain pass" not in reasons[1]
+    assert reasons[0][0] == "measures plain passes"
+    assert "measures plain passes" not in reasons[1]
 
 
 def test_a_piped_text_follows_the_prompt(

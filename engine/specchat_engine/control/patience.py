@@ -1,0 +1,51 @@
+"""For how many rounds a decision is followed: deciding takes time too, most of all behind quick passes."""
+
+from __future__ import annotations
+
+from specchat_engine.control.costs import following
+from specchat_engine.control.situation import Decision
+
+_THINKING_SHARE, _PLAINLY = 0.01, 0.3
+"""Deciding may take that share of the time, and only a part of it where nothing is drafted, from which little is
+learned: where passes are quick, a decision is followed for some rounds more."""
+
+_FOLLOWED, _LOOKS = 24, 4
+"""A decision is followed so many rounds at most, of which one in so many looks for a match: twice as many each from the
+second decision on by which nothing is drafted."""
+
+_FOLLOWS = 0.2
+
+
+class Patience:
+    """Of an answer: what deciding and rounds take, and whether decisions for no draft come one behind the other."""
+
+    __slots__ = ("_calm", "_round_ms", "_thinking_ms")
+
+    def __init__(self) -> None:
+        self._thinking_ms = self._round_ms = 0.0
+        self._calm = 0
+
+    def begin(self) -> None:
+        """An answer begins, of which nothing is known."""
+        self._calm = 0
+
+    def took(self, round_ms: float) -> None:
+        """A round took so long, without what deciding took."""
+        self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
+
+    def rounds(self, decision: Decision, thinking_ms: float) -> int:
+        """How many more rounds this decision is good for, which took so long to make."""
+        self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
+        if not (decision.lasts and self._round_ms):
+            return 0
+        self._calm = self._calm + 1 if decision.source == "none" else 0
+        share = _THINKING_SHARE * (_PLAINLY if decision.source == "none" else 1)
+        return min(int(self._thinking_ms / (share * self._round_ms)), _FOLLOWED * self._longer)
+
+    def looks(self, left: int) -> bool:
+        """Whether the round before the last `left` ones of a decision looks for a match."""
+        return left % (_LOOKS * self._longer) == 0
+
+    @property
+    def _longer(self) -> int:
+        return 2 if self._calm > 1 else 1

@@ -1,0 +1,46 @@
+"""A decision is followed for longer where deciding is dear, and longest where nothing is drafted anyway."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine.control.patience import Patience
+from specchat_engine.control.situation import Decision
+
+PLAIN = Decision("none", 0, "", lasts=True)
+DRAFT = Decision("model", 4, "", lasts=True)
+PROBE = Decision("model", 2, "", probe=True)
+
+
+def after(round_ms: float) -> Patience:
+    patience = Patience()
+    patience.took(round_ms)
+    return patience
+
+
+@pytest.mark.parametrize(("round_ms", "rounds"), [(2.0, 15), (10.0, 3), (30.0, 1), (100.0, 0), (0.5, 24)])
+def test_deciding_takes_one_percent_of_the_time(round_ms: float, rounds: int) -> None:
+    assert after(round_ms).rounds(DRAFT, 0.301) == rounds
+
+
+def test_where_nothing_is_drafted_it_takes_less_than_a_third_of_that() -> None:
+    assert after(10.0).rounds(PLAIN, 0.301) == 10
+
+
+def test_a_decision_that_is_to_be_followed_by_another_at_once_is_not_followed() -> None:
+    assert after(0.1).rounds(PROBE, 0.3) == 0
+    assert Patience().rounds(PLAIN, 0.3) == 0, "nothing is known of rounds yet"
+
+
+def test_the_second_decision_for_no_draft_lasts_twice_as_long_and_looks_half_as_often() -> None:
+    patience = after(0.5)
+    assert [patience.rounds(PLAIN, 0.3) for _ in range(4)] == [24, 48, 48, 48]
+    assert [left for left in range(16) if patience.looks(left)] == [0, 8]
+    patience.rounds(PROBE, 0.3)
+    assert patience.rounds(PLAIN, 0.3) == 48, "a try changes nothing"
+    patience.rounds(DRAFT, 0.3)
+    assert patience.rounds(PLAIN, 0.3) == 24
+    assert [left for left in range(16) if patience.looks(left)] == [0, 4, 8, 12]
+    patience.rounds(PLAIN, 0.3)
+    patience.begin()
+    assert patience.rounds(PLAIN, 0.3) == 24, "another answer begins"
