@@ -13,6 +13,7 @@ import pytest
 from builtin_pair import copying, snippets
 from builtin_pair.copying_exercises import LONGEST_TEXT, Exercise, make_exercise, prose
 from builtin_pair.copying_prompts import question_and_answer, wordings
+from builtin_pair.library_texts import code_pieces, passages
 from builtin_pair.material import Material
 from builtin_pair.python_functions import listed_functions, local_names
 from builtin_pair.sections import choose_words, read_sections
@@ -164,19 +165,23 @@ def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() ->
     assert not training_prompts & {held.prompt for held in found}
 
 
-def test_texts_that_make_sense_are_stories_and_functions_of_the_library() -> None:
+def test_texts_that_make_sense_are_stories_and_passages_and_code_of_the_library() -> None:
     random = Random(9)
     sensible = Material(random, read_sections("words.txt"), length=3, natural=1)
     heroes = read_sections("story_words.txt")["hero"]
+    stories = 0
     for _ in range(50):
         told = prose(sensible).text
-        assert any(hero in told for hero in heroes)
+        story = any(hero in told for hero in heroes)
+        assert story or any(told.startswith(passage) for passage in passages())
+        stories += story
         snippet = snippets.renamable_code(sensible)
         definition = ast.parse(snippet.text).body[0]
-        assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
+        assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         assert snippet.names
         assert set(snippet.names) <= set(local_names(snippet.text))
-    as_shipped = {one.code for one in listed_functions()}
+    assert 10 < stories < 40
+    as_shipped = {*code_pieces(), *(one.code for one in listed_functions())}
     changed = sum(snippets.library(sensible).text not in as_shipped for _ in range(100))
     assert 30 < changed < 80
 

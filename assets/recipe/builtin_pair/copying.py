@@ -23,9 +23,9 @@ from builtin_pair.sections import choose_words, fill_slots, read_sections
 
 TASKS: tuple[Task, ...] = (*EDITS, *LISTS)
 
-LONG_SHARES = {"repeat": 4, "repeat_list": 3, "rename": 6, "replace": 4}
+LONG_SHARES = {"repeat": 8, "repeat_list": 3, "rename": 6, "replace": 4}
 LONGEST = 3.5
-NATURAL = 0.4
+NATURAL = 0.6
 _SHORT, _SHORT_CHANCE = 120, 0.35
 
 _BARE_SHARE = 0.75

@@ -9,6 +9,7 @@ from functools import cache
 
 from builtin_pair import snippets, stories
 from builtin_pair.facts import load_facts
+from builtin_pair.library_texts import passages
 from builtin_pair.material import Material
 
 LONGEST_TEXT = 460
@@ -72,6 +73,8 @@ def common_words() -> tuple[str, ...]:
 
 def any_text(material: Material) -> Pasted:
     """A text of any kind: words, prose, code, a list, a log, a table, an address."""
+    if material.makes_sense():
+        return as_pasted(material, snippets.library(material)) if material.chance(0.6) else _told(material)
     if material.hardness < 0.2 or material.chance(0.3):
         return Pasted(
             material.phrase(3, 40), material.random.choice(("text", "text", "words", "phrase", "line", "string"))
@@ -84,16 +87,22 @@ def any_text(material: Material) -> Pasted:
 
 def prose(material: Material) -> Pasted:
     """A paragraph or a single sentence."""
-    noun = material.random.choice(("text", "text", "paragraph", "passage", "message", "note"))
-    return Pasted(_told(material) if material.makes_sense() else material.prose(), noun)
+    return _told(material) if material.makes_sense() else _as_prose(material, material.prose())
 
 
-def _told(material: Material) -> str:
-    """Stories one after the other, as many as the length allows."""
-    chats = stories.chats(material.random)
-    return material.random.choice((" ", "\n")).join(
-        next(chats).turns[0].assistant for _ in range(material.random.randint(1, max(1, round(material.length))))
-    )
+def _told(material: Material) -> Pasted:
+    """Stories or passages one after the other, as many as the length allows."""
+    count = material.random.randint(1, max(1, round(material.length)))
+    if material.chance(0.5):
+        chats = stories.chats(material.random)
+        found = [next(chats).turns[0].assistant for _ in range(count)]
+    else:
+        found = [material.random.choice(passages()) for _ in range(count)]
+    return _as_prose(material, material.random.choice((" ", "\n")).join(found))
+
+
+def _as_prose(material: Material, text: str) -> Pasted:
+    return Pasted(text, material.random.choice(("text", "text", "paragraph", "passage", "message", "note")))
 
 
 def sentence(material: Material) -> Pasted:

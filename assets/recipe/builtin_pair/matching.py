@@ -2,7 +2,8 @@
 
 In a string of random tokens of the whole vocabulary the last token alone says where a copy is. In a text it does not:
 commas, small words and pieces of words stand in many places, so that what comes next is known only from a look at
-several tokens back. A string of a dozen different tokens asks for just that, at every place and in few tokens.
+several tokens back. A string of a dozen different tokens asks for just that, at every place and in few tokens. Lines
+of code that are nearly alike ask for more: their look-back has to reach behind all that they share.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
+from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level, some
 from builtin_pair.mixture import DRILL_GROUP, PHASES, ROW_LENGTHS, Mixture
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
@@ -25,6 +26,8 @@ SHORTEST, LONGEST = 30, 400
 """Tokens in a string."""
 
 _EDITED = 0.25
+
+_LONGEST_ECHO = 14
 
 
 class MatchingLesson(Endless):
@@ -49,15 +52,30 @@ class MatchingLesson(Endless):
 def few_tokens(drills: Drills, random: Random, longest: int) -> Document:
     """A string of 30 to `longest` tokens, 4 to 200 different ones, to repeat or sometimes to edit.
 
-    In half of them the tokens are as unevenly common as words are (Zipf's law).
+    In a third of them the tokens are as unevenly common as words are (Zipf's law), in a third stretches come again.
     """
     pool = random.sample(EVERY_TOKEN, _between(random, _FEWEST, _MOST))
-    if random.random() < 0.5:
+    form = random.choice(("even", "uneven", "echoing"))
+    if form == "uneven":
         pool = [token for rank, token in enumerate(pool, 1) for _ in range(max(1, len(pool) // rank))]
     level = Level(_between(random, SHORTEST, longest), pool, 3)
+    if form == "echoing":
+        return drills.repeated(echoing(random, level), DRILL_GROUP)
     if random.random() < _EDITED:
         return drills.document(random, level, SKILLS.index("substitute"), DRILL_GROUP)
     return drills.repeated(random.choices(pool, k=level.longest), DRILL_GROUP)
+
+
+def echoing(random: Random, level: Level) -> list[int]:
+    """A string in which stretches of up to 14 tokens stand again, each time with something else behind them."""
+    share = random.uniform(0.3, 0.8)
+    text = some(random, level, 4, 8)
+    while len(text) < level.longest:
+        if random.random() < share:
+            begins = random.randrange(len(text) - 2)
+            text += text[begins : begins + random.randint(2, _LONGEST_ECHO)]
+        text += some(random, level, 1, 3)
+    return text[: level.longest]
 
 
 def _between(random: Random, low: int, high: int) -> int:

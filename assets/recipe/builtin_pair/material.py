@@ -23,7 +23,7 @@ class Material:
 
     `hardness` in [0, 1] scales how long texts are and how many of their words are random identifiers; `length` makes
     texts longer than that, so many times as long at most; `natural` is the chance of a text that makes sense, a story
-    or a function of the standard library, where one will do.
+    or a piece of the standard library, where one will do.
     """
 
     random: Random

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from builtin_pair.library_texts import code_pieces
 from builtin_pair.material import Material
 from builtin_pair.python_functions import listed_functions, local_names
 
@@ -143,8 +144,9 @@ def shell(material: Material) -> Snippet:
 
 
 def library(material: Material) -> Snippet:
-    """A function of the standard library, often with one of its names changed: no text to be said by heart."""
-    code = material.random.choice(listed_functions()).code
+    """A piece of the standard library, often with one of its names changed: no text to be said by heart."""
+    known = material.chance(0.2)
+    code = material.random.choice(listed_functions()).code if known else material.random.choice(code_pieces())
     names = _used(local_names(code), code)
     if names and material.chance(0.6):
         old, new = material.random.choice(names), material.variable()

@@ -1,0 +1,74 @@
+"""Code and passages of the running interpreter's standard library, to be copied and edited: nothing to learn by heart.
+
+Real lines are alike in ways that made-up ones are not, and there are too many of them to be remembered.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from textwrap import dedent
+
+_LEFT_OUT = frozenset({"idlelib", "lib2to3", "turtledemo", "pydoc_data", "encodings", "this", "antigravity", "tkinter"})
+FEWEST, MOST = 120, 1600
+"""Characters in a piece."""
+
+_MOST_LINE = 110
+
+
+@cache
+def code_pieces() -> tuple[str, ...]:
+    """Functions and short classes as they are written, of every module that is written in Python."""
+    return tuple(sorted({piece for path in _modules() for piece in _definitions(path.read_text("utf-8"))}))
+
+
+@cache
+def passages() -> tuple[str, ...]:
+    """Paragraphs in English from the language's own documentation and that of its modules."""
+    topics: dict[str, str] = import_module("pydoc_data.topics").topics
+    texts = [*topics.values(), *(text for path in _modules() for text in _docstrings(path.read_text("utf-8")))]
+    paragraphs = (" ".join(one.split()) for text in texts for one in re.split(r"\n\s*\n", text))
+    return tuple(sorted({one for one in paragraphs if _reads_well(one)}))
+
+
+def _modules() -> Iterator[Path]:
+    root = Path(sysconfig.get_path("stdlib"))
+    for name in sorted(sys.stdlib_module_names - _LEFT_OUT):
+        single = root / f"{name}.py"
+        yield from [single] if single.is_file() else sorted((root / name).glob("*.py"))
+
+
+def _definitions(source: str) -> Iterator[str]:
+    """The functions, methods and classes of a module that are neither too short nor too long."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            piece = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
+            if FEWEST <= len(piece) <= MOST and piece.isascii() and max(map(len, piece.splitlines())) <= _MOST_LINE:
+                # A text within it may have begun farther left than the code.
+                with suppress(SyntaxError):
+                    ast.parse(piece)
+                    yield piece
+
+
+def _docstrings(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
+            yield ast.get_docstring(node) or ""
+
+
+def _reads_well(paragraph: str) -> bool:
+    """Whether it is running text: a whole sentence in plain letters, without tables and drawings."""
+    return (
+        FEWEST <= len(paragraph) <= MOST
+        and paragraph.isascii()
+        and re.fullmatch(r"[A-Z\"'].*[.:!?]", paragraph) is not None
+        and not re.search(r"[|*=+\\-]{3}|>>>| [-*] | \w+ -- ", paragraph)
+    )
