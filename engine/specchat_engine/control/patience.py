@@ -13,21 +13,24 @@ _FOLLOWED, _LOOKS = 24, 4
 """A decision is followed so many rounds at most, of which one in so many looks for a match: twice as many each from the
 second decision on by which nothing is drafted."""
 
+_GROWS = 2
+"""The n-th decision of an answer is followed so many times n rounds at most: most is learned at its beginning."""
+
 _FOLLOWS = 0.2
 
 
 class Patience:
     """Of an answer: what deciding and rounds take, and whether decisions for no draft come one behind the other."""
 
-    __slots__ = ("_calm", "_round_ms", "_thinking_ms")
+    __slots__ = ("_calm", "_made", "_round_ms", "_thinking_ms")
 
     def __init__(self) -> None:
         self._thinking_ms = self._round_ms = 0.0
-        self._calm = 0
+        self._made = self._calm = 0
 
     def begin(self) -> None:
         """An answer begins, of which nothing is known."""
-        self._calm = 0
+        self._made = self._calm = 0
 
     def took(self, round_ms: float) -> None:
         """A round took so long, without what deciding took."""
@@ -36,11 +39,13 @@ class Patience:
     def rounds(self, decision: Decision, thinking_ms: float) -> int:
         """How many more rounds this decision is good for, which took so long to make."""
         self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
+        self._made += 1
         if not (decision.lasts and self._round_ms):
             return 0
         self._calm = self._calm + 1 if decision.source == "none" else 0
         share = _THINKING_SHARE * (_PLAINLY if decision.source == "none" else 1)
-        return min(int(self._thinking_ms / (share * self._round_ms)), _FOLLOWED * self._longer)
+        affordable = int(self._thinking_ms / (share * self._round_ms))
+        return min(affordable, _FOLLOWED * self._longer, _GROWS * self._made)
 
     def looks(self, left: int) -> bool:
         """Whether the round before the last `left` ones of a decision looks for a match."""

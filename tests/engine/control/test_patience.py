@@ -12,8 +12,11 @@ DRAFT = Decision("model", 4, "", lasts=True)
 PROBE = Decision("model", 2, "", probe=True)
 
 
-def after(round_ms: float) -> Patience:
+def after(round_ms: float, decisions: int = 30) -> Patience:
+    """In an answer of which some decisions have been made, as long ones as may be."""
     patience = Patience()
+    for _ in range(decisions):
+        patience.rounds(PROBE, 0.301)
     patience.took(round_ms)
     return patience
 
@@ -25,6 +28,13 @@ def test_deciding_takes_half_a_percent_of_the_time(round_ms: float, rounds: int)
 
 def test_where_nothing_is_drafted_it_takes_three_fifths_of_that() -> None:
     assert after(10.0).rounds(PLAIN, 0.301) == 10
+
+
+def test_the_first_decisions_of_an_answer_are_followed_but_shortly() -> None:
+    patience = after(0.5, decisions=0)
+    assert [patience.rounds(DRAFT, 0.3) for _ in range(14)] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 24, 24]
+    patience.begin()
+    assert patience.rounds(DRAFT, 0.3) == 2
 
 
 def test_a_decision_that_is_to_be_followed_by_another_at_once_is_not_followed() -> None:
@@ -43,4 +53,5 @@ def test_the_second_decision_for_no_draft_lasts_twice_as_long_and_looks_half_as_
     assert [left for left in range(16) if patience.looks(left)] == [0, 4, 8, 12]
     patience.rounds(PLAIN, 0.3)
     patience.begin()
-    assert patience.rounds(PLAIN, 0.3) == 24, "another answer begins"
+    followed = [patience.rounds(PLAIN, 0.3) for _ in range(3)]
+    assert followed == [2, 4, 6], "another answer begins"
