@@ -10,11 +10,12 @@ _THINKING_SHARE, _PLAINLY = 0.005, 0.6
 learned: where passes are quick, a decision is followed for some rounds more."""
 
 _FOLLOWED, _LOOKS = 24, 4
-"""A decision is followed so many rounds at most, of which one in so many looks for a match: twice as many each from the
-second decision on by which nothing is drafted."""
+"""A decision is followed so many rounds at most, of which one in so many looks for a match: twice as many each under
+the second decision in a row by which nothing is drafted, four times as many from the third on."""
 
 _GROWS = 2
-"""The n-th decision of an answer is followed so many times n rounds at most: most is learned at its beginning."""
+"""The n-th decision of an answer, if by it something is drafted, is followed so many times n rounds at most: most is
+learned at the beginning."""
 
 _FOLLOWS = 0.2
 
@@ -42,10 +43,13 @@ class Patience:
         self._made += 1
         if not (decision.lasts and self._round_ms):
             return 0
-        self._calm = self._calm + 1 if decision.source == "none" else 0
-        share = _THINKING_SHARE * (_PLAINLY if decision.source == "none" else 1)
-        affordable = int(self._thinking_ms / (share * self._round_ms))
-        return min(affordable, _FOLLOWED * self._longer, _GROWS * self._made)
+        if decision.source == "none":
+            self._calm += 1
+            share, most = _THINKING_SHARE * _PLAINLY, _FOLLOWED * self._longer
+        else:
+            self._calm = 0
+            share, most = _THINKING_SHARE, min(_FOLLOWED, _GROWS * self._made)
+        return min(int(self._thinking_ms / (share * self._round_ms)), most)
 
     def looks(self, left: int) -> bool:
         """Whether the round before the last `left` ones of a decision looks for a match."""
@@ -53,4 +57,4 @@ class Patience:
 
     @property
     def _longer(self) -> int:
-        return 2 if self._calm > 1 else 1
+        return 1 << min(max(self._calm - 1, 0), 2)
