@@ -38,8 +38,14 @@ def context(shown: str) -> int:
 
 
 def streaming(terminal: Terminal, message: str = "Tell me a story") -> str:
-    """The screen in the middle of the answer to this message, which has begun to show."""
-    return terminal.wait_for(rf"▌ {message}.*\n.*\n.*F3 view.*\n +\w\S* \S+ \S+(.|\n)*esc Stop")
+    """The screen in the middle of the answer to this message, which has begun to show, or fills the screen already."""
+    asked = rf"▌ {message}"
+    begun = re.compile(rf"{asked}.*\n.*\n.*F3 view.*\n +\w\S* \S+ \S+(.|\n)*esc Stop")
+
+    def shows(shown: str) -> bool:
+        return bool(begun.search(shown)) or ("esc Stop" in shown and not re.search(asked, shown))
+
+    return terminal.wait_until(shows, f"an answer to {message!r}")
 
 
 def first_row_of_the_answer(terminal: Terminal) -> str:
