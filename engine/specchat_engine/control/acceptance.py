@@ -23,7 +23,7 @@ _ACCEPTED = 0.7
 _PAIR = 4.0
 """How many trials the expectation counts for that all positions share."""
 
-_LATER = frozenset({"by_resumed"})
+_LATER = frozenset({"by_resumed", "onward"})
 """What records that were kept before it do not hold."""
 
 
@@ -86,12 +86,17 @@ class Shares:
             for hits, prior, tried in zip(self._hits[:count], priors, self._trials, strict=False)
         ]
 
-    def to_json(self, *, pooled: bool = False) -> list[float]:
-        """The expected shares, to be kept."""
-        return [round(share, 4) for share in self.all(pooled=pooled)]
+    def carried(self, first: float, count: int) -> list[float]:
+        """The expected shares of the first `count` classes; without a record each falls back on the one before it, and
+        that of class 0 on `first`."""
+        shares, share, strength = [], first, self._strength
+        for hits, tried, prior in zip(self._hits[:count], self._trials, self._prior, strict=False):
+            share = (hits + strength * (prior if self._taken else share)) / (tried + strength)
+            shares.append(share)
+        return shares
 
     def take(self, kept: Any) -> None:
-        """Takes the shares that `to_json` wrote as the prior. Raises ValueError for anything else."""
+        """Takes the shares that were kept as the prior. Raises ValueError for anything else."""
         if not (isinstance(kept, list) and len(kept) == len(self._prior) and all(map(_is_share, kept))):
             raise ValueError("these are no shares of the same classes")
         self._prior = [float(value) for value in kept]
@@ -102,19 +107,21 @@ class Habits:
     """What a pair does on one kind of text.
 
     `chain[i]`: drafted token i stands, given that the i before it do; a draft that stopped early counts as one that
-    does not, so that the products of these shares are the accepted tokens to expect. `longer[i]`: the drafter goes on
-    to token i, given that it drafted the i before it. `tested`: any token that was compared. `by_confidence` and
-    `by_match`: the same by the drafter's confidence and by the length of the match in front of the token; `by_opening`
-    by the length of a match that an answer begins with. All answers begin behind the same tokens of the template, which
-    say nothing, and only longer matches tell that the same was asked before. `by_resumed`: by how many tokens a copy
-    has gone on behind an edit.
+    does not, so that the products of these shares are the accepted tokens to expect. `longer[i]`: the drafter goes
+    on to token i, given that it drafted the i before it. `onward[i]`: token i stands, given that those before it do
+    and it was drafted at all: what a drafter that has come so far may hope for. `tested`: any token that was
+    compared. `by_confidence` and `by_match`: the same by the drafter's confidence and by the length of the match in
+    front of the token; `by_opening` by the length of a match that an answer begins with. All answers begin behind
+    the same tokens of the template, which say nothing, and only longer matches tell that the same was asked before.
+    `by_resumed`: by how many tokens a copy has gone on behind an edit.
     """
 
-    __slots__ = ("by_confidence", "by_match", "by_opening", "by_resumed", "chain", "longer", "tested")
+    __slots__ = ("by_confidence", "by_match", "by_opening", "by_resumed", "chain", "longer", "onward", "tested")
 
     def __init__(self) -> None:
         self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=3)
         self.longer = Shares([1.0] * POSITIONS, fade=0.96, strength=3)
+        self.onward = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=4)
         self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
         self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
         self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.95, strength=3)
@@ -125,9 +132,15 @@ class Habits:
         """By the length of a match: one at the beginning of an answer, one behind an edit, or any other."""
         return self.by_resumed if resumed else self.by_opening if opening else self.by_match
 
+    def stands_onward(self, count: int) -> list[float]:
+        """`onward` for the first `count` tokens: where none was drafted so far, what was seen nearest before it."""
+        return self.onward.carried(self.tested.at(0), count)
+
     def to_json(self) -> dict[str, list[float]]:
         """What to keep for the next time."""
-        return {name: getattr(self, name).to_json(pooled=name == "chain") for name in self.__slots__}
+        expected = {name: getattr(self, name).all(pooled=name == "chain") for name in self.__slots__}
+        expected["onward"] = self.stands_onward(POSITIONS)
+        return {name: [round(share, 4) for share in shares] for name, shares in expected.items()}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Habits:

@@ -168,6 +168,7 @@ class Controller:
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
+        habits.onward.observe_run(outcome.accepted, compared)
         for place in range(compared):
             habits.tested.observe(0, place < outcome.accepted)
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
@@ -205,7 +206,10 @@ class Controller:
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
         option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
-        bounds = bounds_of(option.k, habits.tested.at(0), verify_ms, step_ms, max(option.rate, pace))
+        onward = habits.stands_onward(lengths.stop - 1)
+        # Where drafts were ended so far must not be where they end for good: what may be drafted forgets about that.
+        option.k = max(option.k, best_option(onward, _ALL, verify_ms, step_ms, first_ms, pace, lengths).k)
+        bounds = bounds_of(option.k, onward, verify_ms, step_ms, max(option.rate, pace))
         return option, EarlyStop(bounds, habits.by_confidence.all())
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specchat_engine.control.acceptance import confidence_class
-from specchat_engine.theory import expected_tokens
 
 _AHEAD = (1, 2, 4, 8)
 """So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
@@ -34,19 +33,22 @@ class EarlyStop:
         return worth_more
 
 
-def bounds_of(k: int, stands: float, verify_ms: Sequence[float], step_ms: float, pace: float) -> list[float]:
-    """The bounds of a draft of at most `k` tokens, further ones standing with probability `stands` each.
+def bounds_of(k: int, stands: Sequence[float], verify_ms: Sequence[float], step_ms: float, pace: float) -> list[float]:
+    """The bounds of a draft of at most `k` tokens, of which token i stands with probability `stands[i]` if those before
+    it do.
 
     `verify_ms[w]` is a target pass over w tokens, `step_ms` a draft step, `pace` what the time is worth, in tokens a
     millisecond. A bound of 1 is never reached.
     """
-    hoped = [(ahead, stands * expected_tokens(stands, ahead - 1)) for ahead in _AHEAD]
     bounds = []
-    for width in range(2, k + 2):
-        costs = [
-            pace * (ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]) / max(tokens, 1e-9)
-            for ahead, tokens in hoped
-            if width + ahead <= k + 1
-        ]
+    for drafted in range(1, k + 1):
+        width, reach, tokens = drafted + 1, 1.0, 0.0
+        costs = []
+        for ahead, share in enumerate(stands[drafted : min(drafted + _AHEAD[-1], k)], 1):
+            reach *= share
+            tokens += reach
+            if ahead in _AHEAD:
+                milliseconds = ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]
+                costs.append(pace * milliseconds / max(tokens, 1e-9))
         bounds.append(min(costs, default=1.0))
     return bounds

@@ -57,9 +57,26 @@ def test_trials_are_known_of_after_a_restart_as_well() -> None:
     assert shares.tried(1)
     assert not shares.tried(2)
     again = Shares([0.5], fade=0.9, strength=2)
-    again.take(shares.to_json())
+    again.take(shares.all())
     assert again.tried(2)
     assert again.at(0) == pytest.approx(shares.at(0), abs=1e-3)
+
+
+def test_what_a_drafter_that_has_come_so_far_may_hope_for_goes_on_as_it_was() -> None:
+    """Where no token was drafted yet, the nearest one before it tells; one that fails tells of itself alone."""
+    habits = Habits()
+    for _ in range(30):
+        habits.onward.observe_run(6, 6)
+    near, far = habits.stands_onward(16)[5], habits.stands_onward(16)[15]
+    assert near > 0.95
+    assert far == pytest.approx(near)
+    for _ in range(60):
+        habits.onward.observe_run(8, 9)
+    onward = habits.stands_onward(16)
+    assert onward[8] < 0.2
+    assert min(onward[:8]) > 0.95
+    kept = Habits.from_json(habits.to_json()).stands_onward(16)
+    assert kept == pytest.approx(onward, abs=1e-3)
 
 
 def test_longer_matches_and_surer_drafts_are_in_higher_classes() -> None:

@@ -179,6 +179,21 @@ def test_a_draft_model_whose_drafts_lead_to_no_token_is_left_alone() -> None:
     assert 1 <= tried <= 25
 
 
+def test_where_drafts_were_ended_is_not_where_they_end_for_good() -> None:
+    """All of them stood, and stopped before widths that looked dear: once these are not, drafts grow again."""
+    controller = measured()
+    stopped = Outcome(6, 6, 6, 7, [0.99] * 6, [], cheap(7), 6 * DRAFT, 0.0)
+    for _ in range(60):
+        controller.learn(NOW, Decision("model", 16, ""), stopped)
+    decision = controller.decide(NOW)
+    assert decision.stop is not None
+    worth_more = decision.stop.begin()
+    drafted = 1
+    while drafted < decision.k and worth_more(0.99):
+        drafted += 1
+    assert drafted > 12
+
+
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
     """What drafts of any length cost tells the same step, and the step ahead lowers what a draft promises."""

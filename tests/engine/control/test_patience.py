@@ -44,9 +44,7 @@ def test_a_decision_that_is_to_be_followed_by_another_at_once_is_not_followed() 
 
 def test_decisions_for_no_draft_one_behind_the_other_last_longer_and_look_more_rarely() -> None:
     patience = after(0.5)
-    found = []
-    for _ in range(4):
-        found.append((patience.rounds(PLAIN, 0.3), [left for left in range(33) if patience.looks(left)][1]))
+    found = [(patience.rounds(PLAIN, 0.3), [left for left in range(33) if patience.looks(left)][1]) for _ in range(4)]
     assert found == [(24, 4), (48, 8), (96, 16), (96, 16)]
     patience.rounds(PROBE, 0.3)
     assert patience.rounds(PLAIN, 0.3) == 96, "a try changes nothing"
