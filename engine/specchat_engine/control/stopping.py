@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from specchat_engine.control.acceptance import confidence_class
 
-_AHEAD = (1, 2, 4, 8)
+_AHEAD = (1, 2, 4, 8, 15)
 """So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from specchat_engine.control.acceptance import confidence_class
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 
-K = 10
+K = 16
 shares = st.lists(st.floats(0.01, 1), min_size=K, max_size=K)
 costs = st.lists(st.floats(0, 1), min_size=K + 1, max_size=K + 1).map(
     lambda steps: [0.0, *accumulate(steps, initial=1)]
@@ -28,7 +28,7 @@ def test_a_bound_is_where_some_longer_draft_begins_to_pay(
     assert len(bounds) == K
     for drafted, bound in enumerate(bounds, 1):
         pays = []
-        for ahead in (1, 2, 4, 8):
+        for ahead in (1, 2, 4, 8, 15):
             if drafted + ahead <= K:
                 tokens = sum(math.prod(stands[drafted : drafted + more]) for more in range(1, ahead + 1))
                 spent = ahead * step_ms + verify_ms[drafted + ahead + 1] - verify_ms[drafted + 1]
