@@ -69,8 +69,8 @@ class Planner:
         self.draft_prompt_ms = self._thought_ms = 0.0
         self._cancelled = cancelled
         self.settle()
-        self._patience.begin()
         self._controller.begin(kind_of(prompt.request))
+        self._patience.begin(hopeless=self._controller.hopeless)
         self._indexed = False
         ways = self._ways_of(settings)
         if ways.lookup:

@@ -29,9 +29,9 @@ class Patience:
         self._thinking_ms = self._round_ms = 0.0
         self._made = self._calm = 0
 
-    def begin(self) -> None:
-        """An answer begins, of which nothing is known."""
-        self._made = self._calm = 0
+    def begin(self, *, hopeless: bool = False) -> None:
+        """An answer begins, of which nothing is known, or that drafts are `hopeless`: as if that had been decided."""
+        self._made, self._calm = 0, 2 if hopeless else 0
 
     def took(self, round_ms: float) -> None:
         """A round took so long, without what deciding took."""

@@ -53,3 +53,5 @@ def test_decisions_for_no_draft_one_behind_the_other_last_longer_and_look_more_r
     patience.rounds(PLAIN, 0.3)
     patience.begin()
     assert patience.rounds(PLAIN, 0.3) == 24, "another answer begins"
+    patience.begin(hopeless=True)
+    assert patience.rounds(PLAIN, 0.3) == 96, "and the last of its kind was drafted for in vain"
