@@ -10,7 +10,7 @@ from typing import Self
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, Settings
 
-KS = {"model": (2, 4, 8), "lookup": (4, 8, 16)}
+KS = {"model": (2, 4, 8, 16), "lookup": (4, 8, 16)}
 """The fixed k of each drafter that are measured where the user names no arms."""
 
 NEED_A_DRAFT_MODEL = ("model", "hybrid")

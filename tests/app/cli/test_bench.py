@@ -114,7 +114,7 @@ def test_without_arms_all_that_the_pair_can_do_is_measured(
     assert main([*usual, "-m", str(tiny_models.target), "-d", str(tiny_models.draft)]) == 0
     both = document(capsys)
     assert both["arms"] == [
-        "none", "model:2", "model:4", "model:8", "lookup:4", "lookup:8", "lookup:16", "hybrid:auto",
+        "none", "model:2", "model:4", "model:8", "model:16", "lookup:4", "lookup:8", "lookup:16", "hybrid:auto",
     ]  # fmt: skip
 
 
