@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.costs import QUICK_MS
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
@@ -22,9 +23,6 @@ _DRAFT_WIDTHS = (1, 8)
 
 _AGAIN, _INSTANT_MS = 3, 100.0
 """All widths are measured up to so many times, as long as the passes took no longer than this."""
-
-_QUICK_MS = 5.0
-"""A plain pass behind a wide one that took less tells nothing: the next one does, whose weights are at hand."""
 
 
 def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
@@ -44,7 +42,7 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
             if costs.seen(width) >= times or model.length + width > model.capacity:
                 continue
             milliseconds = _pass(model, width, rows)
-            if model is target and width == 1 and milliseconds < _QUICK_MS:
+            if model is target and width == 1 and milliseconds < QUICK_MS:
                 milliseconds = _pass(model, width, rows)
             costs.observe(width, model.length, milliseconds)
             spent_ms += milliseconds
@@ -134,14 +132,14 @@ def plain_passes(
     length, missing = target.length, cost.missing(depth)
     if missing:
         target.checkpoint()
-    made = 0
+    first = True
     while missing and not cancelled() and perf_counter_ns() <= end:
         before = target.busy_ns
         target.advance((token,), 1)
         milliseconds = (target.busy_ns - before) / 1e6
         target.rewind(length)
-        made += 1
-        if made > 1 or milliseconds >= _QUICK_MS:
+        if not first or milliseconds >= QUICK_MS:
             missing -= 1
             cost.observe(depth, milliseconds)
             yield milliseconds
+        first = False

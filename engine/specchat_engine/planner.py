@@ -183,12 +183,15 @@ class Planner:
     def _coasts(self, settings: Settings) -> bool:
         """Whether this is one of the rounds behind a decision for no draft in which nothing is even looked at."""
         left = self._left - 1
-        looks = self._patience.looks(left) or (self._ways.lookup and self._lookup.astray)
-        if left < 1 or looks or self._decision.source != "none" or self._ways.settings is not settings:
+        if left < 1 or self._decision.source != "none" or self._ways.settings is not settings or self._looks(left):
             return False
         self._left = left
         self._skipped += 1
         return True
+
+    def _looks(self, left: int) -> bool:
+        """Whether the round before the last `left` ones of a decision is looked at: each one where a copy was left."""
+        return self._patience.looks(left) or (self._ways.lookup and self._lookup.astray)
 
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
@@ -197,9 +200,8 @@ class Planner:
             return None
         self._left -= 1
         self._match = None
-        looks = self._patience.looks(self._left) or self._lookup.astray
         by_match = decision.source == "lookup"
-        if by_match or (looks and self._ways.lookup):
+        if by_match or (self._ways.lookup and self._looks(self._left)):
             match = self._look(context, settings)
             as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING[decision.source]
             if not as_before or (self._resumes and not by_match):

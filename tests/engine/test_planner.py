@@ -124,6 +124,21 @@ def test_only_where_nothing_is_drafted_is_a_decision_followed_for_longer(
     assert always or {4, 8} <= {outcome.rounds for _, outcome in controller.heard}, "the others are not even looked at"
 
 
+def test_where_the_last_answer_was_drafted_for_in_vain_less_is_decided_from_the_first_round_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._PLAINLY", 1e-9)
+    decisions = []
+    for hopeless in (False, True):
+        monkeypatch.setattr("specchat_engine.control.controller.Controller.hopeless", hopeless)
+        controller = knowing(5.0, 5.0)
+        asked = decided(controller, monkeypatch)
+        script = PASSAGE * 2
+        rounds_of(conversation(saying(script), drafter="lookup", k="auto", sampling=GREEDY, controller=controller))
+        decisions.append(len(asked))
+    assert decisions[1] < decisions[0]
+
+
 def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
     """Rounds are learned from when the next one is decided, and by then the threads may be others."""
     learned: list[tuple[int, int]] = []

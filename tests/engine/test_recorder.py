@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import Outcome, Round, TokenKind
+from specchat_engine.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
@@ -96,6 +97,17 @@ def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
     ask(session)
     assert session.stats.plain_ms is not None
     assert session.stats.speedup is not None
+
+
+@pytest.mark.parametrize(("ks", "counted"), [((4, 0), 0), ((0, 0), 1)], ids=["between drafts", "among plain ones"])
+def test_a_plain_pass_right_behind_a_draft_is_not_what_plain_decoding_takes(
+    ks: tuple[int, int], counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.planner.plain_passes", lambda *_: ())
+    session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model")
+    for event in session.generate("hello"):
+        session.settings = replace(session.settings, k=ks[(event.index + 1) % 2])
+    assert (session._plain_cost.missing(1) < PlainCost().missing(1)) == counted
 
 
 def test_measuring_plain_passes_leaves_the_memory_alone() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.costs import QUICK_MS, TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.control.tables import CostTables
@@ -49,10 +49,10 @@ where fewer than `_KNOWN` of its tokens were compared."""
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain passes that are seen in any case before any draft, and the rounds after which there is another run of them."""
 
-_RUN, _LONG_RUN, _QUICK_MS = 2, 6, 5.0
-"""The plain rounds of a run, and of one where a pass takes less than that. Its first pass is not counted: where the
-weights nearly fit the caches, one between drafts takes up to 1.3 times what one among plain ones does, and drafts that
-lose 6 % would look as if they gained."""
+_RUN, _LONG_RUN = 2, 6
+"""The plain rounds of a run, and of one of quick passes. Its first pass is not counted: where the weights nearly fit
+the caches, one between drafts takes up to 1.3 times what one among plain ones does, and drafts that lose 6 % would look
+as if they gained."""
 
 
 class Controller:
@@ -155,7 +155,7 @@ class Controller:
         for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
             by_match.observe(found, hit)
         self._since_plain += outcome.rounds
-        if self._plain_run >= (_LONG_RUN if outcome.verify_ms < _QUICK_MS else _RUN):
+        if self._plain_run >= (_LONG_RUN if outcome.verify_ms < QUICK_MS else _RUN):
             self._since_plain = 0
         if decision.source != "model" or not (drafted or in_vain):
             self._try.idle += outcome.rounds

@@ -21,6 +21,10 @@ _MOOD = 5
 
 _SHALLOW = 1024
 
+QUICK_MS = 5.0
+"""A plain pass that takes less is quick enough for caches to matter: the first one behind a pass of another sort tells
+nothing of the next, whose weights are at hand."""
+
 
 class PassCosts:
     """The milliseconds of a model's passes by width and depth, both in tokens.
