@@ -23,19 +23,31 @@ FEWEST, MOST = 120, 1600
 _MOST_LINE = 110
 
 
-@cache
 def code_pieces() -> tuple[str, ...]:
     """Functions and short classes as they are written, of every module that is written in Python."""
-    return tuple(sorted({piece for path in _modules() for piece in _definitions(path.read_text("utf-8"))}))
+    return _read()[0]
 
 
 @cache
 def passages() -> tuple[str, ...]:
     """Paragraphs in English from the language's own documentation and that of its modules."""
     topics: dict[str, str] = import_module("pydoc_data.topics").topics
-    texts = [*topics.values(), *(text for path in _modules() for text in _docstrings(path.read_text("utf-8")))]
+    texts = [*topics.values(), *_read()[1]]
     paragraphs = (" ".join(one.split()) for text in texts for one in re.split(r"\n\s*\n", text))
     return tuple(sorted({one for one in paragraphs if _reads_well(one)}))
+
+
+@cache
+def _read() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The pieces of code and the docstrings of all modules."""
+    pieces: set[str] = set()
+    docstrings: list[str] = []
+    for path in _modules():
+        source = path.read_text("utf-8")
+        tree = ast.parse(source)
+        pieces.update(_definitions(source, tree))
+        docstrings.extend(_docstrings(tree))
+    return tuple(sorted(pieces)), tuple(docstrings)
 
 
 def _modules() -> Iterator[Path]:
@@ -45,10 +57,10 @@ def _modules() -> Iterator[Path]:
         yield from [single] if single.is_file() else sorted((root / name).glob("*.py"))
 
 
-def _definitions(source: str) -> Iterator[str]:
+def _definitions(source: str, tree: ast.Module) -> Iterator[str]:
     """The functions, methods and classes of a module that are neither too short nor too long."""
     lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             piece = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
             if FEWEST <= len(piece) <= MOST and piece.isascii() and max(map(len, piece.splitlines())) <= _MOST_LINE:
@@ -58,8 +70,8 @@ def _definitions(source: str) -> Iterator[str]:
                     yield piece
 
 
-def _docstrings(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
             yield ast.get_docstring(node) or ""
 
