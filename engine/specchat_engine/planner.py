@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.kinds import kind_of
+from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.costs import PlainCost
@@ -24,9 +24,6 @@ from specchat_engine.ways import Ways
 
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
-
-_STRIKING = {"none": 4, "model": 8}
-"""A match so long ends what was decided."""
 
 _OPENING = 4
 """An answer begins with so many tokens."""
@@ -69,10 +66,11 @@ class Planner:
         self.draft_prompt_ms = self._thought_ms = 0.0
         self._cancelled = cancelled
         self.settle()
-        self._controller.begin(kind_of(prompt.request))
-        self._patience.begin(hopeless=self._controller.hopeless)
+        kind = kind_of(prompt.request)
+        self._controller.begin(kind)
+        self._patience.begin(hopeless=self._controller.hopeless, copies=kind == PASTED)
         self._indexed = False
-        ways = self._ways_of(settings)
+        ways = self._ways = self._ways_of(settings)
         if ways.lookup:
             self._lookup_drafter(tokens, settings)
         if self._model:
@@ -154,7 +152,7 @@ class Planner:
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))
         if not now.rested:
-            self._patience.took(outcome.verify_ms + outcome.draft_ms + outcome.other_ms)
+            self._patience.took(outcome.milliseconds)
 
     def away(self, milliseconds: float) -> None:
         """Hears how long whoever reads the rounds kept the next one waiting."""
@@ -203,8 +201,11 @@ class Planner:
         by_match = decision.source == "lookup"
         if by_match or (self._ways.lookup and self._looks(self._left)):
             match = self._look(context, settings)
-            as_before = self._matched <= match < 2 * self._matched if by_match else match < _STRIKING[decision.source]
-            if not as_before or (self._resumes and not by_match):
+            if by_match:
+                ends = not self._matched <= match < 2 * self._matched
+            else:
+                ends = self._resumes or self._patience.struck(decision, match)
+            if ends:
                 return None
         self._situation = self._situation_of(context, match, longest, model, by_match, settings)
         return decision
@@ -279,8 +280,11 @@ class Planner:
         if self._model:
             begin = perf_counter_ns()
             self._model.begin(tokens, self._cancelled)
-            self.draft_prompt_ms += (perf_counter_ns() - begin) / 1e6
+            took_ms = (perf_counter_ns() - begin) / 1e6
+            self.draft_prompt_ms += took_ms
             self._thought_ms = 0.0
+            if self._ways.settings.k == AUTO:
+                self._controller.read(len(tokens), took_ms)
 
     def _foretold(self, emitted: Sequence[int]) -> list[bool]:
         """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""

@@ -340,6 +340,35 @@ def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyP
     assert sum(not event.drafted for event in rounds) < 10 + 6 + 4 + 3
 
 
+def test_a_copy_of_what_was_pasted_begins_at_once_however_hopeless_drafts_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.controller.Controller.hopeless", True)
+    found = []
+    for asked in (f"Repeat:\n{PASSAGE}", f"Repeat: {PASSAGE}"):
+        session = conversation(
+            saying("?" + PASSAGE), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY
+        )
+        rounds = rounds_of(session, asked)
+        assert session.text == "?" + PASSAGE
+        found.append(next((event.index for event in rounds if event.drafted), 99))
+    pasted, asked_for = found
+    assert pasted <= 1 + 3
+    assert asked_for > pasted
+
+
+def test_what_the_draft_model_reads_apart_is_told_where_k_is_free() -> None:
+    told = []
+    for k in ("auto", 4):
+        controller = knowing(0.01, 0.01)
+        controller.read = lambda depth, milliseconds: told.append((depth, milliseconds))  # type: ignore[method-assign]
+        law = letters(3, end=-50)
+        session = conversation(law, law, drafter="model", k=k, sampling=GREEDY, controller=controller)
+        rounds_of(session, "x" * 300)
+    assert len(told) == 1
+    assert told[0][0] > 300
+    assert told[0][1] > 0
+
+
 def test_the_controller_hears_which_rounds_begin_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[tuple[int, bool]] = []
 

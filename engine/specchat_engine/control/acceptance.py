@@ -58,11 +58,6 @@ class Shares:
             counted[place] = counted[place] * fade + (place < hits)
             tried[place] = tried[place] * fade + 1
 
-    def forget(self, kept: float) -> None:
-        """Lets all trials so far count for `kept` of what they did."""
-        self._hits = [hits * kept for hits in self._hits]
-        self._trials = [trials * kept for trials in self._trials]
-
     def at(self, place: int) -> float:
         """The expected share of a class."""
         place = min(place, len(self._prior) - 1)
@@ -71,10 +66,6 @@ class Shares:
     def tried(self, count: float) -> bool:
         """Whether there were so many trials, or a record that the prior was taken from."""
         return self._taken or sum(self._trials) >= count
-
-    def hoped(self, doubt: float) -> float:
-        """What the share of all trials might be at best, as if so many hits had come before them."""
-        return (sum(self._hits) + doubt) / (sum(self._trials) + doubt)
 
     def all(self, count: int | None = None, *, pooled: bool = False) -> list[float]:
         """The expected shares of all classes, or the first so many; `pooled`: without a record all share a prior."""
@@ -124,7 +115,7 @@ class Habits:
         self.onward = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=4)
         self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
         self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
-        self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.95, strength=3)
+        self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.98, strength=3)
         self.by_resumed = Shares(_ACCEPTED_BY_RESUMED, fade=0.95, strength=3)
         self.by_opening = Shares(_ACCEPTED_BY_OPENING, fade=0.95, strength=3)
 

@@ -42,10 +42,6 @@ _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_KNOWN, _DOUBT = 13, 3
-"""A draft model is given the benefit of the doubt, as if `_DOUBT` tokens more had been accepted, on a kind of text
-where fewer than `_KNOWN` of its tokens were compared."""
-
 _PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
 """Plain passes that are seen in any case before any draft, and the rounds after which there is another run of them."""
 
@@ -86,7 +82,7 @@ class Controller:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the last answer of this kind was drafted for in vain, so that this one may need no draft model."""
+        """Whether drafts lost time in the last answer of this kind, so that this one may need no draft model."""
         return self._try.in_vain > 0
 
     def use_threads(self, target: int, draft: int) -> None:
@@ -102,7 +98,7 @@ class Controller:
         self._now = self._habits.setdefault(kind, Habits())
         self._try = self._tries.setdefault(kind, Tries())
         self._pace = self._unmatched_pace = 0.0
-        self._now.tested.forget(self._try.begin())
+        self._try.begin()
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""
@@ -158,11 +154,11 @@ class Controller:
         if self._plain_run >= (_LONG_RUN if outcome.verify_ms < QUICK_MS else _RUN):
             self._since_plain = 0
         if decision.source != "model" or not (drafted or in_vain):
-            self._try.idle += outcome.rounds
+            self._try.rested(outcome.rounds)
             return
         compared = max(outcome.compared, in_vain)
-        self._try.tried(compared, outcome.accepted, failed=decision.probe and not outcome.accepted)
         if not now.rested:
+            self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
             draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
             self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
         tried = min(decision.k, drafted + 1)
@@ -174,27 +170,37 @@ class Controller:
         for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
             habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)
 
+    def read(self, depth: int, milliseconds: float) -> None:
+        """The draft model read tokens apart from any round, which what it drafts has to be worth as well."""
+        self._try.spent(self._in_plain_rounds(depth, milliseconds))
+
+    def _in_plain_rounds(self, depth: int, milliseconds: float) -> float:
+        """A time in units of a plain round; 0 before one has been seen."""
+        plain_ms = self.target.at(1, depth)
+        return milliseconds / (plain_ms + self._between_ms) if plain_ms else 0.0
+
     def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> tuple[int, str]:
         """How many tokens to draft although no gain is expected, and why: 0 where it is not worth finding out more."""
-        tested = self._now.tested
-        if not tested.tried(_KNOWN):
-            k = self._could_pay(now, verify_ms, longest, tested.hoped(_DOUBT))
-            if k:
-                return k, "not tried enough on this kind of text"
-        share, k = self._try.share, self._could_pay(now, verify_ms, longest, _HOPED)
-        if not k:
-            share, k = self._try.least, min(longest, USUAL_K)
+        k = self._could_pay(now, verify_ms, longest)
+        if not (k or self._try.due):
+            return 0, ""
+        k = k or min(longest, USUAL_K)
         step_ms = self._draft_ms(now, verify_ms)
-        cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + self._read_ms(now, step_ms)
-        affords = self._try.affords(cost_ms, share, verify_ms[1] + self._between_ms)
-        return k if affords else 0, f"tried again after {self._try.idle} rounds"
+        read_ms, known = self._read_ms(now, step_ms), self._now.tested.tried(1)
+        if not known:  # there is more to be found out than what this answer gains by it
+            read_ms /= _CATCH_UP_ROUNDS
+        cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + read_ms
+        if not self._try.affords(cost_ms / (verify_ms[1] + self._between_ms)):
+            return 0, ""
+        again = known and self._try.idle
+        return k, f"tried again after {self._try.idle} rounds" if again else "not tried enough on this kind of text"
 
-    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int, alpha: float) -> int:
-        """The shortest draft that would be faster than plain rounds if it were accepted so; else 0."""
+    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
+        """The shortest draft that would be faster than plain rounds if it were accepted as is to be hoped; else 0."""
         plain_ms, step_ms = verify_ms[1] + self._between_ms, self._draft_ms(now, verify_ms)
         for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
             steps_ms = (k + now.ahead) * step_ms
-            if expected_tokens(alpha, k) * plain_ms > verify_ms[k + 1] + self._between_ms + steps_ms:
+            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + steps_ms:
                 return k
         return 0
 
@@ -232,7 +238,7 @@ class Controller:
             self.target.observe(outcome.drafted + 1, now.depth, outcome.verify_ms)
         if not outcome.drafted and not outcome.draft_ms:
             self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
-        rate = outcome.emitted / max(outcome.verify_ms + outcome.draft_ms + outcome.other_ms, 1e-6)
+        rate = outcome.emitted / max(outcome.milliseconds, 1e-6)
         self._pace = following(self._pace, rate, _PACE_FOLLOWS)
         if decision.source != "lookup":
             self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
@@ -255,6 +261,7 @@ class Controller:
             "target": self.targets.to_json(),
             "draft": self.drafts.to_json(),
             "habits": {kind: habits.to_json() for kind, habits in self._habits.items()},
+            "tries": {kind: tries.to_json() for kind, tries in self._tries.items()},
         }
 
     @classmethod
@@ -265,6 +272,7 @@ class Controller:
             controller.targets = CostTables.from_json(kept["target"], slope=_TARGET_SLOPE)
             controller.drafts = CostTables.from_json(kept["draft"], slope=_DRAFT_SLOPE)
             controller._habits = {str(kind): Habits.from_json(habits) for kind, habits in kept["habits"].items()}
+            controller._tries = {str(kind): Tries.from_json(tries) for kind, tries in kept.get("tries", {}).items()}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

@@ -11,13 +11,15 @@ _CODE = re.compile(
 )
 _FREE = re.compile(r"\b(story|stories|tale|poem|song|rhyme|joke|essay|letter|dialogue|imagine|invent)\b", re.IGNORECASE)
 
+PASTED = "pasted"
+
 
 def kind_of(request: str) -> str:
     """ "pasted" for a request with a text to work on, "code" for one about code, "free" for something to be made up,
     else "prose"."""
     first, _, rest = request.strip().partition("\n")
     if rest.strip() or len(first) > _LONG:
-        return "pasted"
+        return PASTED
     if _CODE.search(request):
         return "code"
     return "free" if _FREE.search(request) else "prose"

@@ -17,30 +17,49 @@ _GROWS = 2
 """The n-th decision of an answer, if by it something is drafted, is followed so many times n rounds at most: most is
 learned at the beginning."""
 
+_WATCHED = 24
+"""So many rounds look for a match each, in an answer to a pasted text and behind each decision for one: looking costs
+some hundredths of a millisecond, and a copy that begins a few tokens later costs as many passes."""
+
+_STRIKING, _WATCHED_FOR = {"none": 4, "model": 8}, 3
+"""A match so long ends what was decided without one, or a shorter one that was watched for in plain rounds."""
+
 _FOLLOWS = 0.2
 
 
 class Patience:
     """Of an answer: what deciding and rounds take, and whether decisions for no draft come one behind the other."""
 
-    __slots__ = ("_calm", "_made", "_round_ms", "_thinking_ms")
+    __slots__ = ("_calm", "_made", "_round_ms", "_thinking_ms", "_watched")
 
     def __init__(self) -> None:
         self._thinking_ms = self._round_ms = 0.0
-        self._made = self._calm = 0
+        self._made = self._calm = self._watched = 0
 
-    def begin(self, *, hopeless: bool = False) -> None:
-        """An answer begins, of which nothing is known, or that drafts are `hopeless`: as if that had been decided."""
+    @property
+    def watches(self) -> bool:
+        """Whether a copy may begin at any token, so that each round looks for a match."""
+        return self._watched > 0
+
+    def begin(self, *, hopeless: bool = False, copies: bool = False) -> None:
+        """An answer begins, of which nothing is known, or that drafts are `hopeless`: as if that had been decided.
+
+        `copies`: it probably copies what was pasted.
+        """
         self._made, self._calm = 0, 2 if hopeless else 0
+        self._watched = _WATCHED if copies else 0
 
     def took(self, round_ms: float) -> None:
         """A round took so long, without what deciding took."""
+        self._watched -= 1
         self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
 
     def rounds(self, decision: Decision, thinking_ms: float) -> int:
         """How many more rounds this decision is good for, which took so long to make."""
         self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
         self._made += 1
+        if decision.source == "lookup":
+            self._watched = _WATCHED
         if not (decision.lasts and self._round_ms):
             return 0
         if decision.source == "none":
@@ -51,9 +70,14 @@ class Patience:
             share, most = _THINKING_SHARE, min(_FOLLOWED, _GROWS * self._made)
         return min(int(self._thinking_ms / (share * self._round_ms)), most)
 
+    def struck(self, decision: Decision, match: int) -> bool:
+        """Whether a match of so many tokens ends what was decided without one."""
+        plain = decision.source == "none"
+        return match >= (_WATCHED_FOR if plain and self.watches else _STRIKING[decision.source])
+
     def looks(self, left: int) -> bool:
         """Whether the round before the last `left` ones of a decision looks for a match."""
-        return left % (_LOOKS * self._longer) == 0
+        return self.watches or left % (_LOOKS * self._longer) == 0
 
     @property
     def _longer(self) -> int:

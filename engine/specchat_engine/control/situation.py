@@ -65,3 +65,8 @@ class Outcome:
     draft_ms: float
     other_ms: float
     rounds: int = 1
+
+    @property
+    def milliseconds(self) -> float:
+        """What the round took."""
+        return self.verify_ms + self.draft_ms + self.other_ms

@@ -1,57 +1,80 @@
-"""How much time may go into trying a draft model again that does not pay, on one kind of text."""
+"""What trying a draft model may still cost that promises no gain, on one kind of text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-_FIRST_SHARE, _LAST_SHARE = 0.08, 0.012
-"""The share of the time that may go into trying the draft model again; a failure halves it."""
+_MOST = 5.0
+"""The plain rounds that tries may cost before anything is known; it is never more, nor ever further below 0. A first
+draft that fails says little, and a draft model that is given up by it is missed in many answers."""
+
+_EACH, _SHARE = 1.0, 0.008
+"""What an answer adds to that, and each round without the draft model. Behind n answers in a row that drafts lost time
+in it is 1 / (n + 1) of that: that the next one differs has a chance of about 1 / (n + 2), by Laplace's rule of
+succession."""
 
 _AT_LAST = 256
-"""After so many rounds without it the draft model is tried again whatever it has to read first."""
-
-_REMEMBERED = 0.4
-"""What the trials of the answers before count for when the next one begins: it may be easier or harder to draft for."""
-
-_IN_VAIN = 0.1
-"""An answer of which a smaller share of the tried tokens stood was drafted for in vain. Behind n such answers the next
-one is different with a chance of about 1 / (n + 2), by Laplace's rule of succession, and more is remembered."""
+"""After so many rounds without it the draft model is tried again whatever that costs."""
 
 
 @dataclass(slots=True)
 class Tries:
-    """Of a kind of text: the rounds since the draft model was used, and the share of the time that trying may take.
+    """Of a kind of text: the plain rounds that may still be lost by tries, and the rounds since the draft model's last.
 
-    Of the answer of now: how many tokens were compared, and how many of them stood. `in_vain` counts the answers before
-    that were drafted for in vain, one behind the other.
+    Whatever the draft model does changes the `budget` by what it gains or loses against plain rounds: a try that
+    gains may be followed by the next at once. `in_vain` counts the answers before that drafts lost time in, one behind
+    the other; `gained` is what they gained in this one, in plain rounds.
     """
 
+    budget: float = _MOST
     idle: int = 0
-    share: float = _FIRST_SHARE
-    compared: int = 0
-    stood: int = 0
+    gained: float = 0.0
     in_vain: int = 0
 
-    def begin(self) -> float:
-        """Another answer begins; what the trials of those before count for: all, where the last one had none."""
-        if not self.compared:
-            return 1.0
-        self.in_vain = self.in_vain + 1 if self.stood < _IN_VAIN * self.compared else 0
-        self.compared = self.stood = 0
-        return 1 - (1 - _REMEMBERED) / (1 + self.in_vain)
-
     @property
-    def least(self) -> float:
-        """The share that is left behind many failures: the smaller, the less an answer promises."""
-        return _LAST_SHARE / (1 + self.in_vain / 2)
+    def due(self) -> bool:
+        """Whether the draft model was not used for so long that it is tried whatever that costs."""
+        return self.idle >= _AT_LAST
 
-    def tried(self, compared: int, stood: int, *, failed: bool) -> None:
-        """The draft model was used, as a trial that `failed` or not."""
+    def begin(self) -> None:
+        """Another answer begins."""
+        if self.gained:
+            self.in_vain = self.in_vain + 1 if self.gained < 0 else 0
+            self.gained = 0.0
+        self._earn(_EACH / (1 + self.in_vain))
+
+    def rested(self, rounds: int) -> None:
+        """So many rounds went by without the draft model."""
+        self.idle += rounds
+        self._earn(_SHARE * rounds / (1 + self.in_vain))
+
+    def used(self, gain: float) -> None:
+        """The draft model drafted, and gained so many plain rounds, or lost them."""
         self.idle = 0
-        self.share = max(self.share / 2, self.least) if failed else _FIRST_SHARE
-        self.compared += compared
-        self.stood += stood
+        self.spent(-gain)
 
-    def affords(self, cost_ms: float, share: float, round_ms: float) -> bool:
-        """Whether a trial at this cost takes no more than a share of the idle rounds' time, or is due at last."""
-        return cost_ms <= share * self.idle * round_ms or self.idle >= _AT_LAST
+    def spent(self, rounds: float) -> None:
+        """It took so many plain rounds' time without giving a token."""
+        self.gained -= rounds
+        self._earn(-rounds)
+
+    def affords(self, cost: float) -> bool:
+        """Whether a try may lose so many plain rounds."""
+        return cost <= self.budget or self.due
+
+    def to_json(self) -> dict[str, Any]:
+        """What to keep for the next time."""
+        return {"budget": round(self.budget, 3), "in_vain": self.in_vain + (self.gained < 0)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Tries:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        budget, in_vain = float(kept["budget"]), int(kept["in_vain"])
+        if not (-_MOST <= budget <= _MOST and in_vain >= 0):
+            raise ValueError(f"{budget} plain rounds behind {in_vain} answers are no budget of tries")
+        return cls(budget, in_vain=in_vain)
+
+    def _earn(self, rounds: float) -> None:
+        self.budget = max(-_MOST, min(_MOST, self.budget + rounds))

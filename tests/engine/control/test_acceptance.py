@@ -113,16 +113,3 @@ def test_a_record_from_before_some_shares_were_kept_is_still_one() -> None:
     assert again["by_resumed"] == Habits().to_json()["by_resumed"]
     with pytest.raises(KeyError):
         Habits.from_json({name: shares for name, shares in kept.items() if name != "by_match"})
-
-
-def test_what_was_forgotten_weighs_less_against_what_comes() -> None:
-    kept, halved = (Shares([0.5], fade=1.0, strength=2) for _ in range(2))
-    for shares in (kept, halved):
-        for _ in range(20):
-            shares.observe(0, True)
-    halved.forget(0.1)
-    for shares in (kept, halved):
-        for _ in range(4):
-            shares.observe(0, False)
-    assert halved.at(0) < 0.5 < kept.at(0)
-    assert not halved.tried(7)

@@ -26,6 +26,10 @@ def dear(width: int) -> float:
     return 1 + 1.2 * (width - 1)
 
 
+def steep(width: int) -> float:
+    return 1 + 0.7 * (width - 1)
+
+
 def measured(cost: Callable[[int], float] = cheap, draft: float = DRAFT) -> Controller:
     controller = Controller()
     for width in (1, 1, 1, 2, 4, 8, 16, 32):
@@ -349,16 +353,47 @@ def test_what_was_learned_survives_a_restart() -> None:
         happen(controller, NOW, right=0)
     again = Controller.from_json(json.loads(json.dumps(controller.to_json())))
     again.begin("prose")
-    assert again.decide(NOW).source == "none"
+    assert "plain expected" not in again.decide(NOW).reason
     again.begin("code")
-    assert again.decide(NOW).source == "model"
+    assert "plain expected" in again.decide(NOW).reason
+
+
+def test_what_tries_have_cost_is_remembered_too_and_old_records_know_nothing_of_it() -> None:
+    controller = measured(steep)
+    for _ in range(200):
+        happen(controller, NOW, right=0, cost=steep)
+    kept = json.loads(json.dumps(controller.to_json()))
+    again = Controller.from_json(kept)
+    del kept["tries"]
+    forgetful = Controller.from_json(kept)
+    tried = []
+    for read in (again, forgetful):
+        read.begin("prose")
+        tried.append(sum(happen(read, NOW, right=0, cost=steep).probe for _ in range(20)))
+    assert tried[0] <= 1
+    assert tried[1] >= 4
+    assert again.hopeless
+
+
+def test_a_try_that_gains_is_followed_by_the_next_and_one_failure_gives_nothing_up() -> None:
+    """Every second token of a draft that is right pays here, and the first one of an answer is hard to guess."""
+    controller = measured(steep)
+    happen(controller, NOW, right=0, cost=steep)
+    assert [happen(controller, NOW, right=32, cost=steep).source for _ in range(10)] == ["model"] * 10
 
 
 @pytest.mark.parametrize(
-    "kept", [{}, {"target": 3, "draft": {}, "habits": {}}, {"target": {}, "draft": {}, "habits": []}]
+    "kept",
+    [
+        {},
+        {"target": 3, "draft": {}, "habits": {}},
+        {"target": {}, "draft": {}, "habits": []},
+        {"target": {}, "draft": {}, "habits": {}, "tries": {"prose": {"budget": 1e9, "in_vain": 0}}},
+        {"target": {}, "draft": {}, "habits": {}, "tries": {"prose": {"budget": 1.0}}},
+    ],
 )
 def test_a_damaged_record_is_refused(kept: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="no record of a pair"):
+    with pytest.raises(ValueError, match=r"no record of a pair|no budget of tries"):
         Controller.from_json(kept)
 
 

@@ -55,3 +55,27 @@ def test_decisions_for_no_draft_one_behind_the_other_last_longer_and_look_more_r
     assert patience.rounds(PLAIN, 0.3) == 24, "another answer begins"
     patience.begin(hopeless=True)
     assert patience.rounds(PLAIN, 0.3) == 96, "and the last of its kind was drafted for in vain"
+
+
+def test_a_copy_is_looked_for_in_each_round_where_one_is_likely() -> None:
+    """At the beginning of an answer to a pasted text, however hopeless drafts are, and behind each copy."""
+    patience = after(0.5)
+    patience.begin(hopeless=True, copies=True)
+    looks = 0
+    while patience.looks(1):
+        patience.took(0.5)
+        looks += 1
+    assert looks == 24
+    patience.rounds(Decision("lookup", 8, "", lasts=True), 0.3)
+    assert patience.watches
+    assert patience.struck(PLAIN, 3)
+    patience.begin()
+    assert not patience.watches
+    assert not patience.struck(PLAIN, 3)
+
+
+@pytest.mark.parametrize(("decision", "match"), [(PLAIN, 4), (DRAFT, 8)])
+def test_a_long_match_ends_what_was_decided_without_one(decision: Decision, match: int) -> None:
+    patience = after(0.5)
+    assert patience.struck(decision, match)
+    assert not patience.struck(decision, match - 1)
