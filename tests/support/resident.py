@@ -41,7 +41,7 @@ def _measure(path: Path, use: Use) -> int:
         ubatch_size=use.ubatch_size,
         cache_type_k=use.cache_type_k,
         cache_type_v=use.cache_type_v,
-        flash_attention="auto" if use.flash_attention else "off",
+        flash_attention="on" if use.flash_attention else "off",
     )
     before = _resident()
     model = LlamaModel(path)

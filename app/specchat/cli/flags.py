@@ -96,7 +96,7 @@ class ModelFlags:
         int | None, typer.Option("-b", "--batch-size", help="Tokens of a prompt read at a time. [512]")
     ] = None
     ubatch_size: Annotated[
-        int | None, typer.Option("-ub", "--ubatch-size", help="Tokens computed at a time. [512]")
+        int | None, typer.Option("-ub", "--ubatch-size", help="Tokens computed at a time. [512, or what fits]")
     ] = None
     flash_attention: Annotated[str | None, typer.Option("-fa", "--flash-attn", help="auto, on or off. [auto]")] = None
     cache_type_k: Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from specchat_engine.attention import Attention, rounded
 from specchat_engine.footprint.buffers import FLOAT, compute_bytes, graph_bytes
 from specchat_engine.footprint.layers import SNAPSHOTS, has_state, layer_memories
 from specchat_engine.gguf import Header, TensorInfo
@@ -14,8 +15,6 @@ from specchat_engine.gguf.tensors import TYPES
 from specchat_engine.options import LoadOptions
 
 MEGABYTE: Final = 2**20
-_CELLS = 256
-"""llama.cpp makes memories in such steps."""
 _SNAPSHOTS = 8
 """As many as `llama.rollback.SNAPSHOTS`."""
 _TOKEN_BYTES, _MERGE_BYTES = 160, 130
@@ -64,16 +63,19 @@ class Use:
         """How the engine will use a model, as the target or, with `draft_of`, as a draft. `gpu`: there is one."""
         target = draft_of or header
         n_ctx = options.n_ctx or target.n_ctx_train
-        layers = options.gpu_layers_draft if draft_of else options.gpu_layers
+        layers = (options.gpu_layers_draft if draft_of else options.gpu_layers) if gpu else 0
+        if draft_of:
+            n_ctx = min(n_ctx, header.n_ctx_train or n_ctx)
+        attention = Attention.of(options, header, n_ctx, on_cpu=not layers)
         return cls(
-            n_ctx=min(n_ctx, header.n_ctx_train or n_ctx) if draft_of else n_ctx,
+            n_ctx=n_ctx,
             rows=1 if draft_of else options.k_max + 1,
             batch_size=options.batch_size,
-            ubatch_size=options.ubatch_size,
+            ubatch_size=attention.ubatch_size,
             cache_type_k=options.cache_type_k,
             cache_type_v=options.cache_type_v,
-            flash_attention=options.flash_attention != "off",
-            gpu_layers=layers if gpu else 0,
+            flash_attention=attention.flash != "off",
+            gpu_layers=layers,
             repacked=repacked,
         )
 
@@ -131,7 +133,7 @@ def estimate(header: Header, use: Use) -> Footprint:
     caches = _cache_bytes(header, use)
     compute = compute_bytes(
         header,
-        n_ctx=_rounded(use.n_ctx),
+        n_ctx=rounded(use.n_ctx),
         n_ubatch=min(use.ubatch_size, use.batch_size),
         rows=use.rows,
         flash=use.flash_attention,
@@ -152,10 +154,6 @@ def estimate(header: Header, use: Use) -> Footprint:
     )
 
 
-def _rounded(n_ctx: int) -> int:
-    return -(-n_ctx // _CELLS) * _CELLS
-
-
 def _place(tensor: TensorInfo, layers: int) -> int:
     """The layer of a tensor; the output counts as one more."""
     match = _LAYER.match(tensor.name)
@@ -168,7 +166,7 @@ def _is_repacked(tensor: TensorInfo, types: Collection[str]) -> bool:
 
 def _cache_bytes(header: Header, use: Use) -> list[int]:
     """Bytes that each layer keeps for the whole context."""
-    cells = _rounded(use.n_ctx)
+    cells = rounded(use.n_ctx)
     keys, values = _bits(use.cache_type_k), _bits(use.cache_type_v)
     copies = 1
     if has_state(header):

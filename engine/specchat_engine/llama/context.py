@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.attention import Attention
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.buffers import read_buffers
 from specchat_engine.llama.context_params import context_params
@@ -40,7 +41,8 @@ class LlamaContext:
     lost. At most `max_rows` rows of logits come out of one pass: more would end the process in an assertion of
     llama.cpp. `can_go_back` is False where nothing but reading again from the start takes tokens back.
 
-    `threads` and `reading_threads`, those of prompts, may be set at any time, and hold from the next pass on.
+    `attention` tells how it is computed. `threads` and `reading_threads`, those of prompts, may be set at any time, and
+    hold from the next pass on.
     """
 
     def __init__(
@@ -58,7 +60,8 @@ class LlamaContext:
         self.max_rows = max_rows
         self.threads = self.reading_threads = threads
         self._computing = threads, threads
-        params = context_params(options, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
+        self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
+        params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
         native_log.clear()
         last_words.about(model.path)
         self.handle: Any = api.llama_init_from_model(model.handle, params)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from specchat_engine.attention import Attention, rounded
 from specchat_engine.llama.library import api
 from specchat_engine.llama.rollback import SNAPSHOTS
 from specchat_engine.options import LoadOptions
@@ -16,17 +17,18 @@ _FLASH_ATTENTION = {
     "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
     "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
 }
-_CELLS = 256
-"""llama.cpp makes memories in such steps, and clamps the batch to what was asked for before it rounds up."""
 
 
-def context_params(options: LoadOptions, *, n_ctx: int, max_rows: int, threads: int) -> Any:
-    """The parameters of a context; of the `options` only batch sizes, flash attention and cache types count."""
+def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:
+    """The parameters of a context; of the `options` only the batch size and the cache types count.
+
+    llama.cpp clamps the batch to the context that was asked for before it rounds that up: so it is rounded here.
+    """
     params = api.llama_context_default_params()
-    params.n_ctx = -(-n_ctx // _CELLS) * _CELLS
+    params.n_ctx = rounded(n_ctx)
     params.n_batch = max(options.batch_size, max_rows)
-    params.n_ubatch = min(options.ubatch_size, params.n_batch)
-    params.flash_attn_type = _FLASH_ATTENTION[options.flash_attention]
+    params.n_ubatch = min(attention.ubatch_size, params.n_batch)
+    params.flash_attn_type = _FLASH_ATTENTION[attention.flash]
     params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
     params.n_outputs_max = max_rows
     params.n_threads = params.n_threads_batch = threads

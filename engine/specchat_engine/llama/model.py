@@ -21,7 +21,7 @@ class LlamaModel:
     """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
 
     `header` is what was read of the file before llama.cpp saw it. `window` is how many tokens its sliding-window layers
-    see, 0 where there are none. `on_gpu` says whether all layers lie on a GPU.
+    see, 0 where there are none. `on_gpu` says whether all layers lie on a GPU, `on_cpu` whether none does.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class LlamaModel:
         self.n_ctx_train: int = api.llama_model_n_ctx_train(self.handle)
         self.description = self._text(api.llama_model_desc)
         whole = gpu_layers < 0 or gpu_layers > api.llama_model_n_layer(self.handle)
-        self.on_gpu: bool = whole and has_gpu(devices)
+        gpu = has_gpu(devices)
+        self.on_gpu, self.on_cpu = whole and gpu, not (gpu and gpu_layers)
         self.window: int = api.llama_model_n_swa(self.handle)
         template = api.llama_model_chat_template(self.handle, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None

@@ -40,7 +40,7 @@ def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(paths: dict[str,
 def test_cache_and_compute_buffer_are_what_llama_cpp_reserves(paths: dict[str, Path], kind: str, flash: bool) -> None:
     use = Use(n_ctx=4096, flash_attention=flash)
     model = LlamaModel(paths[kind])
-    options = LoadOptions(flash_attention="auto" if flash else "off")
+    options = LoadOptions(flash_attention="on" if flash else "off")
     context = LlamaContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options)
     reserved = context.buffers
     context.close()
