@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from specchat_engine.control.costs import DRAFT_WIDTHS
+from specchat_engine.settings import USUAL_K
+
 if TYPE_CHECKING:
     from specchat_engine.control.controller import Controller
 
@@ -48,8 +51,8 @@ class PlainCost:
 class MeasuredCosts:
     """What passes cost at the depth of an answer, in milliseconds: only what was measured on this machine.
 
-    `verify` holds the widths of the target's passes, ascending, with their usual times; `draft_step` is the draft
-    model's, None where none was made.
+    `verify` holds the widths of the target's passes, ascending, with their usual times; `draft_step` is what
+    one pass of the draft model takes in a draft of usual length, None where none was made.
     """
 
     verify: tuple[tuple[int, float], ...] = ()
@@ -58,8 +61,9 @@ class MeasuredCosts:
     @classmethod
     def at(cls, depth: int, controller: Controller) -> MeasuredCosts:
         """What a controller has learned of passes at this depth, or at the nearest one that it knows."""
-        steps = controller.draft.measured(depth)
-        return cls(tuple(controller.target.measured(depth).items()), steps.get(1))
+        further, first = (controller.draft.measured(depth).get(width) for width in DRAFT_WIDTHS)
+        each = first if further is None else ((first or further) + (USUAL_K - 1) * further) / USUAL_K
+        return cls(tuple(controller.target.measured(depth).items()), each)
 
     def to_json(self) -> dict[str, Any]:
         """The costs as they stand in the last line of a trace."""

@@ -16,7 +16,7 @@ class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
     `confidence[i]` in [0, 1] says how sure the drafter was of token i, where it was asked; `note` why nothing, or less
-    than asked for, was drafted.
+    than asked for, was drafted. `first_ms` is what a draft model's first pass took, 0 where nobody timed it.
     """
 
     tokens: tuple[int, ...]
@@ -24,6 +24,7 @@ class Draft:
     source: str = "none"
     note: str = ""
     confidence: tuple[float, ...] = ()
+    first_ms: float = 0.0
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import QUICK_MS
+from specchat_engine.control.costs import DRAFT_WIDTHS, QUICK_MS
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
@@ -16,10 +16,14 @@ from specchat_engine.settings import USUAL_K
 PLAIN_BUDGET_MS = 250.0
 """After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
 
+_FURTHER, _FIRST = DRAFT_WIDTHS
+
 _WIDTHS = (1, 2, 4, 8, 16)
 """Of the target's passes: enough to see the curve and its steps; a real round corrects what lies between."""
 
-_DRAFT_WIDTHS = (1, 8)
+_DRAFT_PASSES = ((_FIRST, 1), (_FURTHER, 1), (8, 8))
+"""Of the draft model's: what they count as, and how many tokens they read. The first comes behind a pass of the target,
+as the first of a draft does; the second finds its weights at hand and is of the same width, as further ones are."""
 
 _AGAIN, _INSTANT_MS = 3, 100.0
 """All widths are measured up to so many times, as long as the passes took no longer than this."""
@@ -28,23 +32,23 @@ _AGAIN, _INSTANT_MS = 3, 100.0
 def measure(target: SessionModel, draft: SessionModel | None, controller: Controller) -> Iterator[None]:
     """Makes a few passes behind what the memories hold, forgets them, and yields behind each, so that one can stop.
 
-    Five passes of the target and two of the draft model at most or, where all that takes but an instant, up to three
+    Five passes of the target and three of the draft model at most or, where all that takes but an instant, up to three
     times as many: one alone may have been disturbed. Widths that were seen as often before are left out. Quick plain
     passes are made twice. Raises DecodeError where llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
-    shapes = [(target, controller.target, width, width) for width in _WIDTHS if width <= target.max_rows]
+    shapes = [(target, controller.target, width, width, width) for width in _WIDTHS if width <= target.max_rows]
     if draft:
-        shapes += [(draft, controller.draft, width, 1) for width in _DRAFT_WIDTHS]
+        shapes += [(draft, controller.draft, counted, width, 1) for counted, width in _DRAFT_PASSES]
     spent_ms = 0.0
     for times in range(1, _AGAIN + 1):
-        for model, costs, width, rows in shapes:
-            if costs.seen(width) >= times or model.length + width > model.capacity:
+        for model, costs, counted, width, rows in shapes:
+            if costs.seen(counted) >= times or model.length + width > model.capacity:
                 continue
             milliseconds = _pass(model, width, rows)
             if model is target and width == 1 and milliseconds < QUICK_MS:
                 milliseconds = _pass(model, width, rows)
-            costs.observe(width, model.length, milliseconds)
+            costs.observe(counted, model.length, milliseconds)
             spent_ms += milliseconds
             yield
         if spent_ms > _INSTANT_MS:
@@ -93,9 +97,11 @@ def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, c
                 return
             _with_threads(draft, threads, 1, 1)
             checking_ms = _pass(target, width, width)
-            drafting_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
-            costs.of(threads).observe(1, draft.length, drafting_ms / USUAL_K)
-            times[threads] = checking_ms + drafting_ms
+            first_ms = _with_threads(draft, threads, 1, 1)
+            further_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K - 1))
+            costs.of(threads).observe(_FIRST, draft.length, first_ms)
+            costs.of(threads).observe(_FURTHER, draft.length, further_ms / (USUAL_K - 1))
+            times[threads] = checking_ms + first_ms + further_ms
             yield
         trial.observe(times)
 

@@ -148,6 +148,7 @@ class Planner:
             draft_ms=times.draft,
             other_ms=times.other + times.rollback - thought_ms,
             rounds=1 + self._skipped,
+            first_ms=step.draft.first_ms,
         )
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))

@@ -386,7 +386,7 @@ def test_the_controller_hears_which_rounds_begin_an_answer(monkeypatch: pytest.M
 def test_a_long_match_ends_a_stretch_of_the_draft_models_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     said = "0123456789" + PASSAGE
-    session = conversation(saying(said), saying(said), k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
+    session = conversation(saying(said), saying(said), k="auto", controller=knowing(0.01, 0.2), sampling=GREEDY)
     session.settings = replace(session.settings, drafter="hybrid")
     rounds = rounds_of(session, PASSAGE)
     assert session.text == said

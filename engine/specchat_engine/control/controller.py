@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import QUICK_MS, TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.costs import DRAFT_WIDTHS, QUICK_MS, TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.control.tables import CostTables
@@ -22,6 +22,7 @@ _USUAL_DRAFT = 0.1
 """A draft step in units of a plain target pass, before some were seen: the first ones are made on cold caches, and a
 draft model that looks dear would not be tried again."""
 
+_FURTHER, _FIRST = DRAFT_WIDTHS
 _TARGET_SLOPE, _DRAFT_SLOPE = 0.35, 0.15
 """What a further token in a pass costs, in units of a pass over one, before that was measured."""
 
@@ -159,8 +160,7 @@ class Controller:
         compared = max(outcome.compared, in_vain)
         if not now.rested:
             self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
-            draft_ms = outcome.draft_ms + max(0.0, outcome.other_ms - self._between_ms)
-            self._learn_draft_cost(now, drafted + now.ahead, draft_ms)
+            self._learn_draft_cost(now, drafted + now.ahead, outcome)
         tried = min(decision.k, drafted + 1)
         habits.longer.observe_run(drafted, tried)
         habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
@@ -182,14 +182,14 @@ class Controller:
     def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> tuple[int, str]:
         """How many tokens to draft although no gain is expected, and why: 0 where it is not worth finding out more."""
         k = self._could_pay(now, verify_ms, longest)
-        if not (k or self._try.due):
+        if now.opening or not (k or self._try.due):
             return 0, ""
         k = k or min(longest, USUAL_K)
-        step_ms = self._draft_ms(now, verify_ms)
-        read_ms, known = self._read_ms(now, step_ms), self._now.tested.tried(1)
+        first_ms, step_ms = self._draft_ms(now, verify_ms)
+        read_ms, known = self._read_ms(now, first_ms), self._now.tested.tried(1)
         if not known:  # there is more to be found out than what this answer gains by it
             read_ms /= _CATCH_UP_ROUNDS
-        cost_ms = verify_ms[k + 1] - verify_ms[1] + (k + now.ahead) * step_ms + read_ms
+        cost_ms = verify_ms[k + 1] - verify_ms[1] + first_ms + (k - 1 + now.ahead) * step_ms + read_ms
         if not self._try.affords(cost_ms / (verify_ms[1] + self._between_ms)):
             return 0, ""
         again = known and self._try.idle
@@ -197,24 +197,26 @@ class Controller:
 
     def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
         """The shortest draft that would be faster than plain rounds if it were accepted as is to be hoped; else 0."""
-        plain_ms, step_ms = verify_ms[1] + self._between_ms, self._draft_ms(now, verify_ms)
+        plain_ms = verify_ms[1] + self._between_ms
+        first_ms, step_ms = self._draft_ms(now, verify_ms)
         for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
-            steps_ms = (k + now.ahead) * step_ms
-            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + steps_ms:
+            draft_ms = first_ms + (k - 1 + now.ahead) * step_ms
+            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + draft_ms:
                 return k
         return 0
 
     def _of_model(
         self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range
     ) -> tuple[Option, EarlyStop]:
-        habits, step_ms = self._now, self._draft_ms(now, verify_ms)
-        first_ms = self._between_ms + now.ahead * step_ms + self._read_ms(now, step_ms) / _CATCH_UP_ROUNDS
+        habits, (first_ms, step_ms) = self._now, self._draft_ms(now, verify_ms)
+        beside_ms = first_ms - step_ms + now.ahead * step_ms + self._read_ms(now, first_ms) / _CATCH_UP_ROUNDS
+        beside_ms += self._between_ms
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
-        option = best_option(stands, longer, verify_ms, step_ms, first_ms, pace, lengths)
+        option = best_option(stands, longer, verify_ms, step_ms, beside_ms, pace, lengths)
         onward = habits.stands_onward(lengths.stop - 1)
         # Where drafts were ended so far must not be where they end for good: what may be drafted forgets about that.
-        option.k = max(option.k, best_option(onward, _ALL, verify_ms, step_ms, first_ms, pace, lengths).k)
+        option.k = max(option.k, best_option(onward, _ALL, verify_ms, step_ms, beside_ms, pace, lengths).k)
         bounds = bounds_of(option.k, onward, verify_ms, step_ms, max(option.rate, pace))
         return option, EarlyStop(bounds, habits.by_confidence.all())
 
@@ -223,14 +225,19 @@ class Controller:
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 
-    def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> float:
-        usual, seen = _USUAL_DRAFT * verify_ms[1], self.draft.seen(1)
-        step_ms = self.draft.at(1, now.depth) or usual
-        return step_ms if seen > TRUSTED else leaning(step_ms, seen, usual)
+    def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> tuple[float, float]:
+        """What the first pass of a draft takes, with little to read, and what each further one does."""
+        usual, costs = _USUAL_DRAFT * verify_ms[1], self.draft
+        first_ms, step_ms = costs.at(_FIRST, now.depth) or usual, costs.at(_FURTHER, now.depth) or usual
+        if (seen := costs.seen(_FURTHER)) <= TRUSTED:
+            step_ms = leaning(step_ms, seen, usual)
+        if (seen := costs.seen(_FIRST)) <= TRUSTED:
+            first_ms = leaning(first_ms, seen, usual)
+        return max(first_ms, step_ms), step_ms
 
-    def _read_ms(self, now: Situation, step_ms: float) -> float:
-        """What reading the unread tokens costs beyond the step that it is part of."""
-        return max(0.0, (self.draft.at(now.unread, now.depth) or step_ms) - step_ms)
+    def _read_ms(self, now: Situation, first_ms: float) -> float:
+        """What reading the unread tokens costs beyond the first pass that it is part of."""
+        return max(0.0, (self.draft.at(now.unread, now.depth) or first_ms) - first_ms) if now.unread > _FIRST else 0.0
 
     def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
@@ -243,15 +250,25 @@ class Controller:
         if decision.source != "lookup":
             self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
 
-    def _learn_draft_cost(self, now: Situation, steps: int, draft_ms: float) -> None:
-        """A draft's passes are timed together: the first reads what was unread, the others one token each.
+    def _learn_draft_cost(self, now: Situation, steps: int, outcome: Outcome) -> None:
+        """What a draft of so many passes took, with what it added to the time between passes.
 
-        Behind a draft that stood to its end two tokens are unread, which cost next to nothing more than one. What a
-        longer reading cost is what the steps leave of the time: nothing that can be told where there is little to read.
+        Its first pass is timed apart, where the drafter does that. Behind a draft that stood to its end two tokens are
+        unread, which cost next to nothing more than one; what a few cost cannot be told. Where all passes are timed
+        together, what a longer reading cost is what the steps leave of the time.
         """
-        step_ms = self.draft.at(1, now.depth)
-        if now.unread <= 2 or step_ms is None:
-            self.draft.observe(1, now.depth, draft_ms / max(steps, 1))
+        beside_ms = max(0.0, outcome.other_ms - self._between_ms) / max(steps, 1)
+        draft_ms, first_ms = outcome.draft_ms + steps * beside_ms, outcome.first_ms
+        if first_ms:
+            first_ms += beside_ms
+            if now.unread <= _FIRST or now.unread > _LITTLE:
+                self.draft.observe(max(now.unread, _FIRST), now.depth, first_ms)
+            if steps > 1:
+                self.draft.observe(_FURTHER, now.depth, (draft_ms - first_ms) / (steps - 1))
+            return
+        step_ms = self.draft.at(_FURTHER, now.depth)
+        if now.unread <= _FIRST or step_ms is None:
+            self.draft.observe(_FURTHER, now.depth, draft_ms / max(steps, 1))
         elif now.unread > _LITTLE:
             self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (steps - 1) * step_ms))
 

@@ -26,6 +26,11 @@ QUICK_MS = 5.0
 nothing of the next, whose weights are at hand."""
 
 
+DRAFT_WIDTHS = 1, 2
+"""Of a draft model's passes: under 1 the further ones of a draft, and under 2 the first, which reads a token or two.
+Behind a pass of the target that takes up to twice as long where weights nearly fit the caches."""
+
+
 class PassCosts:
     """The milliseconds of a model's passes by width and depth, both in tokens.
 

@@ -51,6 +51,8 @@ class Decision:
 class Outcome:
     """What became of a round: its draft, how much of it stood and was compared, and its times in milliseconds.
 
+    `first_ms` is what the draft model's first pass took, a part of `draft_ms`; 0 where that was not timed.
+
     `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested. It stands
     for so many `rounds` alike.
     """
@@ -65,6 +67,7 @@ class Outcome:
     draft_ms: float
     other_ms: float
     rounds: int = 1
+    first_ms: float = 0.0
 
     @property
     def milliseconds(self) -> float:

@@ -48,14 +48,17 @@ class ModelDrafter:
             return Draft((), source=self.name, note=note)
         model, proposer, worth_more, start = self.model, context.proposer, context.worth_more, context.position
         room = model.capacity - len(context.tokens) + 1
+        busy_ns, first_ms = model.busy_ns, 0.0
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
         unread: Sequence[int] = context.tokens[model.length :]
         for place in range(min(k, room)):
             row = model.advance(unread, 1)[0]
-            if not tokens and k > 1:
-                model.checkpoint()
+            if not tokens:
+                first_ms = (model.busy_ns - busy_ns) / 1e6
+                if k > 1:
+                    model.checkpoint()
             candidates = proposer.candidates(row, context.tokens, tokens)
             token = proposer.draw(candidates, start + place)
             tokens.append(token)
@@ -67,7 +70,7 @@ class ModelDrafter:
             if token in context.ends:
                 break
             unread = (token,)
-        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence))
+        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), first_ms=first_ms)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Forgets what was not accepted."""

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.costs import DRAFT_WIDTHS
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.settings import USUAL_K
 
@@ -209,6 +210,40 @@ def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
         float(controller.decide(replace(one, free=False, longest=4)).reason.split()[0]) for one in (now, NOW)
     )
     assert with_it < without
+
+
+@pytest.mark.parametrize("first", [DRAFT, 4 * DRAFT], ids=["as quick as the others", "four times as long"])
+def test_the_first_pass_of_a_draft_is_learned_apart_from_the_further_ones(first: float) -> None:
+    """Where its weights have left the caches, it must not make long drafts look dear."""
+    controller = measured()
+    for _ in range(60):
+        for k in (1, 4):
+            draft_ms = first + (k - 1) * DRAFT
+            outcome = Outcome(k, k, k, k + 1, [], [], cheap(k + 1), draft_ms, 0.0, first_ms=first)
+            controller.learn(NOW, Decision("model", k, ""), outcome)
+    further, begun = (controller.draft.at(width, NOW.depth) for width in DRAFT_WIDTHS)
+    assert further == pytest.approx(DRAFT, rel=0.05)
+    assert begun == pytest.approx(first, rel=0.05)
+    for k in (1, 8):
+        promised = controller.decide(replace(NOW, free=False, longest=k)).reason.split()[0]
+        tokens = sum(controller._now.chain.all(k, pooled=True)[0] ** place for place in range(k + 1))
+        assert float(promised) == pytest.approx(tokens / (cheap(k + 1) + first + (k - 1) * DRAFT), rel=0.05)
+
+
+def test_what_the_drafter_does_beside_its_passes_belongs_to_each_of_them() -> None:
+    controller = measured()
+    for _ in range(60):
+        outcome = Outcome(4, 4, 4, 5, [], [], cheap(5), 4 * DRAFT, 0.04, first_ms=DRAFT)
+        controller.learn(NOW, Decision("model", 4, ""), outcome)
+    for width in DRAFT_WIDTHS:
+        assert controller.draft.at(width, NOW.depth) == pytest.approx(DRAFT + 0.01, rel=0.05)
+
+
+def test_nothing_is_tried_in_the_opening_of_an_answer_where_drafts_are_least_often_right() -> None:
+    controller = measured(steep)
+    happen(controller, NOW, right=0, cost=steep)
+    assert controller.decide(NOW).probe
+    assert controller.decide(replace(NOW, opening=True)).k == 0
 
 
 def test_the_more_answers_were_drafted_for_in_vain_the_less_is_tried_and_never_nothing() -> None:
