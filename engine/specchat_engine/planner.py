@@ -57,7 +57,8 @@ class Planner:
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
         self._patience = Patience()
-        self._left = self._matched = self._skipped = 0
+        self._left = self._matched = self._skipped = self._coasting = 0
+        self._still: Plan | None = None
         self._rested = False
         self._thought_ms = 0.0
 
@@ -92,9 +93,12 @@ class Planner:
 
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
-        self._situation, self._rested = None, rested
-        if self._coasts(settings):
-            return Plan(None, 0, sampler, self._decision.reason)
+        if self._coasting and self._still and self._ways.settings is settings:
+            self._coasting -= 1
+            self._left -= 1
+            self._skipped += 1
+            return self._still
+        self._situation, self._rested, self._coasting = None, rested, 0
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -128,7 +132,10 @@ class Planner:
         )
         drafter = self._drafter(decision.source, context, settings)
         worth_more = decision.stop.begin() if decision.stop else None
-        return Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, worth_more)
+        made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, worth_more)
+        if decision.source == "none" and not self._follows_a_copy:
+            self._coasting, self._still = self._patience.coasts(self._left), made
+        return made
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Hears what became of the round that was planned last."""
@@ -152,6 +159,7 @@ class Planner:
         )
         self._skipped = 0
         self._heard.append((now, self._decision, outcome))
+        self._situation = None
         if not now.rested:
             self._patience.took(outcome.milliseconds)
 
@@ -170,7 +178,7 @@ class Planner:
         for heard in self._heard:
             self._controller.learn(*heard)
         self._heard.clear()
-        self._situation, self._left = None, 0
+        self._situation, self._left, self._coasting = None, 0, 0
 
     def measure_plain(self, context: Context, cost: PlainCost, cancelled: Callable[[], bool]) -> None:
         """Makes up for plain passes that are missing behind an answer, within a budget, and learns what they cost."""
@@ -179,18 +187,10 @@ class Planner:
             for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
                 self._controller.target.observe(1, depth, milliseconds)
 
-    def _coasts(self, settings: Settings) -> bool:
-        """Whether this is one of the rounds behind a decision for no draft in which nothing is even looked at."""
-        left = self._left - 1
-        if left < 1 or self._decision.source != "none" or self._ways.settings is not settings or self._looks(left):
-            return False
-        self._left = left
-        self._skipped += 1
-        return True
-
-    def _looks(self, left: int) -> bool:
-        """Whether the round before the last `left` ones of a decision is looked at: each one where a copy was left."""
-        return self._patience.looks(left) or (self._ways.lookup and self._lookup.astray)
+    @property
+    def _follows_a_copy(self) -> bool:
+        """Whether each round is looked at, since a copy was left a moment ago."""
+        return self._ways.lookup and self._lookup.astray
 
     def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
@@ -200,7 +200,7 @@ class Planner:
         self._left -= 1
         self._match = None
         by_match = decision.source == "lookup"
-        if by_match or (self._ways.lookup and self._looks(self._left)):
+        if by_match or self._follows_a_copy or (self._ways.lookup and self._patience.looks(self._left)):
             match = self._look(context, settings)
             if by_match:
                 ends = not self._matched <= match < 2 * self._matched

@@ -70,6 +70,10 @@ class Patience:
             share, most = _THINKING_SHARE, min(_FOLLOWED, _GROWS * self._made)
         return min(int(self._thinking_ms / (share * self._round_ms)), most)
 
+    def coasts(self, left: int) -> int:
+        """How many of the next rounds, `left` of which a decision for no draft is good for, look for nothing."""
+        return 0 if left < 2 or self.watches else (left - 1) % (_LOOKS * self._longer)
+
     def struck(self, decision: Decision, match: int) -> bool:
         """Whether a match of so many tokens ends what was decided without one."""
         plain = decision.source == "none"

@@ -79,3 +79,17 @@ def test_a_long_match_ends_what_was_decided_without_one(decision: Decision, matc
     patience = after(0.5)
     assert patience.struck(decision, match)
     assert not patience.struck(decision, match - 1)
+
+
+@pytest.mark.parametrize("calm", [1, 2, 3])
+def test_plain_rounds_between_two_looks_are_counted_in_advance(calm: int) -> None:
+    patience = after(0.5)
+    for _ in range(calm):
+        patience.rounds(PLAIN, 0.3)
+    for left in range(40):
+        coasted = 0
+        while left - coasted >= 2 and not patience.looks(left - coasted - 1):
+            coasted += 1
+        assert patience.coasts(left) == coasted
+    patience.begin(copies=True)
+    assert patience.coasts(24) == 0
