@@ -26,7 +26,7 @@ _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
 
 _OPENING = 4
-"""An answer begins with so many tokens."""
+"""An answer begins with so many tokens; what is decided in them is good for no longer."""
 
 
 class Planner:
@@ -221,7 +221,8 @@ class Planner:
         self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
-        self._left = self._patience.rounds(self._decision, thinking_ms)
+        most = _OPENING - 1 - context.position if now.opening else None
+        self._left = self._patience.rounds(self._decision, thinking_ms, most)
         return self._decision
 
     def _look(self, context: Context, settings: Settings) -> int:

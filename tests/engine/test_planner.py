@@ -344,16 +344,29 @@ def test_a_copy_of_what_was_pasted_begins_at_once_however_hopeless_drafts_were(m
     monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     monkeypatch.setattr("specchat_engine.control.controller.Controller.hopeless", True)
     found = []
+    said = "0123456789" + PASSAGE
     for asked in (f"Repeat:\n{PASSAGE}", f"Repeat: {PASSAGE}"):
-        session = conversation(
-            saying("?" + PASSAGE), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY
-        )
+        session = conversation(saying(said), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
         rounds = rounds_of(session, asked)
-        assert session.text == "?" + PASSAGE
+        assert session.text == said
         found.append(next((event.index for event in rounds if event.drafted), 99))
     pasted, asked_for = found
-    assert pasted <= 1 + 3
+    assert pasted <= 10 + 3
     assert asked_for > pasted
+
+
+def test_what_is_decided_in_the_opening_is_decided_anew_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is tried before, and a decision for no draft would be followed far beyond it."""
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    controller = knowing(1.2, 0.5)
+    asked = decided(controller, monkeypatch)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    rounds_of(session)
+    places = [now.depth - len(session.prompt_ids) for now in asked]
+    assert 4 in places
+    assert len(places) < 20
 
 
 def test_what_the_draft_model_reads_apart_is_told_where_k_is_free() -> None:
@@ -385,10 +398,10 @@ def test_the_controller_hears_which_rounds_begin_an_answer(monkeypatch: pytest.M
 
 def test_a_long_match_ends_a_stretch_of_the_draft_models_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
-    said = "0123456789" + PASSAGE
+    said = "0123456789" + PASSAGE * 3
     session = conversation(saying(said), saying(said), k="auto", controller=knowing(0.01, 0.2), sampling=GREEDY)
-    session.settings = replace(session.settings, drafter="hybrid")
-    rounds = rounds_of(session, PASSAGE)
+    session.settings = replace(session.settings, drafter="hybrid", max_tokens=len(said))
+    rounds = rounds_of(session, PASSAGE * 3)
     assert session.text == said
     assert {event.source for event in rounds[:2]} == {"none", "model"}
     assert sum(event.num_accepted for event in rounds if event.source == "lookup") > 20

@@ -54,8 +54,11 @@ class Patience:
         self._watched -= 1
         self._round_ms = following(self._round_ms, round_ms, _FOLLOWS)
 
-    def rounds(self, decision: Decision, thinking_ms: float) -> int:
-        """How many more rounds this decision is good for, which took so long to make."""
+    def rounds(self, decision: Decision, thinking_ms: float, opening: int | None = None) -> int:
+        """How many more rounds this decision is good for, which took so long to make.
+
+        In an answer's `opening` it is good for the rest of that at most, and says nothing of what comes behind.
+        """
         self._thinking_ms = following(self._thinking_ms, thinking_ms, _FOLLOWS)
         self._made += 1
         if decision.source == "lookup":
@@ -63,11 +66,13 @@ class Patience:
         if not (decision.lasts and self._round_ms):
             return 0
         if decision.source == "none":
-            self._calm += 1
+            self._calm += opening is None
             share, most = _THINKING_SHARE * _PLAINLY, _FOLLOWED * self._longer
         else:
             self._calm = 0
             share, most = _THINKING_SHARE, min(_FOLLOWED, _GROWS * self._made)
+        if opening is not None:
+            most = min(most, opening)
         return min(int(self._thinking_ms / (share * self._round_ms)), most)
 
     def coasts(self, left: int) -> int:

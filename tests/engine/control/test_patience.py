@@ -93,3 +93,9 @@ def test_plain_rounds_between_two_looks_are_counted_in_advance(calm: int) -> Non
         assert patience.coasts(left) == coasted
     patience.begin(copies=True)
     assert patience.coasts(24) == 0
+
+
+def test_what_is_decided_in_an_opening_is_good_for_the_rest_of_it_and_calms_nobody() -> None:
+    patience = after(0.5)
+    assert [patience.rounds(PLAIN, 0.3, opening) for opening in (3, 2, 1, 0)] == [3, 2, 1, 0]
+    assert patience.rounds(PLAIN, 0.3) == 24
