@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, replace
-from typing import Final
 
 from specchat_engine.gguf import Header
 from specchat_engine.options import LoadOptions
 
-CELLS: Final = 256
+_CELLS = 256
 """llama.cpp makes memories in such steps."""
 
 _FLOAT = 4
@@ -42,7 +41,7 @@ class Attention:
         Scores are kept where nobody asked for flash attention, the CPU is an x86 and they fit: a float for each token
         of a pass, each head and each token of the context; prompts may be read fewer tokens at a time for that.
         """
-        asked = cls(options.flash_attention, min(options.ubatch_size, max(options.batch_size, options.k_max + 1)))
+        asked = cls(options.flash_attention, options.ubatch_size)
         types = {options.cache_type_k, options.cache_type_v}
         if asked.flash != "auto" or not (on_cpu and is_x86()) or types - _PLAIN_TYPES:
             return asked
@@ -53,7 +52,7 @@ class Attention:
 
 def rounded(n_ctx: int) -> int:
     """The tokens that a memory for `n_ctx` of them holds."""
-    return -(-n_ctx // CELLS) * CELLS
+    return -(-n_ctx // _CELLS) * _CELLS
 
 
 def is_x86() -> bool:

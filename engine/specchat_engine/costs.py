@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from specchat_engine.control.costs import DRAFT_WIDTHS
+from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.settings import USUAL_K
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class MeasuredCosts:
     @classmethod
     def at(cls, depth: int, controller: Controller) -> MeasuredCosts:
         """What a controller has learned of passes at this depth, or at the nearest one that it knows."""
-        further, first = (controller.draft.measured(depth).get(width) for width in DRAFT_WIDTHS)
+        passes = controller.draft.measured(depth)
+        further, first = passes.get(FURTHER), passes.get(FIRST)
         each = first if further is None else ((first or further) + (USUAL_K - 1) * further) / USUAL_K
         return cls(tuple(controller.target.measured(depth).items()), each)
 

@@ -222,7 +222,7 @@ class Engine:
         """What a record of costs, habits and threads belongs to: the files, the build, the devices, the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
-        return repr((models, llama_version(), self._processors, options, self._target.attention))
+        return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
 
     def use_threads(self, target: ThreadCount, draft: ThreadCount) -> None:
         """Other thread counts, as in LoadOptions: from the next pass on, also of a running answer, from any thread.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import DRAFT_WIDTHS, QUICK_MS
+from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
@@ -16,12 +16,10 @@ from specchat_engine.settings import USUAL_K
 PLAIN_BUDGET_MS = 250.0
 """After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
 
-_FURTHER, _FIRST = DRAFT_WIDTHS
-
 _WIDTHS = (1, 2, 4, 8, 16)
 """Of the target's passes: enough to see the curve and its steps; a real round corrects what lies between."""
 
-_DRAFT_PASSES = ((_FIRST, 1), (_FURTHER, 1), (8, 8))
+_DRAFT_PASSES = ((FIRST, 1), (FURTHER, 1), (8, 8))
 """Of the draft model's: what they count as, and how many tokens they read. The first comes behind a pass of the target,
 as the first of a draft does; the second finds its weights at hand and is of the same width, as further ones are."""
 
@@ -99,8 +97,8 @@ def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, c
             checking_ms = _pass(target, width, width)
             first_ms = _with_threads(draft, threads, 1, 1)
             further_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K - 1))
-            costs.of(threads).observe(_FIRST, draft.length, first_ms)
-            costs.of(threads).observe(_FURTHER, draft.length, further_ms / (USUAL_K - 1))
+            costs.of(threads).observe(FIRST, draft.length, first_ms)
+            costs.of(threads).observe(FURTHER, draft.length, further_ms / (USUAL_K - 1))
             times[threads] = checking_ms + first_ms + further_ms
             yield
         trial.observe(times)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_assets import builtin_pair
-from specchat_engine import LoadOptions
+from specchat_engine import Engine, LoadOptions
 from specchat_engine.attention import Attention
 from specchat_engine.footprint import Use, estimate
 from specchat_engine.gguf.files import read_model
@@ -71,6 +71,15 @@ def test_what_is_estimated_is_what_llama_cpp_reserves() -> None:
     assert attention == Attention("off", 256)
     outputs = 4 * 33 * HEADER.n_vocab
     assert estimate(HEADER, Use.of(options, HEADER)).host.compute - outputs == pytest.approx(reserved, rel=0.05)
+
+
+def test_a_record_of_costs_belongs_to_contexts_of_any_length() -> None:
+    """Also where prompts are read fewer tokens at a time: no round's pass is as wide as that."""
+    found = []
+    for options in (LoadOptions(n_ctx=512), LoadOptions(n_ctx=16_384), LoadOptions(n_ctx=512, flash_attention="on")):
+        with Engine.load(builtin_pair()[0], None, options) as engine:
+            found.append(engine.identity)
+    assert found[0] == found[1] != found[2]
 
 
 def test_with_the_scores_kept_a_wide_pass_differs_less_from_narrow_ones() -> None:

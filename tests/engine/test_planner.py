@@ -215,6 +215,8 @@ def test_times_and_outcomes_of_a_round_reach_the_controller() -> None:
         assert outcome.compared == sum(token.p is not None for token in event.drafted)
         assert len(outcome.confidence) in (0, outcome.drafted)
         assert (outcome.verify_ms, outcome.draft_ms) == (event.ms.verify, event.ms.draft)
+        assert outcome.first_ms == pytest.approx(outcome.draft_ms / max(outcome.drafted, 1)), "all passes take as long"
+    assert any(outcome.drafted > 1 for _, outcome in controller.heard)
 
 
 def test_a_confidence_is_told_for_every_drafted_token_of_a_free_draft() -> None:

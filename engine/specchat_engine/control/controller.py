@@ -10,7 +10,7 @@ from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import DRAFT_WIDTHS, QUICK_MS, TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS, TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.control.tables import CostTables
@@ -22,7 +22,6 @@ _USUAL_DRAFT = 0.1
 """A draft step in units of a plain target pass, before some were seen: the first ones are made on cold caches, and a
 draft model that looks dear would not be tried again."""
 
-_FURTHER, _FIRST = DRAFT_WIDTHS
 _TARGET_SLOPE, _DRAFT_SLOPE = 0.35, 0.15
 """What a further token in a pass costs, in units of a pass over one, before that was measured."""
 
@@ -120,13 +119,14 @@ class Controller:
         best, source, reason = plain, "none", "no match"
         probe, stop = 0, None
         if now.model:
-            option, stop = self._of_model(now, verify_ms, unmatched, lengths[:_LONGEST_DRAFT])
+            draft_ms = self._draft_ms(now, verify_ms)
+            option, stop = self._of_model(now, verify_ms, unmatched, lengths[:_LONGEST_DRAFT], draft_ms)
             gain = option.rate / plain.rate
             if gain > 1 or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
             else:
                 reason = f"a draft gives {gain:.2f} × plain"
-                probe, why = self._probe(now, verify_ms, longest)
+                probe, why = self._probe(now, verify_ms, longest, draft_ms)
                 if probe:
                     best, source, reason = Option(probe, 1.0, plain.milliseconds), "model", why
         if now.lookup and now.match:
@@ -158,7 +158,9 @@ class Controller:
             self._try.rested(outcome.rounds)
             return
         compared = max(outcome.compared, in_vain)
-        if not now.rested:
+        if now.rested:
+            self._try.used(0.0)
+        else:
             self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
             self._learn_draft_cost(now, drafted + now.ahead, outcome)
         tried = min(decision.k, drafted + 1)
@@ -179,36 +181,41 @@ class Controller:
         plain_ms = self.target.at(1, depth)
         return milliseconds / (plain_ms + self._between_ms) if plain_ms else 0.0
 
-    def _probe(self, now: Situation, verify_ms: Sequence[float], longest: int) -> tuple[int, str]:
-        """How many tokens to draft although no gain is expected, and why: 0 where it is not worth finding out more."""
-        k = self._could_pay(now, verify_ms, longest)
-        if now.opening or not (k or self._try.due):
+    def _probe(
+        self, now: Situation, verify_ms: Sequence[float], longest: int, draft_ms: tuple[float, float]
+    ) -> tuple[int, str]:
+        """How many tokens to draft although no gain is expected, and why: 0 where it is not worth finding out more.
+
+        That is the shortest draft that would be faster than plain rounds if it were accepted as is to be hoped.
+        """
+        if now.opening:
             return 0, ""
-        k = k or min(longest, USUAL_K)
-        first_ms, step_ms = self._draft_ms(now, verify_ms)
+        (first_ms, step_ms), plain_ms = draft_ms, verify_ms[1] + self._between_ms
+
+        def extra_ms(k: int) -> float:
+            return verify_ms[k + 1] - verify_ms[1] + first_ms + (k - 1 + now.ahead) * step_ms
+
+        lengths = range(1, min(longest, _LONGEST_DRAFT // 2) + 1)
+        k = next((k for k in lengths if (expected_tokens(_HOPED, k) - 1) * plain_ms > extra_ms(k)), 0)
+        if not k and self._try.due:
+            k = min(longest, USUAL_K)
         read_ms, known = self._read_ms(now, first_ms), self._now.tested.tried(1)
         if not known:  # there is more to be found out than what this answer gains by it
             read_ms /= _CATCH_UP_ROUNDS
-        cost_ms = verify_ms[k + 1] - verify_ms[1] + first_ms + (k - 1 + now.ahead) * step_ms + read_ms
-        if not self._try.affords(cost_ms / (verify_ms[1] + self._between_ms)):
+        if not (k and self._try.affords((extra_ms(k) + read_ms) / plain_ms)):
             return 0, ""
         again = known and self._try.idle
         return k, f"tried again after {self._try.idle} rounds" if again else "not tried enough on this kind of text"
 
-    def _could_pay(self, now: Situation, verify_ms: Sequence[float], longest: int) -> int:
-        """The shortest draft that would be faster than plain rounds if it were accepted as is to be hoped; else 0."""
-        plain_ms = verify_ms[1] + self._between_ms
-        first_ms, step_ms = self._draft_ms(now, verify_ms)
-        for k in range(1, min(longest, _LONGEST_DRAFT // 2) + 1):
-            draft_ms = first_ms + (k - 1 + now.ahead) * step_ms
-            if expected_tokens(_HOPED, k) * plain_ms > verify_ms[k + 1] + self._between_ms + draft_ms:
-                return k
-        return 0
-
     def _of_model(
-        self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range
+        self,
+        now: Situation,
+        verify_ms: Sequence[float],
+        pace: float,
+        lengths: range,
+        draft_ms: tuple[float, float],
     ) -> tuple[Option, EarlyStop]:
-        habits, (first_ms, step_ms) = self._now, self._draft_ms(now, verify_ms)
+        habits, (first_ms, step_ms) = self._now, draft_ms
         beside_ms = first_ms - step_ms + now.ahead * step_ms + self._read_ms(now, first_ms) / _CATCH_UP_ROUNDS
         beside_ms += self._between_ms
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
@@ -227,17 +234,16 @@ class Controller:
 
     def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> tuple[float, float]:
         """What the first pass of a draft takes, with little to read, and what each further one does."""
-        usual, costs = _USUAL_DRAFT * verify_ms[1], self.draft
-        first_ms, step_ms = costs.at(_FIRST, now.depth) or usual, costs.at(_FURTHER, now.depth) or usual
-        if (seen := costs.seen(_FURTHER)) <= TRUSTED:
-            step_ms = leaning(step_ms, seen, usual)
-        if (seen := costs.seen(_FIRST)) <= TRUSTED:
-            first_ms = leaning(first_ms, seen, usual)
+        usual, told = _USUAL_DRAFT * verify_ms[1], []
+        for width in (FIRST, FURTHER):
+            seen, milliseconds = self.draft.seen(width), self.draft.at(width, now.depth) or usual
+            told.append(milliseconds if seen > TRUSTED else leaning(milliseconds, seen, usual))
+        first_ms, step_ms = told
         return max(first_ms, step_ms), step_ms
 
     def _read_ms(self, now: Situation, first_ms: float) -> float:
         """What reading the unread tokens costs beyond the first pass that it is part of."""
-        return max(0.0, (self.draft.at(now.unread, now.depth) or first_ms) - first_ms) if now.unread > _FIRST else 0.0
+        return max(0.0, (self.draft.at(now.unread, now.depth) or first_ms) - first_ms) if now.unread > FIRST else 0.0
 
     def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
@@ -261,14 +267,14 @@ class Controller:
         draft_ms, first_ms = outcome.draft_ms + steps * beside_ms, outcome.first_ms
         if first_ms:
             first_ms += beside_ms
-            if now.unread <= _FIRST or now.unread > _LITTLE:
-                self.draft.observe(max(now.unread, _FIRST), now.depth, first_ms)
+            if now.unread <= FIRST or now.unread > _LITTLE:
+                self.draft.observe(max(now.unread, FIRST), now.depth, first_ms)
             if steps > 1:
-                self.draft.observe(_FURTHER, now.depth, (draft_ms - first_ms) / (steps - 1))
+                self.draft.observe(FURTHER, now.depth, (draft_ms - first_ms) / (steps - 1))
             return
-        step_ms = self.draft.at(_FURTHER, now.depth)
-        if now.unread <= _FIRST or step_ms is None:
-            self.draft.observe(_FURTHER, now.depth, draft_ms / max(steps, 1))
+        step_ms = self.draft.at(FURTHER, now.depth)
+        if now.unread <= FIRST or step_ms is None:
+            self.draft.observe(FURTHER, now.depth, draft_ms / max(steps, 1))
         elif now.unread > _LITTLE:
             self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (steps - 1) * step_ms))
 

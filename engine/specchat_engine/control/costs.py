@@ -26,9 +26,9 @@ QUICK_MS = 5.0
 nothing of the next, whose weights are at hand."""
 
 
-DRAFT_WIDTHS = 1, 2
-"""Of a draft model's passes: under 1 the further ones of a draft, and under 2 the first, which reads a token or two.
-Behind a pass of the target that takes up to twice as long where weights nearly fit the caches."""
+FURTHER, FIRST = 1, 2
+"""The widths that a draft model's passes count as: the further ones of a draft, and the first, which reads a token or
+two and takes up to twice as long behind a pass of the target, where weights nearly fit the caches."""
 
 
 class PassCosts:

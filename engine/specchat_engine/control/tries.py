@@ -53,12 +53,11 @@ class Tries:
     def used(self, gain: float) -> None:
         """The draft model drafted, and gained so many plain rounds, or lost them."""
         self.idle = 0
-        self.spent(-gain)
+        self._count(gain)
 
     def spent(self, rounds: float) -> None:
         """It took so many plain rounds' time without giving a token."""
-        self.gained -= rounds
-        self._earn(-rounds)
+        self._count(-rounds)
 
     def affords(self, cost: float) -> bool:
         """Whether a try may lose so many plain rounds."""
@@ -75,6 +74,10 @@ class Tries:
         if not (-_MOST <= budget <= _MOST and in_vain >= 0):
             raise ValueError(f"{budget} plain rounds behind {in_vain} answers are no budget of tries")
         return cls(budget, in_vain=in_vain)
+
+    def _count(self, gain: float) -> None:
+        self.gained += gain
+        self._earn(gain)
 
     def _earn(self, rounds: float) -> None:
         self.budget = max(-_MOST, min(_MOST, self.budget + rounds))

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import DRAFT_WIDTHS
+from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.settings import USUAL_K
 
@@ -221,7 +221,7 @@ def test_the_first_pass_of_a_draft_is_learned_apart_from_the_further_ones(first:
             draft_ms = first + (k - 1) * DRAFT
             outcome = Outcome(k, k, k, k + 1, [], [], cheap(k + 1), draft_ms, 0.0, first_ms=first)
             controller.learn(NOW, Decision("model", k, ""), outcome)
-    further, begun = (controller.draft.at(width, NOW.depth) for width in DRAFT_WIDTHS)
+    further, begun = (controller.draft.at(width, NOW.depth) for width in (FURTHER, FIRST))
     assert further == pytest.approx(DRAFT, rel=0.05)
     assert begun == pytest.approx(first, rel=0.05)
     for k in (1, 8):
@@ -235,8 +235,20 @@ def test_what_the_drafter_does_beside_its_passes_belongs_to_each_of_them() -> No
     for _ in range(60):
         outcome = Outcome(4, 4, 4, 5, [], [], cheap(5), 4 * DRAFT, 0.04, first_ms=DRAFT)
         controller.learn(NOW, Decision("model", 4, ""), outcome)
-    for width in DRAFT_WIDTHS:
+    for width in (FURTHER, FIRST):
         assert controller.draft.at(width, NOW.depth) == pytest.approx(DRAFT + 0.01, rel=0.05)
+
+
+def test_a_draft_behind_a_rest_was_one_though_what_it_took_tells_nothing() -> None:
+    controller = measured(steep)
+    for _ in range(12):
+        happen(controller, NOW, right=0, cost=steep)
+    tries = controller._try
+    assert tries.idle
+    budget = tries.budget
+    outcome = Outcome(2, 0, 1, 1, [], [], verify_ms=90.0, draft_ms=9.0, other_ms=0.0)
+    controller.learn(replace(NOW, rested=True), Decision("model", 2, ""), outcome)
+    assert (tries.idle, tries.budget) == (0, budget)
 
 
 def test_nothing_is_tried_in_the_opening_of_an_answer_where_drafts_are_least_often_right() -> None:
