@@ -58,13 +58,11 @@ def first_row_of_the_answer(terminal: Terminal) -> str:
 
 def test_a_question_is_answered_and_its_statistics_appear(specchat: Specchat) -> None:
     terminal = specchat("chat")
-    shown = ready(terminal)
-    assert re.search(r"specchat-guide 18M ⇠ specchat-draft 2M", shown.splitlines()[0])
-    assert "ctx 0/" in shown
+    ready(terminal)
+    terminal.wait_for(r"^.*specchat-guide 18M ⇠ specchat-draft 2M.*ctx 0/")
     terminal.type(QUESTION)
-    shown = terminal.wait_for(STATISTICS)
-    assert f"▌ {QUESTION}" in shown
-    assert re.search(r"\d\.\d\d × plain · accepted", shown)
+    terminal.wait_for(rf"▌ {re.escape(QUESTION)}(.|\n)*\d\.\d\d × plain · accepted")
+    terminal.wait_for(STATISTICS)
     terminal.wait_until(lambda shown: context(shown) > tokens(shown) > 10, "the context with prompt and answer")
     terminal.type("And why does it help?")
     terminal.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
@@ -109,9 +107,8 @@ def test_a_killed_engine_costs_the_rest_of_one_answer(specchat: Specchat) -> Non
     said = first_row_of_the_answer(terminal)
     os.kill(terminal.engine(), signal.SIGKILL)
     terminal.keys("C-End")
-    shown = terminal.wait_for("SIGKILL")
-    assert "the answer broke off" in shown
-    assert "next message starts the engine again" in shown
+    for told in ("SIGKILL", "the answer broke off", "next message starts the engine again"):
+        terminal.wait_for(told)
     terminal.wait_for("! the engine stopped")
     assert first_row_of_the_answer(terminal) == said
     terminal.type("Go on")
@@ -141,14 +138,9 @@ def test_control_c_twice_quits_in_mid_answer_and_leaves_the_terminal_as_it_was(s
 
 def test_a_small_terminal_shows_everything_that_matters(specchat: Specchat) -> None:
     terminal = specchat("chat", width=80, height=24)
-    header = ready(terminal).splitlines()[0]
-    assert "specchat-guide 18M" in header
+    ready(terminal)
+    terminal.wait_for("^.*specchat-guide 18M")
     terminal.type(QUESTION)
-    shown = terminal.wait_for(STATISTICS)
-    rows = shown.splitlines()
-    assert "accepted" in shown
-    assert "Ask something" in shown
-    assert "F2" in shown or "f2" in shown
-    assert re.search(r"tok/s .*× plain +acc ", shown)
+    rows = terminal.wait_for(rf"{STATISTICS}(.|\n)*tok/s .*× plain +acc (.|\n)*Ask something(.|\n)*[Ff]2").splitlines()
     assert max(len(row) for row in rows) <= 80
     assert len(rows) <= 24

@@ -54,5 +54,4 @@ def test_a_terminal_that_vanishes_takes_the_engine_with_it_and_leaves_what_was_s
     assert question.content == "Tell me a story"
     assert len(answer.content.split()) > 2
     again = specchat("chat", "--resume")
-    shown = again.wait_for("cut off: specchat ended while this was written")
-    assert "▌ Tell me a story" in shown
+    again.wait_for(r"▌ Tell me a story(.|\n)*cut off: specchat ended while this was written")
