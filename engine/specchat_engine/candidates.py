@@ -14,10 +14,11 @@ class Candidates:
 
     Few ids are held as their `logits` at a `temperature` instead, in any order, which is all that a draw needs; they
     are normalised, and become arrays, only where somebody asks: right behind a pass over the weights the caches are
-    cold, and all that is done costs several times as much. `only` is the id of a point mass, else None.
+    cold, and all that is done costs several times as much. `only` is the id of a point mass, else None; `lead` is by
+    how many nats its logit is above the next best one, None where nobody looked.
     """
 
-    __slots__ = ("_ids", "_log_p", "_mass", "logits", "only", "temperature")
+    __slots__ = ("_ids", "_log_p", "_mass", "lead", "logits", "only", "temperature")
 
     def __init__(self, ids: NDArray[np.int64], log_p: NDArray[np.float64]) -> None:
         """Takes both arrays as they are."""
@@ -25,6 +26,7 @@ class Candidates:
         self._log_p: NDArray[np.float64] | None = log_p
         self._mass: tuple[float, float] | None = None
         self.logits: Mapping[int, float] | None = None
+        self.lead: float | None = None
         self.temperature = 1.0
         self.only = int(ids[0]) if len(ids) == 1 else None
 
@@ -32,17 +34,17 @@ class Candidates:
     def of(cls, logits: Mapping[int, float], temperature: float) -> Candidates:
         """The distribution that is proportional to exp(logit / temperature), on one id at least."""
         made = cls.__new__(cls)
-        made._ids = made._log_p = made._mass = None
+        made._ids = made._log_p = made._mass = made.lead = None
         made.logits, made.temperature = logits, temperature
         made.only = next(iter(logits)) if len(logits) == 1 else None
         return made
 
     @classmethod
-    def certain(cls, token: int) -> Candidates:
+    def certain(cls, token: int, lead: float | None = None) -> Candidates:
         """The point mass on one token."""
         made = cls.__new__(cls)
         made._ids = made._log_p = made._mass = made.logits = None
-        made.only = token
+        made.only, made.lead = token, lead
         return made
 
     def among(self, ids: NDArray[np.int64]) -> Candidates:

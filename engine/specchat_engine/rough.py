@@ -37,18 +37,23 @@ class RoughTruncation:
 
         The row is changed while this runs, and as it was afterwards.
         """
-        best, lowest = {token: peak}, peak - self._depth
-        for _ in range(1, self._most):
-            logits[token] = -math.inf
-            token = int(logits.argmax())
-            value = logits.item(token)
+        lowest = peak - self._depth
+        logits[token] = -math.inf
+        rival = int(logits.argmax())
+        value = logits.item(rival)
+        if value < lowest or self._most == 1:
+            logits[token] = peak
+            return Candidates.certain(token, peak - value)
+        best = {token: peak, rival: value}
+        while len(best) < self._most:
+            logits[rival] = -math.inf
+            rival = int(logits.argmax())
+            value = logits.item(rival)
             if value < lowest:
                 break
-            best[token] = value
+            best[rival] = value
         for token, value in best.items():
             logits[token] = value
-        if len(best) == 1:
-            return Candidates.certain(token)
         if self._top_p < 1:
             weights = [*accumulate([math.exp(value - peak) for value in best.values()])]
             best = dict(islice(best.items(), first_at_least(weights, self._top_p * weights[-1])))

@@ -112,11 +112,13 @@ class Sampler:
         """
         if candidates.only is None:
             return candidates.probability(token)
-        own = logits.item(token)
-        logits[token] = -math.inf
-        rival = logits.item(int(logits.argmax()))
-        logits[token] = own
-        return 1 / (1 + math.exp(min(rival - own, 700.0)))
+        lead = candidates.lead
+        if lead is None:
+            own = logits.item(token)
+            logits[token] = -math.inf
+            lead = own - logits.item(int(logits.argmax()))
+            logits[token] = own
+        return 1 / (1 + math.exp(min(-lead, 700.0)))
 
     def _of_adjusted(self, cuts: Sampler, logits: NDArray[np.float32], state: GrammarState | None) -> Candidates:
         """What the grammar and then the cuts, a sampler with nothing else, leave of a row after bias and penalties."""

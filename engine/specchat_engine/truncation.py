@@ -60,7 +60,7 @@ class Truncation:
             value = logits.item(rival)
             if value < lowest:
                 logits[token] = peak
-                return Candidates.certain(token)
+                return Candidates.certain(token, peak - value)
             best = self._best(logits, token, peak, rival, value)
             if best:
                 return Candidates.of(best, self._temperature)

@@ -91,6 +91,23 @@ def test_a_rough_sampler_takes_top_p_of_what_min_p_leaves_of_the_best_four(
     assert given_row.tolist() == np.array(row, np.float32).tolist()
 
 
+@settings(deadline=None)
+@given(rows(), st.sampled_from([0.0, 0.8]), st.sampled_from([0.05, 0.5, 1.0]), st.sampled_from([1, 40]))
+def test_a_certain_token_is_as_sure_as_its_share_against_the_next_best(
+    row: list[float], temperature: float, min_p: float, top_k: int
+) -> None:
+    """Whether the cut has looked at the next best token already, or it is looked at now."""
+    given_row = np.array(row, np.float32)
+    best, *others = sorted(given_row.tolist(), reverse=True)
+    exact = Sampler(SamplingParams(temperature=temperature, top_k=top_k, top_p=1.0, min_p=min_p), 1)
+    for sampler in (exact, exact.rough):
+        candidates = sampler.candidates(given_row, ())
+        assume(candidates.only is not None and others)
+        sure = sampler.confidence(given_row, candidates, int(given_row.argmax()))
+        assert sure == pytest.approx(1 / (1 + math.exp(others[0] - best)))
+    assert given_row.tolist() == np.array(row, np.float32).tolist()
+
+
 def test_a_rough_sampler_has_the_same_noise_and_obeys_bias_and_penalties_too() -> None:
     row = np.array([1.0, 1.2, 1.1, -9.0], np.float32)
     params = SamplingParams(temperature=1.0, top_p=1.0, logit_bias=((3, 20.0),))

@@ -8,6 +8,7 @@ and go, as matches of prompt lookup do, the ratio alone stops a good draft too e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,16 +46,19 @@ def best_option(
     those before; `verify_ms[w]` a target pass over w tokens, `draft_ms` one draft step, `first_ms` what the draft
     costs beyond its steps. Within `lengths`, a range of step 1, 1 ≤ k ≤ len(stands) and k + 1 < len(verify_ms).
     """
-    reach = goes = 1.0
-    tokens, milliseconds = 1.0, verify_ms[1] + first_ms
-    best: Option | None = None
-    for k in range(1, lengths.stop):
-        reach *= stands[k - 1]
-        goes *= drafted[k - 1]
+    reach = goes = tokens = 1.0
+    now_ms, shortest = verify_ms[1], lengths.start
+    milliseconds, most = now_ms + first_ms, -math.inf
+    best: tuple[int, float, float] | None = None
+    for k, stand, goes_on, then_ms in zip(range(1, lengths.stop), stands, drafted, verify_ms[2:], strict=False):
+        reach *= stand
+        goes *= goes_on
         tokens += reach
-        milliseconds += goes * (verify_ms[k + 1] - verify_ms[k] + draft_ms)
-        if k in lengths and (best is None or tokens - pace * milliseconds > best.value(pace)):
-            best = Option(k, tokens, milliseconds)
+        milliseconds += goes * (then_ms - now_ms + draft_ms)
+        now_ms = then_ms
+        value = tokens - pace * milliseconds
+        if value > most and k >= shortest:
+            best, most = (k, tokens, milliseconds), value
     if best is None:
         raise ValueError(f"no lengths to choose from in {lengths}")
-    return best
+    return Option(*best)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specchat_engine.control.acceptance import confidence_class
 
-_AHEAD = (1, 2, 4, 8, 15)
-"""So many tokens further a draft looks before it ends: the first of them may cost much, and those behind it little."""
+_DOUBLINGS = 3
+"""A draft looks 1, 2, 4 and 8 tokens further before it ends: the first of them may cost much, and the others little."""
 
 
 @dataclass(slots=True)
@@ -40,15 +41,18 @@ def bounds_of(k: int, stands: Sequence[float], verify_ms: Sequence[float], step_
     `verify_ms[w]` is a target pass over w tokens, `step_ms` a draft step, `pace` what the time is worth, in tokens a
     millisecond. A bound of 1 is never reached.
     """
-    bounds = []
-    for drafted in range(1, k + 1):
-        width, reach, tokens = drafted + 1, 1.0, 0.0
-        costs = []
-        for ahead, share in enumerate(stands[drafted : min(drafted + _AHEAD[-1], k)], 1):
-            reach *= share
-            tokens += reach
-            if ahead in _AHEAD:
-                milliseconds = ahead * step_ms + verify_ms[width + ahead] - verify_ms[width]
-                costs.append(pace * milliseconds / max(tokens, 1e-9))
-        bounds.append(min(costs, default=1.0))
-    return bounds
+    # Of each place: the tokens to expect of the next `ahead` ones, and the probability that all of these stand. Twice as
+    # many are so many and, where they all stand, as many again.
+    tokens = reaches = stands[1:k]
+    passes = [verify_ms[width] + width * step_ms for width in range(2, k + 2)]
+    bounds, ahead = [math.inf] * (k - 1), 1
+    for doubling in range(_DOUBLINGS + 1):
+        if doubling:
+            tokens = [near + reach * far for near, reach, far in zip(tokens, reaches, tokens[ahead:], strict=False)]
+            reaches = [reach * far for reach, far in zip(reaches, reaches[ahead:], strict=False)]
+            ahead *= 2
+        for place, (expected, now, then) in enumerate(zip(tokens, passes, passes[ahead:], strict=False)):
+            bound = pace * (then - now) / expected if expected else math.inf
+            if bound < bounds[place]:
+                bounds[place] = bound
+    return [*bounds, 1.0] if k else []

@@ -80,10 +80,14 @@ class LlamaContext:
         self._views: dict[tuple[int, int], NDArray[np.float32]] = {}
         self._size: int = api.llama_n_batch(self.handle)
         self._batch = api.llama_batch_init(self._size, 0, 1)
-        self._token, self._position, self._wanted = self._batch.token, self._batch.pos, self._batch.logits
-        if not (self._memory and self._token and self._position and self._wanted):
+        if not (self._memory and self._batch.token and self._batch.pos and self._batch.logits):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp gives it no memory: it does not generate text")
+        self._token, self._position, self._wanted = (
+            (pointer._type_ * self._size).from_address(ctypes.addressof(pointer.contents))
+            for pointer in (self._batch.token, self._batch.pos, self._batch.logits)
+        )
+        self._shape = 0, 0
         self._rollback = Rollback(self.handle, self._memory, model.window)
         for place in range(self._size):
             self._batch.n_seq_id[place] = 1
@@ -250,11 +254,12 @@ class LlamaContext:
             raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        for place, token in enumerate(tokens):
-            self._token[place] = token
-            self._position[place] = start + place
-            self._wanted[place] = place >= count - rows
-        self._batch.n_tokens = count
+        self._token[:count] = tokens
+        self._position[:count] = range(start, start + count)
+        if (count, rows) != self._shape:
+            self._shape = count, rows
+            self._batch.n_tokens = count
+            self._wanted[:count] = [place >= count - rows for place in range(count)]
         threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
         if threads != self._computing:
             self._computing = threads
