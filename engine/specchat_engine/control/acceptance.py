@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _CAPPED = 64
@@ -44,22 +44,15 @@ class Shares:
         self._strength = strength
         self._taken = False
 
-    def observe(self, place: int, hit: bool) -> None:
-        """Counts one trial of a class; places behind the last class count as the last."""
-        place = min(place, len(self._prior) - 1)
-        self._hits[place] = self._hits[place] * self._fade + hit
-        self._trials[place] = self._trials[place] * self._fade + 1
-
-    def observe_run(self, hits: int, trials: int) -> None:
-        """Counts one trial of each of the first `trials` classes, of which the first `hits` were hits."""
-        trials = min(trials, len(self._prior))
+    def observe(self, places: Iterable[int], hits: int) -> None:
+        """Counts one trial of each of these classes in turn, of which the first `hits` were hits."""
         fade, counted, tried = self._fade, self._hits, self._trials
-        for place in range(trials):
-            counted[place] = counted[place] * fade + (place < hits)
+        for trial, place in enumerate(places):
+            counted[place] = counted[place] * fade + (trial < hits)
             tried[place] = tried[place] * fade + 1
 
     def at(self, place: int) -> float:
-        """The expected share of a class."""
+        """The expected share of a class; places behind the last class count as the last."""
         place = min(place, len(self._prior) - 1)
         return (self._hits[place] + self._strength * self._prior[place]) / (self._trials[place] + self._strength)
 

@@ -143,14 +143,13 @@ class Controller:
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
-        habits, drafted = self._now, outcome.drafted
+        habits, drafted, accepted = self._now, outcome.drafted, outcome.accepted
         in_vain = not drafted and outcome.draft_ms > 0
         self._plain_run = 0 if drafted or in_vain or now.rested else self._plain_run + outcome.rounds
         if not now.rested:
             self._learn_pace(now, decision, outcome)
         by_match = habits.of_matches(now.opening, now.resumed)
-        for found, hit in zip(matches_from(now.match, len(outcome.foretold)), outcome.foretold, strict=True):
-            by_match.observe(found, hit)
+        by_match.observe(matches_from(now.match, len(outcome.foretold)), sum(outcome.foretold))
         self._since_plain += outcome.rounds
         if self._plain_run >= (_LONG_RUN if outcome.verify_ms < QUICK_MS else _RUN):
             self._since_plain = 0
@@ -164,13 +163,11 @@ class Controller:
             self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
             self._learn_draft_cost(now, drafted + now.ahead, outcome)
         tried = min(decision.k, drafted + 1)
-        habits.longer.observe_run(drafted, tried)
-        habits.chain.observe_run(outcome.accepted, min(tried, outcome.accepted + 1))
-        habits.onward.observe_run(outcome.accepted, compared)
-        for place in range(compared):
-            habits.tested.observe(0, place < outcome.accepted)
-        for place, confidence in enumerate(outcome.confidence[: outcome.compared]):
-            habits.by_confidence.observe(confidence_class(confidence), place < outcome.accepted)
+        habits.longer.observe(range(tried), drafted)
+        habits.chain.observe(range(min(tried, accepted + 1)), accepted)
+        habits.onward.observe(range(compared), accepted)
+        habits.tested.observe([0] * compared, accepted)
+        habits.by_confidence.observe(map(confidence_class, outcome.confidence[: outcome.compared]), accepted)
 
     def read(self, depth: int, milliseconds: float) -> None:
         """The draft model read tokens apart from any round, which what it drafts has to be worth as well."""
