@@ -43,9 +43,9 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
         for model, costs, counted, width, rows in shapes:
             if costs.seen(counted) >= times or model.length + width > model.capacity:
                 continue
-            milliseconds = _pass(model, width, rows)
+            milliseconds = pass_ms(model, width, rows)
             if model is target and width == 1 and milliseconds < QUICK_MS:
-                milliseconds = _pass(model, width, rows)
+                milliseconds = pass_ms(model, width, rows)
             costs.observe(counted, model.length, milliseconds)
             spent_ms += milliseconds
             yield
@@ -94,7 +94,7 @@ def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, c
             if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
                 return
             _with_threads(draft, threads, 1, 1)
-            checking_ms = _pass(target, width, width)
+            checking_ms = pass_ms(target, width, width)
             first_ms = _with_threads(draft, threads, 1, 1)
             further_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K - 1))
             costs.of(threads).observe(FIRST, draft.length, first_ms)
@@ -108,12 +108,12 @@ def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> f
     """The milliseconds of a pass with so many threads, in force for this pass alone."""
     before, model.threads = model.threads, threads
     try:
-        return _pass(model, width, rows)
+        return pass_ms(model, width, rows)
     finally:
         model.threads = before
 
 
-def _pass(model: SessionModel, width: int, rows: int) -> float:
+def pass_ms(model: SessionModel, width: int, rows: int) -> float:
     """The milliseconds of a pass that is forgotten again."""
     depth = model.length
     model.checkpoint()

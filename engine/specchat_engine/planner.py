@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
 from specchat_engine.control.controller import Controller
@@ -17,9 +17,11 @@ from specchat_engine.generate import Plan, Step
 from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
+from specchat_engine.rehearsal import ENOUGH, rehearse
 from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
+from specchat_engine.verifiers import COUPLED
 from specchat_engine.ways import Ways
 
 _AT_ONCE = 64
@@ -57,7 +59,7 @@ class Planner:
         self._decision = Decision("none", 0, "")
         self._match: Match | None = None
         self._patience = Patience()
-        self._left = self._matched = self._skipped = self._coasting = 0
+        self._left = self._matched = self._skipped = self._coasting = self._tested = 0
         self._still: Plan | None = None
         self._rested = False
         self._thought_ms = 0.0
@@ -69,15 +71,16 @@ class Planner:
         self.settle()
         kind = kind_of(prompt.request)
         self._controller.begin(kind)
-        self._patience.begin(hopeless=self._controller.hopeless, copies=kind == PASTED)
-        self._indexed = False
+        hopeless = self._controller.hopeless
+        self._patience.begin(hopeless=hopeless, copies=kind == PASTED)
+        self._indexed, self._tested = False, 0
         ways = self._ways = self._ways_of(settings)
         if ways.lookup:
             self._lookup_drafter(tokens, settings)
         if self._model:
             self._model.open(tokens, prompt)
-            hopeless = settings.k == AUTO and self._controller.hopeless
-            if ways.model and not (hopeless or self._waits(tokens, ways)):
+            likely = settings.k != AUTO or not (hopeless or self._promises_nothing(len(tokens)))
+            if ways.model and likely and not self._waits(tokens, ways):
                 self._read(tokens)
 
     def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -150,7 +153,7 @@ class Planner:
             compared=verdict.compared,
             emitted=step.kept,
             confidence=step.draft.confidence,
-            foretold=self._foretold(context.tokens[now.depth :]) if self._match else (),
+            foretold=self._lookup.foretold(self._match, context.tokens[now.depth :]) if self._match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
             other_ms=times.other + times.rollback - thought_ms,
@@ -158,6 +161,7 @@ class Planner:
             first_ms=step.draft.first_ms,
         )
         self._skipped = 0
+        self._tested += outcome.compared if self._decision.source == "model" else 0
         self._heard.append((now, self._decision, outcome))
         self._situation = None
         if not now.rested:
@@ -186,6 +190,21 @@ class Planner:
         if not self.plain_because:
             for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
                 self._controller.target.observe(1, depth, milliseconds)
+
+    def rehearsing(self, context: Context, first: int) -> Iterator[None]:
+        """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
+        it may draft the next one; see `rehearse`. The target drew the tokens from place `first` on."""
+        ways, target, drafter = self._ways, self._target, self._model
+        if not (ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH):
+            return
+        if not isinstance(drafter, ModelDrafter) or context.sampler.constraint:
+            return
+        if target.goes_back_freely and drafter.model.goes_back_freely:
+            yield from rehearse(target, drafter.model, context, first, self._controller)
+
+    def _promises_nothing(self, depth: int) -> bool:
+        longest = self._target.max_rows - 1
+        return longest < 1 or self._controller.imagine(Situation(depth, 1, 0, longest, True, False))[-1] <= 1
 
     @property
     def _follows_a_copy(self) -> bool:
@@ -287,14 +306,3 @@ class Planner:
             self._thought_ms = 0.0
             if self._ways.settings.k == AUTO:
                 self._controller.read(len(tokens), took_ms)
-
-    def _foretold(self, emitted: Sequence[int]) -> list[bool]:
-        """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""
-        if self._match is None:
-            return []
-        said: list[bool] = []
-        for token, foretold in zip(emitted, self._lookup.continuation(self._match, len(emitted)), strict=False):
-            said.append(token == foretold)
-            if token != foretold:
-                break
-        return said

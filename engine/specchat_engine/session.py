@@ -170,6 +170,18 @@ class Session:
                 self._target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
 
+    def rehearsing(self) -> Iterator[None]:
+        """Between two answers and pass by pass: how well the draft model would have done in the last one.
+
+        Nothing is to be done where it took part in that, or where settings or models do not let it draft freely.
+        """
+        context = self._context
+        if context and self._target.user is None:
+            for _ in self._planner.rehearsing(context, context.prompt_length + len(self._prefix)):
+                yield
+                if self._target.user is not None or self._context is not context:
+                    return
+
     def inspect(
         self,
         position: int,

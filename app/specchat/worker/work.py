@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from specchat.records import keep, recall
@@ -131,6 +132,7 @@ class Work:
             next(self._measuring)
             self._measured = True
         except StopIteration:
+            self._measuring = iter(())
             if self._measured and self._engine is not None:
                 keep(self._engine)
             self._measured = False
@@ -242,6 +244,7 @@ class Work:
             yield event
         if self._engine is not None:
             keep(self._engine)
+            self._measuring = chain(self._measuring, session.rehearsing())
         end = session.end_line()
         yield Ended(end["reason"], end["text"], end["stats"], MeasuredCosts.from_json(end["costs"]))
 

@@ -112,6 +112,18 @@ class Habits:
         self.by_resumed = Shares(_ACCEPTED_BY_RESUMED, fade=0.95, strength=3)
         self.by_opening = Shares(_ACCEPTED_BY_OPENING, fade=0.95, strength=3)
 
+    def learn(self, goes: int, drafted: int, accepted: int, compared: int, confidence: Iterable[float]) -> None:
+        """Counts a draft of which so many tokens were compared and accepted; `confidence` tells of those compared.
+
+        `goes`: of so many tokens it is known whether it went on to them; all of the `drafted` ones, and one more where
+        it ended by itself.
+        """
+        self.longer.observe(range(goes), drafted)
+        self.chain.observe(range(min(goes, accepted + 1)), accepted)
+        self.onward.observe(range(compared), accepted)
+        self.tested.observe([0] * compared, accepted)
+        self.by_confidence.observe(map(confidence_class, confidence), accepted)
+
     def of_matches(self, opening: bool, resumed: bool) -> Shares:
         """By the length of a match: one at the beginning of an answer, one behind an edit, or any other."""
         return self.by_resumed if resumed else self.by_opening if opening else self.by_match

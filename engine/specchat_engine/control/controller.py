@@ -5,10 +5,11 @@ docs/adaptive.md tells the rule and its traps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specchat_engine.control.acceptance import POSITIONS, Habits, confidence_class, matches_from
+from specchat_engine.control.acceptance import POSITIONS, Habits, matches_from
 from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS, TRUSTED, PassCosts, following, leaning
 from specchat_engine.control.situation import Decision, Outcome, Situation
@@ -42,8 +43,13 @@ _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_PLAIN_SEEN, _PLAIN_AGAIN = 3, 256
-"""Plain passes that are seen in any case before any draft, and the rounds after which there is another run of them."""
+_PLAIN_SEEN = 3
+"""Plain passes that are seen in any case before any draft."""
+
+_PLAIN_AGAIN, _PLAIN_SHARE = (16, 256), 0.004
+"""Another run of plain rounds comes behind so many others, the fewest and the most, that it costs this share of their
+tokens: where a draft gains little it costs next to nothing, and what is to be known well is then what a plain pass
+takes. Where one width comes again and again, whether it or the machine has changed cannot be told."""
 
 _RUN, _LONG_RUN = 2, 6
 """The plain rounds of a run, and of one of quick passes. Its first pass is not counted: where the weights nearly fit
@@ -67,6 +73,7 @@ class Controller:
         self._pace = self._unmatched_pace = 0.0
         self._between_ms = 0.0
         self._since_plain = self._plain_run = 0
+        self._plain_due = float(_PLAIN_AGAIN[1])
         self._tries: dict[str, Tries] = {}
         self._try = Tries()
 
@@ -106,7 +113,7 @@ class Controller:
         if not (longest and (now.model or now.lookup)):
             return Decision("none", 0, "nothing may be drafted")
         verify_ms = self.target.curve(now.depth, POSITIONS + 1)
-        if now.free and not now.rested and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= _PLAIN_AGAIN):
+        if now.free and not now.rested and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= self._plain_due):
             return Decision("none", 0, "measures plain passes")
         if verify_ms is None:
             source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
@@ -137,13 +144,17 @@ class Controller:
                 best, source, probe = option, "lookup", 0
                 behind = " behind an edit" if now.resumed else ""
                 reason = f"match of {now.match}{behind}, {gain:.2f} × plain expected"
+        if source != "none":
+            lost = self._run_of(verify_ms[1]) * (best.rate / plain.rate - 1)
+            fewest, most = _PLAIN_AGAIN
+            self._plain_due = max(fewest, min(most, lost / (_PLAIN_SHARE * best.tokens)))
         if probe or source != "model" or not now.free:
             stop = None
         return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
-        habits, drafted, accepted = self._now, outcome.drafted, outcome.accepted
+        habits, drafted = self._now, outcome.drafted
         in_vain = not drafted and outcome.draft_ms > 0
         self._plain_run = 0 if drafted or in_vain or now.rested else self._plain_run + outcome.rounds
         if not now.rested:
@@ -151,7 +162,7 @@ class Controller:
         by_match = habits.of_matches(now.opening, now.resumed)
         by_match.observe(matches_from(now.match, len(outcome.foretold)), sum(outcome.foretold))
         self._since_plain += outcome.rounds
-        if self._plain_run >= (_LONG_RUN if outcome.verify_ms < QUICK_MS else _RUN):
+        if self._plain_run >= self._run_of(outcome.verify_ms):
             self._since_plain = 0
         if decision.source != "model" or not (drafted or in_vain):
             self._try.rested(outcome.rounds)
@@ -162,16 +173,31 @@ class Controller:
         else:
             self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
             self._learn_draft_cost(now, drafted + now.ahead, outcome)
-        tried = min(decision.k, drafted + 1)
-        habits.longer.observe(range(tried), drafted)
-        habits.chain.observe(range(min(tried, accepted + 1)), accepted)
-        habits.onward.observe(range(compared), accepted)
-        habits.tested.observe([0] * compared, accepted)
-        habits.by_confidence.observe(map(confidence_class, outcome.confidence[: outcome.compared]), accepted)
+        goes = min(decision.k, drafted + 1)
+        habits.learn(goes, drafted, outcome.accepted, compared, outcome.confidence[: outcome.compared])
+
+    def imagine(self, now: Situation) -> tuple[int, EarlyStop | None, float]:
+        """The best draft that the model could make, whether it pays or not: at most how many tokens, where it ends, and
+        how many times as fast as a plain round it is expected to be, infinity where nothing is known of that."""
+        longest = min(now.longest, _LONGEST_DRAFT)
+        verify_ms = self.target.curve(now.depth, POSITIONS + 1)
+        if verify_ms is None:
+            return min(longest, USUAL_K), None, math.inf
+        rate = 1 / (verify_ms[1] + self._between_ms)
+        option, stop = self._of_model(now, verify_ms, rate, range(1, longest + 1), self._draft_ms(now, verify_ms))
+        return option.k, stop, option.rate / rate if self._now.tested.tried(1) else math.inf
+
+    def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
+        """A draft that nobody made would have gone so far, and so much of it been accepted; see `Habits.learn`."""
+        drafted = len(confidence)
+        self._now.learn(goes, drafted, accepted, drafted, confidence)
 
     def read(self, depth: int, milliseconds: float) -> None:
         """The draft model read tokens apart from any round, which what it drafts has to be worth as well."""
         self._try.spent(self._in_plain_rounds(depth, milliseconds))
+
+    def _run_of(self, plain_ms: float) -> int:
+        return _LONG_RUN if plain_ms < QUICK_MS else _RUN
 
     def _in_plain_rounds(self, depth: int, milliseconds: float) -> float:
         """A time in units of a plain round; 0 before one has been seen."""

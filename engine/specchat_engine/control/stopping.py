@@ -41,8 +41,8 @@ def bounds_of(k: int, stands: Sequence[float], verify_ms: Sequence[float], step_
     `verify_ms[w]` is a target pass over w tokens, `step_ms` a draft step, `pace` what the time is worth, in tokens a
     millisecond. A bound of 1 is never reached.
     """
-    # Of each place: the tokens to expect of the next `ahead` ones, and the probability that all of these stand. Twice as
-    # many are so many and, where they all stand, as many again.
+    # Of each place: the tokens to expect of the next `ahead` ones, and the probability that all of these stand. The
+    # double of it are as many and, where they all stand, as many again.
     tokens = reaches = stands[1:k]
     passes = [verify_ms[width] + width * step_ms for width in range(2, k + 2)]
     bounds, ahead = [math.inf] * (k - 1), 1

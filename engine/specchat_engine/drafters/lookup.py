@@ -88,5 +88,14 @@ class PromptLookupDrafter:
                 break
         return tuple(tokens)
 
+    def foretold(self, match: Match, emitted: Sequence[int]) -> list[bool]:
+        """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""
+        said: list[bool] = []
+        for token, foretold in zip(emitted, self.continuation(match, len(emitted)), strict=False):
+            said.append(token == foretold)
+            if token != foretold:
+                break
+        return said
+
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Nothing to learn here: the next proposal reads the context."""

@@ -1,0 +1,213 @@
+"""Behind an answer it is found out what the draft model would have been accepted with, and nothing else changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specchat_engine import SamplingParams, Session
+from specchat_engine.control.controller import Controller
+from specchat_engine.control.costs import FIRST, FURTHER
+from specchat_engine.control.situation import Decision, Situation
+from specchat_engine.control.stopping import EarlyStop
+from specchat_engine.rehearsal import _TOKENS
+from specchat_engine.settings import USUAL_K
+from specchat_engine.testing import ScriptedModel
+from support.controllers import knowing, taught
+from support.conversations import GREEDY, ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+
+PASSAGE = "the quick brown fox jumps over the lazy dog again"
+FREE: dict[str, Any] = {"k": "auto", "drafter": "hybrid", "sampling": GREEDY}
+
+
+class Listening(Controller):
+    """Hears of imagined drafts, all of at most so many tokens where `k` is given."""
+
+    def __init__(self, k: int | None = None) -> None:
+        super().__init__()
+        self.k = k
+        self.heard: list[tuple[int, int, int]] = []
+
+    def imagine(self, now: Situation):  # type: ignore[no-untyped-def]
+        return super().imagine(now) if self.k is None else (self.k, None, math.inf)
+
+    def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
+        self.heard.append((goes, len(confidence), accepted))
+        super().rehearsed(goes, accepted, confidence)
+
+
+def plainly(session: Session) -> str:
+    """An answer without any draft."""
+    controller = session._planner._controller
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(controller, "decide", lambda _: Decision("none", 0, "not now"))
+        return ask(session)
+
+
+def answered(draft: str, controller: Controller, **given: Any) -> Session:
+    """A session behind an answer without any draft, which would have been this text."""
+    session = conversation(saying(PASSAGE), saying(draft), controller=controller, **{**FREE, **given})
+    assert plainly(session) == PASSAGE
+    return session
+
+
+@pytest.mark.parametrize(("draft", "low", "high"), [(PASSAGE, 0.85, 1.0), ("#" * 60, 0.0, 0.15)], ids=["all", "none"])
+def test_behind_an_answer_without_drafts_it_is_known_how_well_they_would_have_done(
+    draft: str, low: float, high: float
+) -> None:
+    session = answered(draft, controller := knowing(5.0, 5.0))
+    assert not controller._now.tested.tried(1)
+    list(session.rehearsing())
+    assert low < controller._now.tested.at(0) < high
+
+
+@pytest.mark.parametrize("rehearses", [False, True])
+def test_a_draft_model_that_was_given_up_is_taken_again_without_being_tried(rehearses: bool) -> None:
+    controller = knowing(0.3, 0.1)
+    controller.begin("prose")
+    controller._try.budget = -5.0
+    for _ in range(40):
+        controller.rehearsed(1, 0, [0.5])
+    session = answered(PASSAGE, controller, drafter="model")
+    if rehearses:
+        with pytest.MonkeyPatch.context() as patched:  # scripted passes take no time
+            patched.setattr(controller.target, "observe", lambda *_: None)
+            patched.setattr(controller.draft, "observe", lambda *_: None)
+            assert len(list(session.rehearsing())) > len(PASSAGE) / 2
+    ask(session, "again")
+    assert (session.stats.num_drafts > 3) is rehearses
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 5), st.sampled_from([0.0, 1.0]), st.integers(1, 60))
+def test_imagined_drafts_are_those_that_the_model_would_have_made(
+    k: int, seed: int, temperature: float, most: int
+) -> None:
+    """Of k tokens each, and accepted as far as those of an answer that was really drafted for."""
+    sampling = SamplingParams(temperature=temperature, top_k=0, top_p=1.0, min_p=0.0)
+    laws = letters(seed, end=-50), letters(seed, end=-50, order=1)
+    real = conversation(*laws, k=k, drafter="model", max_tokens=most, sampling=sampling)
+    rounds = list(real.generate("hello"))
+    controller = Listening(k)
+    plain = conversation(*laws, controller=controller, **{**FREE, "sampling": sampling}, max_tokens=most)
+    assert plainly(plain) == real.text
+    list(plain.rehearsing())
+    made = [event.num_accepted for event in rounds if event.drafted]
+    imagined = [accepted for _, _, accepted in controller.heard]
+    assert len(imagined) - len(made) in (0, 1), "the last round drafts nothing where one token is left"
+    assert imagined[: len(made) - 1] == made[:-1]
+    assert all(0 <= goes - drafted <= 0 for goes, drafted, _ in controller.heard), "no draft ended by itself"
+
+
+def test_a_draft_ends_where_a_real_one_would() -> None:
+    """Early, by the confidence, so that what is expected of drafts stays what comes of them."""
+
+    class Doubtful(Listening):
+        def imagine(self, now: Situation):  # type: ignore[no-untyped-def]
+            return 4, EarlyStop([0.5] * 4, [0.6] * 20), 1.0
+
+    controller = Doubtful()
+    list(answered(PASSAGE, controller).rehearsing())
+    assert set(controller.heard[:-1]) == {(3, 2, 2)}, "of four, and it did not go on to the third"
+
+
+def test_the_conversation_goes_on_as_if_nothing_had_been_rehearsed() -> None:
+    session = answered(PASSAGE, knowing(5.0, 5.0))
+    target, draft = model_of(session), model_of(session, "_draft")
+    before = [*target.tokens]
+    list(session.rehearsing())
+    assert target.tokens == before
+    assert draft.tokens == before[: len(draft.tokens)]
+    assert len(draft.tokens) >= len(before) - 1, "it has read the answer"
+    ask(session, "again")
+    assert target.tokens == read_by_a_fresh_session(session)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"k": 4}, {"drafter": "lookup"}, {"k": 0}, {"verifier": "rejection"}, {"verifier": "typical"}],
+    ids=["a fixed k", "lookup", "no drafts", "drafts with noise of their own", "a text that depends on drafts"],
+)
+def test_nothing_is_rehearsed_for_what_will_not_be_done(given: dict[str, Any]) -> None:
+    session = conversation(saying(PASSAGE), saying("#" * 60), controller=knowing(5.0, 5.0), **{**FREE, **given})
+    ask(session)
+    assert not list(session.rehearsing())
+
+
+def test_nothing_is_rehearsed_behind_an_answer_that_was_drafted_for() -> None:
+    session = conversation(saying(PASSAGE), saying(PASSAGE), controller=knowing(0.05, 0.05), **FREE)
+    ask(session)
+    assert session.stats.num_accepted_tokens > 32
+    assert not list(session.rehearsing())
+
+
+def test_before_any_answer_there_is_nothing_to_rehearse() -> None:
+    assert not list(conversation(saying(PASSAGE), saying(PASSAGE), **FREE).rehearsing())
+
+
+def test_another_answer_ends_it() -> None:
+    session = answered(PASSAGE, knowing(5.0, 5.0))
+    steps = session.rehearsing()
+    next(steps)
+    for _ in session.generate("again"):
+        read = model_of(session, "_draft").length
+        assert not list(steps)
+        assert model_of(session, "_draft").length == read
+    assert session.text == PASSAGE
+
+
+def test_only_the_end_of_a_long_answer_is_drawn_and_the_rest_read_at_once() -> None:
+    text = "abcdefgh " * 20
+    session = conversation(saying(text), saying(text), controller=Listening(3), **FREE, max_tokens=150)
+    plainly(session)
+    draft = model_of(session, "_draft")
+    draft.passes.clear()
+    list(session.rehearsing())
+    assert sum(count for count in draft.passes if count > 2) > 64
+    assert 32 < sum(count for count in draft.passes if count <= 2) <= _TOKENS
+    assert draft.tokens == model_of(session).tokens[: draft.length]
+
+
+class Slow(ScriptedModel):
+    """Each pass takes so long."""
+
+    milliseconds = 60
+
+    def advance(self, tokens, rows):  # type: ignore[no-untyped-def]
+        self.busy_ns += self.milliseconds * 1_000_000
+        return super().advance(tokens, rows)
+
+
+def test_a_slow_draft_model_is_left_alone_after_a_while() -> None:
+    draft, controller = Slow(saying(PASSAGE)), Listening(4)
+    session = conversation(saying(PASSAGE), draft, controller=controller, **FREE)
+    plainly(session)
+    draft.passes.clear()
+    list(session.rehearsing())
+    assert 1 < len(draft.passes) <= 6
+    taught(controller, 0.1, 300.0)
+    draft.clear()
+    draft.passes.clear()
+    list(session.rehearsing())
+    assert not draft.passes, "reading alone would take too long"
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_only_quick_models_make_a_pass_that_plain_rounds_do_not(quick: bool) -> None:
+    """Elsewhere the passes of the beginning have told what such a pass costs."""
+    session = answered(PASSAGE, controller := knowing(0.05, 0.05))
+    seen: list[tuple[str, int]] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(controller.target, "observe", lambda width, *_: seen.append(("target", width)))
+        patched.setattr(controller.draft, "observe", lambda width, *_: seen.append(("draft", width)))
+        patched.setattr(controller.target, "at", lambda *_: 1.0 if quick else 9.0)
+        list(session.rehearsing())
+    first, *others = [("target", USUAL_K + 1), ("draft", FIRST)] if quick else [("draft", FURTHER)]
+    assert seen[0] == first
+    assert seen[1 : len(others) + 1] == others
+    assert set(seen[len(others) + 1 :]) == {("draft", FURTHER)}
