@@ -11,7 +11,8 @@ from typing import Any
 
 from specchat_engine.control.acceptance import POSITIONS, Habits, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS, TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.costs import FIRST, FURTHER, TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.plain_runs import PlainRuns
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
 from specchat_engine.control.tables import CostTables
@@ -43,19 +44,6 @@ _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT = 16
 """The most tokens that a draft model drafts where k is free: longer drafts have never paid."""
 
-_PLAIN_SEEN = 3
-"""Plain passes that are seen in any case before any draft."""
-
-_PLAIN_AGAIN, _PLAIN_SHARE = (16, 256), 0.004
-"""Another run of plain rounds comes behind so many others, the fewest and the most, that it costs this share of their
-tokens: where a draft gains little it costs next to nothing, and what is to be known well is then what a plain pass
-takes. Where one width comes again and again, whether it or the machine has changed cannot be told."""
-
-_RUN, _LONG_RUN = 2, 6
-"""The plain rounds of a run, and of one of quick passes. Its first pass is not counted: where the weights nearly fit
-the caches, one between drafts takes up to 1.3 times what one among plain ones does, and drafts that lose 6 % would look
-as if they gained."""
-
 
 class Controller:
     """Learns what a pair's passes cost and what is accepted by kind of text, and decides by both.
@@ -72,8 +60,7 @@ class Controller:
         self._now = Habits()
         self._pace = self._unmatched_pace = 0.0
         self._between_ms = 0.0
-        self._since_plain = self._plain_run = 0
-        self._plain_due = float(_PLAIN_AGAIN[1])
+        self._plain_runs = PlainRuns()
         self._tries: dict[str, Tries] = {}
         self._try = Tries()
 
@@ -113,7 +100,7 @@ class Controller:
         if not (longest and (now.model or now.lookup)):
             return Decision("none", 0, "nothing may be drafted")
         verify_ms = self.target.curve(now.depth, POSITIONS + 1)
-        if now.free and not now.rested and (self.target.seen(1) < _PLAIN_SEEN or self._since_plain >= self._plain_due):
+        if now.free and not now.rested and self._plain_runs.are_due(self.target.seen(1)):
             return Decision("none", 0, "measures plain passes")
         if verify_ms is None:
             source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
@@ -142,12 +129,9 @@ class Controller:
             better = option.value(pace) > best.value(pace) and (gain > 1 or not now.free)
             if better or (source == "none" and not now.free):
                 best, source, probe = option, "lookup", 0
-                behind = " behind an edit" if now.resumed else ""
-                reason = f"match of {now.match}{behind}, {gain:.2f} × plain expected"
+                reason = f"match of {now.match}{' behind an edit' * now.resumed}, {gain:.2f} × plain expected"
         if source != "none":
-            lost = self._run_of(verify_ms[1]) * (best.rate / plain.rate - 1)
-            fewest, most = _PLAIN_AGAIN
-            self._plain_due = max(fewest, min(most, lost / (_PLAIN_SHARE * best.tokens)))
+            self._plain_runs.expect(best.rate / plain.rate, best.tokens, verify_ms[1])
         if probe or source != "model" or not now.free:
             stop = None
         return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
@@ -156,14 +140,11 @@ class Controller:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
         habits, drafted = self._now, outcome.drafted
         in_vain = not drafted and outcome.draft_ms > 0
-        self._plain_run = 0 if drafted or in_vain or now.rested else self._plain_run + outcome.rounds
+        self._plain_runs.passed(outcome.rounds, not (drafted or in_vain or now.rested), outcome.verify_ms)
         if not now.rested:
             self._learn_pace(now, decision, outcome)
         by_match = habits.of_matches(now.opening, now.resumed)
         by_match.observe(matches_from(now.match, len(outcome.foretold)), sum(outcome.foretold))
-        self._since_plain += outcome.rounds
-        if self._plain_run >= self._run_of(outcome.verify_ms):
-            self._since_plain = 0
         if decision.source != "model" or not (drafted or in_vain):
             self._try.rested(outcome.rounds)
             return
@@ -195,9 +176,6 @@ class Controller:
     def read(self, depth: int, milliseconds: float) -> None:
         """The draft model read tokens apart from any round, which what it drafts has to be worth as well."""
         self._try.spent(self._in_plain_rounds(depth, milliseconds))
-
-    def _run_of(self, plain_ms: float) -> int:
-        return _LONG_RUN if plain_ms < QUICK_MS else _RUN
 
     def _in_plain_rounds(self, depth: int, milliseconds: float) -> float:
         """A time in units of a plain round; 0 before one has been seen."""
@@ -270,7 +248,7 @@ class Controller:
 
     def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
-        if self._plain_run != 1 or not self.target.seen(1):
+        if not self._plain_runs.begins or not self.target.seen(1):
             self.target.observe(outcome.drafted + 1, now.depth, outcome.verify_ms)
         if not outcome.drafted and not outcome.draft_ms:
             self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
