@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 _KEPT = 15
@@ -47,6 +48,7 @@ class PassCosts:
         self._level = 1.0
         self._levels: deque[tuple[tuple[int, int], float]] = deque(maxlen=_MOOD)
         self._seen: dict[int, dict[int, deque[float]]] = {}
+        self._usual: dict[int, dict[int, float]] = {}
         self._shapes: dict[int, dict[int, float]] = {}
         self._drawn: tuple[int, list[float]] = (-1, [])
         self._since = 0
@@ -64,6 +66,7 @@ class PassCosts:
             if not compared:
                 return
         times.append(milliseconds / self._level)
+        self._usual.setdefault(zone, {})[width] = _usual(times)
         self._since += 1 if len(times) > _NEW else _REDRAWN
         if self._since >= _REDRAWN:
             self._shapes.clear()
@@ -82,7 +85,7 @@ class PassCosts:
             return 0.0
         shape = self._shape(self._nearest(depth))
         known = shape.get(width)
-        return self._level * (self._between(shape, width) if known is None else known)
+        return self._level * (self._between(shape, [*shape], width) if known is None else known)
 
     def curve(self, depth: int, most: int) -> list[float] | None:
         """The expected milliseconds of passes over 0 to at least `most` tokens, None until one has been seen.
@@ -108,32 +111,34 @@ class PassCosts:
         with what the other widths suggest. Not for a pass over one token, behind which there often is a step.
         """
         if zone not in self._shapes:
-            seen = self._seen[zone]
-            usual = {width: _usual(seen[width]) for width in sorted(seen)}
-            shape = {}
-            for width, value in usual.items():
-                count = len(seen[width])
-                if len(usual) > 1 and width > 1 and count < TRUSTED:
-                    others = {other: cost for other, cost in usual.items() if other != width}
-                    value = leaning(value, count, self._between(others, width))
+            seen, usual, shape = self._seen[zone], self._usual[zone], {}
+            widths = sorted(usual)
+            for place, width in enumerate(widths):
+                value, count = usual[width], len(seen[width])
+                if len(widths) > 1 and width > 1 and count < TRUSTED:
+                    others = widths[:place] + widths[place + 1 :]
+                    value = leaning(value, count, self._between(usual, others, width))
                 shape[width] = value
             self._shapes[zone] = shape
         return self._shapes[zone]
 
-    def _between(self, shape: Mapping[int, float], width: int) -> float:
-        """The cost at a width by a straight line through its neighbours."""
-        widths = [*shape]
+    def _between(self, shape: Mapping[int, float], widths: list[int], width: int) -> float:
+        """The cost at a width by a straight line through its neighbours among these ascending ones."""
         place = bisect_left(widths, width)
         start, begin, slope = self._line(shape, widths, place)
         return begin + slope * (width - start)
 
     def _draw(self, shape: Mapping[int, float], most: int) -> list[float]:
-        """The milliseconds of passes over 0 to `most` tokens: the same lines, drawn in one go."""
-        level, widths = self._level, [*shape]
-        drawn = [0.0]
-        for place, end in enumerate([*widths, most]):
-            start, begin, slope = self._line(shape, widths, place)
-            drawn += [level * (begin + slope * (width - start)) for width in range(len(drawn), min(end, most) + 1)]
+        """The milliseconds of passes over 0 to at least `most` tokens: the same lines, drawn in one go."""
+        widths, level = [*shape], self._level
+        start, cost, slope = self._line(shape, widths, 0)
+        drawn = [0.0, *[level * (cost + slope * (width - start)) for width in range(1, widths[0] + 1)]]
+        for left, right in pairwise(widths):
+            cost, wide = shape[left], right - left
+            slope = max(0.0, (shape[right] - cost) / wide)
+            drawn += [level * (cost + slope * further) for further in range(1, wide + 1)]
+        last, cost, slope = self._line(shape, widths, len(widths))
+        drawn += [level * (cost + slope * (width - last)) for width in range(last + 1, most + 1)]
         return drawn
 
     def _line(self, shape: Mapping[int, float], widths: list[int], place: int) -> tuple[int, float, float]:
@@ -158,15 +163,15 @@ class PassCosts:
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of a pass by its width, ascending: what was seen at this depth or the nearest one."""
-        seen = self._seen[self._nearest(depth)] if self._seen else {}
-        return {width: self._level * _usual(seen[width]) for width in sorted(seen)}
+        usual = self._usual[self._nearest(depth)] if self._seen else {}
+        return {width: self._level * usual[width] for width in sorted(usual)}
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time: by zone and width the milliseconds, and how many passes say so."""
         level = self._level
         return {
-            str(zone): {str(width): [round(level * _usual(times), 6), len(times)] for width, times in seen.items()}
-            for zone, seen in self._seen.items()
+            str(zone): {str(width): [round(level * usual[width], 6), len(times)] for width, times in seen.items()}
+            for (zone, seen), usual in zip(self._seen.items(), self._usual.values(), strict=True)
         }
 
     @classmethod
@@ -182,6 +187,7 @@ class PassCosts:
                 raise ValueError("a cost that is not positive, or that nobody measured")
             if times:
                 costs._seen[int(zone)] = times
+                costs._usual[int(zone)] = {width: value[0] for width, value in times.items()}
         return costs
 
 

@@ -46,6 +46,25 @@ def test_between_two_widths_lies_the_straight_line_and_beyond_them_it_goes_on() 
     assert costs.at(9, 0) == pytest.approx(3 + 4 * 0.35, rel=0.02), "no steeper than usual, so that it is tried"
 
 
+@given(st.lists(st.tuples(st.integers(1, 24), st.floats(0.5, 9)), min_size=1, max_size=40), st.integers(1, 32))
+def test_the_curve_says_of_all_widths_what_each_costs(seen: list[tuple[int, float]], most: int) -> None:
+    """However few passes were seen, and also where a wider one seems cheaper."""
+    costs = PassCosts(slope=0.35)
+    for width, milliseconds in seen:
+        costs.observe(width, 0, milliseconds)
+    drawn = costs.curve(0, most)
+    assert drawn is not None
+    assert len(drawn) > most
+    known = costs.measured(0)
+    for width in range(most + 1):
+        cost = costs.at(width, 0)
+        assert cost is not None
+        if width in known:  # a cheaper wide pass is drawn as dear as the narrower ones before it
+            assert drawn[width] == pytest.approx(cost) or drawn[width] > cost
+        else:
+            assert drawn[width] == pytest.approx(cost)
+
+
 def test_while_one_width_is_known_the_others_are_guessed() -> None:
     costs = learned([0.0, 2.0], [1], times=1)
     assert costs.at(2, 0) == pytest.approx(2 * 1.35)
