@@ -16,7 +16,7 @@ from specchat_engine.settings import USUAL_K
 PLAIN_BUDGET_MS = 250.0
 """After a turn at most this long is spent on plain passes, where C(1) is not known yet."""
 
-_WIDTHS = (1, 2, 4, 8, 16)
+WIDTHS = (1, 2, 4, 8, 16)
 """Of the target's passes: enough to see the curve and its steps; a real round corrects what lies between."""
 
 _DRAFT_PASSES = ((FIRST, 1), (FURTHER, 1), (8, 8))
@@ -35,7 +35,7 @@ def measure(target: SessionModel, draft: SessionModel | None, controller: Contro
     passes are made twice. Raises DecodeError where llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
-    shapes = [(target, controller.target, width, width, width) for width in _WIDTHS if width <= target.max_rows]
+    shapes = [(target, controller.target, width, width, width) for width in WIDTHS if width <= target.max_rows]
     if draft:
         shapes += [(draft, controller.draft, counted, width, 1) for counted, width in _DRAFT_PASSES]
     spent_ms = 0.0

@@ -17,7 +17,7 @@ from specchat_engine.generate import Plan, Step
 from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
-from specchat_engine.rehearsal import ENOUGH, rehearse
+from specchat_engine.rehearsal import ENOUGH, Rehearsal
 from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
@@ -191,16 +191,14 @@ class Planner:
             for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
                 self._controller.target.observe(1, depth, milliseconds)
 
-    def rehearsing(self, context: Context, first: int) -> Iterator[None]:
+    def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
         """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
-        it may draft the next one; see `rehearse`. The target drew the tokens from place `first` on."""
-        ways, target, drafter = self._ways, self._target, self._model
-        if not (ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH):
-            return
-        if not isinstance(drafter, ModelDrafter) or context.sampler.constraint:
-            return
-        if target.goes_back_freely and drafter.model.goes_back_freely:
-            yield from rehearse(target, drafter.model, context, first, self._controller)
+        it may draft the next one; see `Rehearsal`."""
+        ways, drafter = self._ways, self._model
+        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH
+        if asked and isinstance(drafter, ModelDrafter):
+            rehearsal = Rehearsal(self._target, drafter.model, context, first, self._controller, free)
+            yield from rehearsal.passes()
 
     def _promises_nothing(self, depth: int) -> bool:
         longest = self._target.max_rows - 1

@@ -8,15 +8,14 @@ more than ten tries, and the model has read them when the conversation goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS
+from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.control.situation import Situation
 from specchat_engine.drafts import Context
-from specchat_engine.measuring import pass_ms
+from specchat_engine.measuring import WIDTHS, pass_ms
 from specchat_engine.models import SessionModel
-from specchat_engine.settings import USUAL_K
 
 ENOUGH = 32
 """Where so many tokens of the draft model were compared in an answer, that has told enough."""
@@ -24,63 +23,112 @@ ENOUGH = 32
 _TOKENS = 64
 """So many tokens at the end of an answer are gone through."""
 
-_BUDGET_MS = 250.0
-"""The draft model computes no longer than this behind one answer, reading included."""
+_BUDGET_MS, _WIDE_BUDGET_MS = 250.0, 125.0
+"""The draft model computes no longer than this behind one answer, reading included; and the target no longer."""
 
 
-def rehearse(
-    target: SessionModel, draft: SessionModel, context: Context, first: int, controller: Controller
-) -> Iterator[None]:
-    """Draws what would have been drafted of the answer in the context, and yields behind each pass, so that one can
-    stop; whoever lets another answer begin meanwhile must not go on.
+class Rehearsal:
+    """One answer, in a context, gone through by a draft model with the target's tokens.
 
-    `first` is the place of the first token that the target drew. Where passes are quick the target makes one over a
-    usual draft as well, whose costs nothing tells where nothing is drafted. Raises DecodeError where llama.cpp fails.
+    `first` is the place of the first token that the target drew, and the models are `free` while no other answer has
+    begun.
     """
-    tokens, proposer, longest = context.tokens, context.sampler.rough, target.max_rows - 1
-    first = max(first, len(tokens) - _TOKENS)
-    if first >= len(tokens) or len(tokens) > draft.capacity or longest < 1:
-        return
-    draft.keep(tokens[: first - 1])
-    unread, spent_ms = first - 1 - draft.length, 0.0
-    if (controller.draft.at(unread, first) or 0.0) > _BUDGET_MS:
-        return
-    if unread:
-        before = draft.busy_ns
-        draft.read(tokens[: first - 1], bool)
-        spent_ms = (draft.busy_ns - before) / 1e6
-        yield
 
-    def goes_on(place: int) -> bool:
-        return place < len(tokens) and spent_ms < _BUDGET_MS
+    def __init__(
+        self,
+        target: SessionModel,
+        draft: SessionModel,
+        context: Context,
+        first: int,
+        controller: Controller,
+        free: Callable[[], bool],
+    ) -> None:
+        self._target, self._draft, self._context, self._controller = target, draft, context, controller
+        self._place = max(first, len(context.tokens) - _TOKENS)
+        self._free = free
+        self._spent_ms = 0.0
+        self._counted = 0
+        """As what the next pass of the draft model counts: for nothing where more than one token is unread."""
 
-    width, counted = USUAL_K + 1, 0  # as what the next pass of the draft model counts
-    quick = (controller.target.at(1, first) or QUICK_MS) < QUICK_MS
-    if quick and width <= target.max_rows and target.length + width <= target.capacity:
-        controller.target.observe(width, target.length, pass_ms(target, width, width))
-        counted = FIRST
-    place = first
-    while goes_on(place):
-        k, stop, _ = controller.imagine(Situation(place, 1, 0, longest, model=True, lookup=False))
+    def passes(self) -> Iterator[None]:
+        """Goes through the answer and yields behind each pass, so that one can stop.
+
+        The target makes some over several tokens as well, whose costs nothing tells where nothing is drafted. Raises
+        DecodeError where llama.cpp fails.
+        """
+        draft, known = self._draft, self._context.tokens[: self._place - 1]
+        if not self._can_be:
+            return
+        draft.keep(known)
+        unread = len(known) - draft.length
+        if (self._controller.draft.at(unread, len(known)) or 0.0) > _BUDGET_MS:
+            return
+        if unread:
+            before = draft.busy_ns
+            draft.read(known, bool)
+            self._spent_ms = (draft.busy_ns - before) / 1e6
+            yield
+        yield from self._wide_passes()
+        while self._goes_on:
+            yield from self._imagined()
+
+    @property
+    def _can_be(self) -> bool:
+        """Whether there is something to go through, with models that can do so and leave no trace."""
+        target, draft, context = self._target, self._draft, self._context
+        if len(context.tokens) > draft.capacity or target.max_rows < 2 or context.sampler.constraint:
+            return False
+        return self._goes_on and target.goes_back_freely and draft.goes_back_freely
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._place < len(self._context.tokens) and self._spent_ms < _BUDGET_MS and self._free()
+
+    def _wide_passes(self) -> Iterator[None]:
+        """Passes as those that check drafts, first of the widths that were seen least, as far as the time goes."""
+        target, costs, depth = self._target, self._controller.target, self._target.length
+        left_ms = _WIDE_BUDGET_MS
+        for width in sorted(WIDTHS[1:], key=costs.seen):
+            fits = width <= target.max_rows and depth + width <= target.capacity
+            if fits and (costs.at(width, depth) or 0.0) <= left_ms and self._goes_on:
+                milliseconds = pass_ms(target, width, width)
+                costs.observe(width, depth, milliseconds)
+                left_ms -= milliseconds
+                self._counted = FIRST
+                yield
+
+    def _imagined(self) -> Iterator[None]:
+        """One draft, of which the controller hears unless another answer has begun."""
+        longest = self._target.max_rows - 1
+        now = Situation(self._place, 1, 0, longest, model=True, lookup=False)
+        k, stop, _ = self._controller.imagine(now)
         worth_more = stop.begin() if stop else None
         confidence: list[float] = []
         stands, ended = True, False
-        while stands and not ended and len(confidence) < k and goes_on(place):
-            before = draft.busy_ns
-            row = draft.advance(tokens[draft.length : place], 1)[0]
-            milliseconds = (draft.busy_ns - before) / 1e6
-            spent_ms += milliseconds
-            if counted:
-                controller.draft.observe(counted, place, milliseconds)
-            counted = FURTHER
-            candidates = proposer.candidates(row, tokens[:place])
-            token = proposer.draw(candidates, place - context.prompt_length)
-            confidence.append(proposer.confidence(row, candidates, token))
-            stands = token == tokens[place]
-            ended = worth_more is not None and not worth_more(confidence[-1])
-            place += 1
+        while stands and not ended and len(confidence) < k and self._goes_on:
+            stands, sure = self._drawn()
+            confidence.append(sure)
+            ended = worth_more is not None and not worth_more(sure)
+            self._place += 1
             yield
-        drafted = len(confidence)
-        controller.rehearsed(min(k, drafted + ended), drafted - (not stands), confidence)
+        if self._free():
+            drafted = len(confidence)
+            self._controller.rehearsed(min(k, drafted + ended), drafted - (not stands), confidence)
         if stands:  # the target's own token comes behind such a draft, which the model reads with the one before it
-            place, counted = place + 1, 0
+            self._place += 1
+            self._counted = 0
+
+    def _drawn(self) -> tuple[bool, float]:
+        """Whether the model draws the answer's token at this place, and how sure it is of what it draws."""
+        draft, context, place = self._draft, self._context, self._place
+        tokens, proposer = context.tokens, context.sampler.rough
+        before = draft.busy_ns
+        row = draft.advance(tokens[draft.length : place], 1)[0]
+        milliseconds = (draft.busy_ns - before) / 1e6
+        self._spent_ms += milliseconds
+        if self._counted:
+            self._controller.draft.observe(self._counted, place, milliseconds)
+        self._counted = FURTHER
+        candidates = proposer.candidates(row, tokens[:place])
+        token = proposer.draw(candidates, place - context.prompt_length)
+        return token == tokens[place], proposer.confidence(row, candidates, token)

@@ -171,16 +171,15 @@ class Session:
                 self._planner.prepare(fitted, self.settings, cancelled)
 
     def rehearsing(self) -> Iterator[None]:
-        """Between two answers and pass by pass: how well the draft model would have done in the last one.
+        """Finds out between two answers, pass by pass, how well the draft model would have done in the last one.
 
         Nothing is to be done where it took part in that, or where settings or models do not let it draft freely.
         """
-        context = self._context
-        if context and self._target.user is None:
-            for _ in self._planner.rehearsing(context, context.prompt_length + len(self._prefix)):
-                yield
-                if self._target.user is not None or self._context is not context:
-                    return
+        context, target = self._context, self._target
+        if context is None:
+            return iter(())
+        first = context.prompt_length + len(self._prefix)
+        return self._planner.rehearsing(context, first, lambda: target.user is None and self._context is context)
 
     def inspect(
         self,

@@ -16,7 +16,6 @@ from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.control.situation import Decision, Situation
 from specchat_engine.control.stopping import EarlyStop
 from specchat_engine.rehearsal import _TOKENS
-from specchat_engine.settings import USUAL_K
 from specchat_engine.testing import ScriptedModel
 from support.controllers import knowing, taught
 from support.conversations import GREEDY, ask, conversation, letters, model_of, read_by_a_fresh_session, saying
@@ -197,17 +196,24 @@ def test_a_slow_draft_model_is_left_alone_after_a_while() -> None:
     assert not draft.passes, "reading alone would take too long"
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_only_quick_models_make_a_pass_that_plain_rounds_do_not(quick: bool) -> None:
-    """Elsewhere the passes of the beginning have told what such a pass costs."""
+def test_the_target_makes_the_passes_that_plain_rounds_do_not() -> None:
+    """The widths that were seen least come first, and behind them the draft model's first pass is one."""
     session = answered(PASSAGE, controller := knowing(0.05, 0.05))
     seen: list[tuple[str, int]] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(controller.target, "observe", lambda width, *_: seen.append(("target", width)))
         patched.setattr(controller.draft, "observe", lambda width, *_: seen.append(("draft", width)))
-        patched.setattr(controller.target, "at", lambda *_: 1.0 if quick else 9.0)
         list(session.rehearsing())
-    first, *others = [("target", USUAL_K + 1), ("draft", FIRST)] if quick else [("draft", FURTHER)]
-    assert seen[0] == first
-    assert seen[1 : len(others) + 1] == others
-    assert set(seen[len(others) + 1 :]) == {("draft", FURTHER)}
+    assert seen[:4] == [("target", width) for width in (4, 16, 2, 8)]
+    assert seen[4] == ("draft", FIRST)
+    assert set(seen[5:]) == {("draft", FURTHER)}
+
+
+def test_passes_of_the_target_that_take_too_long_are_left_out() -> None:
+    session = answered(PASSAGE, controller := knowing(0.05, 0.05))
+    seen: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(controller.target, "observe", lambda width, *_: seen.append(width))
+        patched.setattr(controller.target, "at", lambda width, _: 20.0 * width)
+        list(session.rehearsing())
+    assert seen == [4, 2]
