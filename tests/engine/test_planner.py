@@ -271,6 +271,24 @@ def test_a_draft_model_that_was_in_vain_reads_the_next_prompt_only_when_it_draft
     assert session.stats.draft_prompt_ms == 0
 
 
+@pytest.mark.parametrize(("verify", "reads"), [(0.05, True), (0.97, False), (2.0, False)])
+def test_a_prompt_is_read_ahead_only_for_drafts_that_promise_much(verify: float, reads: bool) -> None:
+    controller = knowing(verify, 0.02)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=controller
+    )
+    controller.begin("prose")
+    for _ in range(40):
+        controller.rehearsed(1, 1, [0.9])
+    next(session.generate("one"))
+    assert (session.stats.draft_prompt_ms > 0) is reads
+    unknown = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=knowing(verify, 0.02)
+    )
+    next(unknown.generate("one"))
+    assert unknown.stats.draft_prompt_ms > 0, "before anything is known of a kind of text it is read"
+
+
 def test_the_prompt_that_a_draft_model_reads_late_counts_for_the_decision_and_not_for_what_its_draft_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

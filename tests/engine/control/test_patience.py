@@ -26,8 +26,8 @@ def test_deciding_takes_half_a_percent_of_the_time(round_ms: float, rounds: int)
     assert after(round_ms).rounds(DRAFT, 0.301) == rounds
 
 
-def test_where_nothing_is_drafted_it_takes_three_fifths_of_that() -> None:
-    assert after(10.0).rounds(PLAIN, 0.301) == 10
+def test_where_nothing_is_drafted_it_takes_three_tenths_of_that() -> None:
+    assert after(10.0).rounds(PLAIN, 0.301) == 20
 
 
 def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() -> None:
