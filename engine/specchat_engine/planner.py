@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
-from specchat_engine.control.controller import Controller
+from specchat_engine.control.controller import WORTH_IT, Controller
 from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
 from specchat_engine.control.situation import Decision, Outcome, Situation
@@ -26,10 +26,6 @@ from specchat_engine.ways import Ways
 
 _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
-
-_WORTH_IT = 1.05
-"""Where drafts promise so many times the speed of plain rounds, or nothing is known, their model reads prompts ahead:
-where they promise less, that alone may take what they gain."""
 
 _OPENING = 4
 """An answer begins with so many tokens; what is decided in them is good for no longer."""
@@ -206,7 +202,7 @@ class Planner:
 
     def _promises_little(self, depth: int) -> bool:
         longest = self._target.max_rows - 1
-        return longest < 1 or self._controller.imagine(Situation(depth, 1, 0, longest, True, False))[-1] < _WORTH_IT
+        return longest < 1 or self._controller.imagine(Situation(depth, 1, 0, longest, True, False))[-1] <= WORTH_IT
 
     @property
     def _follows_a_copy(self) -> bool:
