@@ -2,8 +2,8 @@
 
 Plain rounds do not tell how well a draft model follows a text, and trying it costs the answer time. Behind the answer
 nobody waits: the model reads it token by token, and draws at each place what it would have drafted there. With the
-noise of the answer's own draws a drafted token stands exactly where the answer has the same one, so that 64 tokens tell
-more than ten tries, and the model has read them when the conversation goes on.
+noise of the answer's own draws a drafted token stands exactly where the answer has the same one, so that a hundred
+tokens tell more than ten tries, and the model has read them when the conversation goes on.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from specchat_engine.models import SessionModel
 ENOUGH = 32
 """Where so many tokens of the draft model were compared in an answer, that has told enough."""
 
-_TOKENS = 64
-"""So many tokens at the end of an answer are gone through."""
+_TOKENS = 128
+"""So many tokens of an answer are gone through, from its beginning."""
+
+_APART = 4
+"""Every fourth draft is told of, and then those between: estimates follow what they hear last, and the end of an answer
+is easier to guess than its beginning."""
 
 _BUDGET_MS, _WIDE_BUDGET_MS = 250.0, 125.0
 """The draft model computes no longer than this behind one answer, reading included; and the target no longer."""
@@ -44,9 +48,10 @@ class Rehearsal:
         free: Callable[[], bool],
     ) -> None:
         self._target, self._draft, self._context, self._controller = target, draft, context, controller
-        self._place = max(first, len(context.tokens) - _TOKENS)
+        self._place, self._end = first, min(first + _TOKENS, len(context.tokens))
         self._free = free
         self._spent_ms = 0.0
+        self._made: list[tuple[int, int, list[float]]] = []
         self._counted = 0
         """As what the next pass of the draft model counts: for nothing where more than one token is unread."""
 
@@ -71,6 +76,10 @@ class Rehearsal:
         yield from self._wide_passes()
         while self._goes_on:
             yield from self._imagined()
+        if self._free():
+            for begin in range(_APART):
+                for goes, accepted, confidence in self._made[begin::_APART]:
+                    self._controller.rehearsed(goes, accepted, confidence)
 
     @property
     def _can_be(self) -> bool:
@@ -82,7 +91,7 @@ class Rehearsal:
 
     @property
     def _goes_on(self) -> bool:
-        return self._place < len(self._context.tokens) and self._spent_ms < _BUDGET_MS and self._free()
+        return self._place < self._end and self._spent_ms < _BUDGET_MS and self._free()
 
     def _wide_passes(self) -> Iterator[None]:
         """Passes as those that check drafts, first of the widths that were seen least, as far as the time goes."""
@@ -98,7 +107,7 @@ class Rehearsal:
                 yield
 
     def _imagined(self) -> Iterator[None]:
-        """One draft, of which the controller hears unless another answer has begun."""
+        """One draft, as the model would have made it here."""
         longest = self._target.max_rows - 1
         now = Situation(self._place, 1, 0, longest, model=True, lookup=False)
         k, stop, _ = self._controller.imagine(now)
@@ -111,9 +120,8 @@ class Rehearsal:
             ended = worth_more is not None and not worth_more(sure)
             self._place += 1
             yield
-        if self._free():
-            drafted = len(confidence)
-            self._controller.rehearsed(min(k, drafted + ended), drafted - (not stands), confidence)
+        drafted = len(confidence)
+        self._made.append((min(k, drafted + ended), drafted - (not stands), confidence))
         if stands:  # the target's own token comes behind such a draft, which the model reads with the one before it
             self._place += 1
             self._counted = 0

@@ -95,7 +95,9 @@ def test_imagined_drafts_are_those_that_the_model_would_have_made(
     controller = Listening(k)
     plain = conversation(*laws, controller=controller, **{**FREE, "sampling": sampling}, max_tokens=most)
     assert plainly(plain) == real.text
-    list(plain.rehearsing())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("specchat_engine.rehearsal._APART", 1)
+        list(plain.rehearsing())
     made = [event.num_accepted for event in rounds if event.drafted]
     imagined = [accepted for _, _, accepted in controller.heard]
     assert len(imagined) - len(made) in (0, 1), "the last round drafts nothing where one token is left"
@@ -160,16 +162,24 @@ def test_another_answer_ends_it() -> None:
     assert session.text == PASSAGE
 
 
-def test_only_the_end_of_a_long_answer_is_drawn_and_the_rest_read_at_once() -> None:
-    text = "abcdefgh " * 20
-    session = conversation(saying(text), saying(text), controller=Listening(3), **FREE, max_tokens=150)
+def test_a_long_answer_is_gone_through_at_its_beginning() -> None:
+    text = "abcdefgh " * 30
+    session = conversation(saying(text), saying(text), controller=Listening(3), **FREE, max_tokens=250)
     plainly(session)
     draft = model_of(session, "_draft")
-    draft.passes.clear()
     list(session.rehearsing())
-    assert sum(count for count in draft.passes if count > 2) > 64
-    assert 32 < sum(count for count in draft.passes if count <= 2) <= _TOKENS
+    assert 0 <= len(session.prompt_ids) + _TOKENS - draft.length < 4
     assert draft.tokens == model_of(session).tokens[: draft.length]
+
+
+def test_all_of_an_answer_counts_alike_although_estimates_follow_what_comes_last() -> None:
+    """Here the model is right in the second half alone."""
+    controller = knowing(5.0, 5.0)
+    text = "abcdefgh " * 14
+    session = conversation(saying(text), saying("#" * 63 + text[63:]), controller=controller, **FREE, max_tokens=126)
+    plainly(session)
+    list(session.rehearsing())
+    assert 0.35 < controller._now.tested.at(0) < 0.75
 
 
 class Slow(ScriptedModel):
