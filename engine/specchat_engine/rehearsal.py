@@ -35,7 +35,7 @@ class Rehearsal:
     """One answer, in a context, gone through by a draft model with the target's tokens.
 
     `first` is the place of the first token that the target drew, and the models are `free` while no other answer has
-    begun.
+    begun. It also ends where the draft model has read something else meanwhile, such as what is being written.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Rehearsal:
         self._place, self._end = first, min(first + _TOKENS, len(context.tokens))
         self._free = free
         self._spent_ms = 0.0
+        self._length = draft.length
         self._made: list[tuple[int, int, list[float]]] = []
         self._counted = 0
         """As what the next pass of the draft model counts: for nothing where more than one token is unread."""
@@ -65,7 +66,7 @@ class Rehearsal:
         if not self._can_be:
             return
         draft.keep(known)
-        unread = len(known) - draft.length
+        self._length, unread = len(known), len(known) - draft.length
         if (self._controller.draft.at(unread, len(known)) or 0.0) > _BUDGET_MS:
             return
         if unread:
@@ -87,11 +88,14 @@ class Rehearsal:
         target, draft, context = self._target, self._draft, self._context
         if len(context.tokens) > draft.capacity or target.max_rows < 2 or context.sampler.constraint:
             return False
+        if self._controller.threads != (target.threads, draft.threads):
+            return False
         return self._goes_on and target.goes_back_freely and draft.goes_back_freely
 
     @property
     def _goes_on(self) -> bool:
-        return self._place < self._end and self._spent_ms < _BUDGET_MS and self._free()
+        left = self._place < self._end and self._spent_ms < _BUDGET_MS
+        return left and self._free() and self._draft.length == self._length
 
     def _wide_passes(self) -> Iterator[None]:
         """Passes as those that check drafts, first of the widths that were seen least, as far as the time goes."""
@@ -133,6 +137,7 @@ class Rehearsal:
         before = draft.busy_ns
         row = draft.advance(tokens[draft.length : place], 1)[0]
         milliseconds = (draft.busy_ns - before) / 1e6
+        self._length = place
         self._spent_ms += milliseconds
         if self._counted:
             self._controller.draft.observe(self._counted, place, milliseconds)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat_engine import SamplingParams, Session
+from specchat_engine import Message, SamplingParams, Session
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.control.situation import Decision, Situation
@@ -80,6 +80,18 @@ def test_a_draft_model_that_was_given_up_is_taken_again_without_being_tried(rehe
             assert len(list(session.rehearsing())) > len(PASSAGE) / 2
     ask(session, "again")
     assert (session.stats.num_drafts > 3) is rehearses
+
+
+@pytest.mark.parametrize("rehearses", [False, True])
+def test_what_a_try_would_tell_is_known_behind_a_rehearsal(rehearses: bool) -> None:
+    session = answered("#" * 60, controller := knowing(0.2, 0.05), drafter="model")
+    for _ in range(40):
+        controller.rehearsed(1, 0, [0.5])
+    controller._try.rehearsed = False
+    if rehearses:
+        list(session.rehearsing())
+    ask(session, "again")
+    assert (session.stats.num_drafts > 0) is not rehearses
 
 
 @settings(max_examples=40, deadline=None)
@@ -160,6 +172,24 @@ def test_another_answer_ends_it() -> None:
         assert not list(steps)
         assert model_of(session, "_draft").length == read
     assert session.text == PASSAGE
+
+
+def test_what_is_being_written_ends_it() -> None:
+    """The draft model reads ahead then, and what it remembers is no longer what it went through."""
+    session = answered(PASSAGE, knowing(5.0, 5.0))
+    steps = session.rehearsing()
+    for _ in range(5):
+        next(steps)
+    session.prepare([*session.messages, Message("user", "what is being writ")], lambda: False)
+    read = model_of(session, "_draft").tokens.copy()
+    assert not list(steps)
+    assert model_of(session, "_draft").tokens == read
+
+
+def test_passes_with_other_threads_are_not_taken_for_those_of_the_answer() -> None:
+    session = answered(PASSAGE, knowing(5.0, 5.0))
+    model_of(session).threads = 2
+    assert not list(session.rehearsing())
 
 
 def test_a_long_answer_is_gone_through_at_its_beginning() -> None:

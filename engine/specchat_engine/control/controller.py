@@ -176,6 +176,7 @@ class Controller:
         """A draft that nobody made would have gone so far, and so much of it been accepted; see `Habits.learn`."""
         drafted = len(confidence)
         self._now.learn(goes, drafted, accepted, drafted, confidence)
+        self._try.rehearsed = True
 
     def read(self, depth: int, milliseconds: float) -> None:
         """The draft model read tokens apart from any round, which what it drafts has to be worth as well."""

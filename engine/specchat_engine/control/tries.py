@@ -25,13 +25,16 @@ class Tries:
 
     Whatever the draft model does changes the `budget` by what it gains or loses against plain rounds: a try that
     gains may be followed by the next at once. `in_vain` counts the answers before that drafts lost time in, one behind
-    the other; `gained` is what they gained in this one, in plain rounds.
+    the other; `gained` is what they gained in this one, in plain rounds. `rehearsed`: the draft model has gone through
+    the last answer, so that in the next one it is `known` what a try would tell.
     """
 
     budget: float = _MOST
     idle: int = 0
     gained: float = 0.0
     in_vain: int = 0
+    rehearsed: bool = False
+    known: bool = False
 
     @property
     def due(self) -> bool:
@@ -43,6 +46,7 @@ class Tries:
         if self.gained:
             self.in_vain = self.in_vain + 1 if self.gained < 0 else 0
             self.gained = 0.0
+        self.known, self.rehearsed = self.rehearsed, False
         self._earn(_EACH / (1 + self.in_vain))
 
     def rested(self, rounds: int) -> None:
@@ -61,7 +65,7 @@ class Tries:
 
     def affords(self, cost: float) -> bool:
         """Whether a try may lose so many plain rounds."""
-        return cost <= self.budget or self.due
+        return self.due or (cost <= self.budget and not self.known)
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""

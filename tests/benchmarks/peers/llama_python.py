@@ -11,6 +11,8 @@ from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 from benchmarks.peers.contest import Result, Task
 
 LOOKUPS = (0, 2, 8)
+_CONTEXT = 1024
+"""Also the size of a batch: with a draft model it keeps the logits of no more tokens than fit one."""
 
 
 class LlamaPython:
@@ -21,9 +23,8 @@ class LlamaPython:
     def __init__(self, target: Path, threads: int, lookup: int) -> None:
         self.name = f"lookup {lookup}" if lookup else "plain"
         draft = LlamaPromptLookupDecoding(num_pred_tokens=lookup) if lookup else None
-        self._llama = Llama(
-            str(target), n_ctx=1024, n_threads=threads, n_threads_batch=threads, draft_model=draft, verbose=False
-        )
+        sizes = {"n_ctx": _CONTEXT, "n_batch": _CONTEXT, "n_threads": threads, "n_threads_batch": threads}
+        self._llama = Llama(str(target), **sizes, draft_model=draft, verbose=False)
 
     def answer(self, task: Task) -> Result:
         """Its own loop over token ids."""

@@ -66,7 +66,10 @@ class OneSession:
         session.settings = Settings(k=AUTO, sampling=sampling, max_tokens=task.max_tokens)
         for _ in session.answer([Message("user", task.text)], 0):
             pass
-        return Result(session.stats.num_tokens, session.stats.wall_ms)
+        result = Result(session.stats.num_tokens, session.stats.wall_ms)
+        for _ in session.rehearsing():
+            pass
+        return result
 
     def close(self) -> None:
         """The engine is closed by whoever opened it."""

@@ -52,6 +52,19 @@ def test_each_answer_in_vain_lets_the_next_one_try_less_and_one_that_gained_as_m
     assert tries.in_vain == 0
 
 
+def test_behind_a_rehearsal_nothing_is_tried_in_one_answer_but_where_it_is_due() -> None:
+    tries = Tries()
+    tries.rehearsed = True
+    assert afforded(tries) > 1, "it tells of the next answer"
+    tries.begin()
+    assert afforded(tries) == 0
+    tries.rested(256)
+    assert tries.affords(9.0)
+    tries.begin()
+    tries.used(0.5)
+    assert afforded(tries) > 1
+
+
 def test_what_it_reads_is_part_of_what_an_answer_gained_and_answers_without_it_tell_nothing() -> None:
     tries = Tries()
     tries.spent(2.0)
