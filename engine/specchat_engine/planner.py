@@ -202,7 +202,7 @@ class Planner:
 
     def _promises_little(self, depth: int) -> bool:
         longest = self._target.max_rows - 1
-        return longest < 1 or self._controller.imagine(Situation(depth, 1, 0, longest, True, False))[-1] <= WORTH_IT
+        return longest < 1 or self._controller.imagine(depth, longest)[-1] <= WORTH_IT
 
     @property
     def _follows_a_copy(self) -> bool:

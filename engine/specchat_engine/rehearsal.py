@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import FIRST, FURTHER
-from specchat_engine.control.situation import Situation
 from specchat_engine.drafts import Context
 from specchat_engine.measuring import WIDTHS, pass_ms
 from specchat_engine.models import SessionModel
@@ -112,9 +111,7 @@ class Rehearsal:
 
     def _imagined(self) -> Iterator[None]:
         """One draft, as the model would have made it here."""
-        longest = self._target.max_rows - 1
-        now = Situation(self._place, 1, 0, longest, model=True, lookup=False)
-        k, stop, _ = self._controller.imagine(now)
+        k, stop, _ = self._controller.imagine(self._place, self._target.max_rows - 1)
         worth_more = stop.begin() if stop else None
         confidence: list[float] = []
         stands, ended = True, False

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from specchat_engine import Message, SamplingParams, Session
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import FIRST, FURTHER
-from specchat_engine.control.situation import Decision, Situation
+from specchat_engine.control.situation import Decision
 from specchat_engine.control.stopping import EarlyStop
 from specchat_engine.rehearsal import _TOKENS
 from specchat_engine.testing import ScriptedModel
@@ -32,8 +32,8 @@ class Listening(Controller):
         self.k = k
         self.heard: list[tuple[int, int, int]] = []
 
-    def imagine(self, now: Situation):  # type: ignore[no-untyped-def]
-        return super().imagine(now) if self.k is None else (self.k, None, math.inf)
+    def imagine(self, depth: int, longest: int):  # type: ignore[no-untyped-def]
+        return super().imagine(depth, longest) if self.k is None else (self.k, None, math.inf)
 
     def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
         self.heard.append((goes, len(confidence), accepted))
@@ -121,7 +121,7 @@ def test_a_draft_ends_where_a_real_one_would() -> None:
     """Early, by the confidence, so that what is expected of drafts stays what comes of them."""
 
     class Doubtful(Listening):
-        def imagine(self, now: Situation):  # type: ignore[no-untyped-def]
+        def imagine(self, depth: int, longest: int):  # type: ignore[no-untyped-def]
             return 4, EarlyStop([0.5] * 4, [0.6] * 20), 1.0
 
     controller = Doubtful()

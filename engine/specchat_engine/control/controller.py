@@ -161,11 +161,12 @@ class Controller:
         goes = min(decision.k, drafted + 1)
         habits.learn(goes, drafted, outcome.accepted, compared, outcome.confidence[: outcome.compared])
 
-    def imagine(self, now: Situation) -> tuple[int, EarlyStop | None, float]:
+    def imagine(self, depth: int, longest: int) -> tuple[int, EarlyStop | None, float]:
         """The best draft that the model could make, whether it pays or not: at most how many tokens, where it ends, and
         how many times as fast as a plain round it is expected to be, infinity where nothing is known of that."""
-        longest = min(now.longest, _LONGEST_DRAFT)
-        verify_ms = self.target.curve(now.depth, POSITIONS + 1)
+        longest = min(longest, _LONGEST_DRAFT)
+        now = Situation(depth, unread=1, match=0, longest=longest, model=True, lookup=False)
+        verify_ms = self.target.curve(depth, POSITIONS + 1)
         if verify_ms is None:
             return min(longest, USUAL_K), None, math.inf
         rate = 1 / (verify_ms[1] + self._between_ms)

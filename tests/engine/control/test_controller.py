@@ -140,25 +140,25 @@ def test_a_draft_that_promises_next_to_nothing_is_not_made(slope: float, source:
             controller.draft.observe(width, NOW.depth, 1e-6)
     one = replace(NOW, longest=1, lookup=False)
     controller._try.budget = -5.0
-    assert 1 < controller.imagine(one)[-1] < 1.08
+    assert 1 < controller.imagine(one.depth, one.longest)[-1] < 1.08
     assert controller.decide(one).source == source
 
 
 def test_what_a_draft_that_nobody_made_would_have_gained_is_told_before_one_is_tried() -> None:
     controller = measured()
-    assert controller.imagine(NOW)[-1] == math.inf, "nothing is known"
+    assert controller.imagine(NOW.depth, NOW.longest)[-1] == math.inf, "nothing is known"
     for _ in range(40):
         controller.rehearsed(1, 0, [0.9])
-    assert controller.imagine(NOW)[-1] < 1
+    assert controller.imagine(NOW.depth, NOW.longest)[-1] < 1
     assert "plain expected" not in controller.decide(NOW).reason
     for _ in range(40):
         controller.rehearsed(8, 8, [0.9] * 8)
-    k, stop, gain = controller.imagine(NOW)
+    k, stop, gain = controller.imagine(NOW.depth, NOW.longest)
     assert k >= 8
     assert stop is not None
     assert gain > 2
     assert "plain expected" in controller.decide(NOW).reason
-    assert Controller().imagine(NOW) == (USUAL_K, None, math.inf), "no pass has been seen"
+    assert Controller().imagine(NOW.depth, NOW.longest) == (USUAL_K, None, math.inf), "no pass has been seen"
 
 
 def test_what_a_round_takes_behind_a_rest_tells_nothing_and_what_is_accepted_does() -> None:
