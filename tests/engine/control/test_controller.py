@@ -144,6 +144,18 @@ def test_a_draft_that_promises_next_to_nothing_is_not_made(slope: float, source:
     assert controller.decide(one).source == source
 
 
+@pytest.mark.parametrize("rehearsed", [False, True])
+def test_in_the_answer_behind_a_rehearsal_nothing_is_tried(rehearsed: bool) -> None:
+    controller = measured(steep)
+    for _ in range(40):
+        controller.rehearsed(1, 0, [0.5])
+    controller.begin("prose")
+    if not rehearsed:
+        controller.begin("prose")
+    decision = controller.decide(replace(NOW, lookup=False))
+    assert decision.probe is not rehearsed
+
+
 def test_what_a_draft_that_nobody_made_would_have_gained_is_told_before_one_is_tried() -> None:
     controller = measured()
     assert controller.imagine(NOW.depth, NOW.longest)[-1] == math.inf, "nothing is known"
