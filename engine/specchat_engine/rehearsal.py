@@ -26,8 +26,8 @@ _APART = 4
 """Every fourth draft is told of, and then those between: estimates follow what they hear last, and the end of an answer
 is easier to guess than its beginning."""
 
-_BUDGET_MS, _WIDE_BUDGET_MS = 250.0, 125.0
-"""The draft model computes no longer than this behind one answer, reading included; and the target no longer."""
+_BUDGET_MS = 250.0
+"""Each model computes no longer than this behind one answer, reading included."""
 
 
 class Rehearsal:
@@ -99,7 +99,7 @@ class Rehearsal:
     def _wide_passes(self) -> Iterator[None]:
         """Passes as those that check drafts, first of the widths that were seen least, as far as the time goes."""
         target, costs, depth = self._target, self._controller.target, self._target.length
-        left_ms = _WIDE_BUDGET_MS
+        left_ms = _BUDGET_MS
         for width in sorted(WIDTHS[1:], key=costs.seen):
             fits = width <= target.max_rows and depth + width <= target.capacity
             if fits and (costs.at(width, depth) or 0.0) <= left_ms and self._goes_on:

@@ -254,13 +254,13 @@ def test_passes_of_the_target_that_take_too_long_are_left_out() -> None:
     seen: list[int] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(controller.target, "observe", lambda width, *_: seen.append(width))
-        patched.setattr(controller.target, "at", lambda width, _: 20.0 * width)
-        patched.setattr("specchat_engine.rehearsal.pass_ms", lambda _, width, __: 20.0 * width)
+        patched.setattr(controller.target, "at", lambda width, _: 30.0 * width)
+        patched.setattr("specchat_engine.rehearsal.pass_ms", lambda _, width, __: 30.0 * width)
         list(session.rehearsing())
-    assert seen == [4, 2], "of 80 and 40 ms"
+    assert seen == [4, 2], "of 120 and 60 ms"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(controller.target, "observe", lambda width, *_: seen.append(width))
-        patched.setattr(controller.target, "at", lambda *_: 60.0)
-        patched.setattr("specchat_engine.rehearsal.pass_ms", lambda *_: 60.0)
+        patched.setattr(controller.target, "at", lambda *_: 100.0)
+        patched.setattr("specchat_engine.rehearsal.pass_ms", lambda *_: 100.0)
         list(session.rehearsing())
-    assert len(seen) == 2 + 2, "two of 60 ms, of which four would fit one by one"
+    assert len(seen) == 2 + 2, "two of 100 ms, of which four would fit one by one"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from specchat_engine.control.acceptance import confidence_class
 
 _DOUBLINGS = 3
-"""A draft looks 1, 2, 4 and 8 tokens further before it ends: the first of them may cost much, and the others little."""
+"""A draft looks 1, 2, 4 and 8 tokens further before it ends, and as far as it may go: the first of them may cost much,
+and the others little."""
 
 
 @dataclass(slots=True)
@@ -55,4 +56,10 @@ def bounds_of(k: int, stands: Sequence[float], verify_ms: Sequence[float], step_
             bound = pace * (then - now) / expected if expected else math.inf
             if bound < bounds[place]:
                 bounds[place] = bound
+    rest = 0.0
+    for place in range(k - 2, -1, -1):
+        rest = stands[place + 1] * (1 + rest)
+        bound = pace * (passes[-1] - passes[place]) / rest if rest else math.inf
+        if bound < bounds[place]:
+            bounds[place] = bound
     return [*bounds, 1.0] if k else []

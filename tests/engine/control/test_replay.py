@@ -22,11 +22,12 @@ MACHINES = {
     "half precision on two cores": Machine(lambda width: 1 + 0.375 * (width - 1), 0.12),
     "half precision, bound by memory": Machine(lambda width: 1 + 0.13 * (width - 1), 0.06),
     "four bits on two cores": Machine(lambda width: 1 + 0.7 * (width - 1), 0.06),
+    "four bits, sixteen tokens at a time": Machine(lambda width: 0.3 + 0.7 * (width % 16) + 8.5 * (width // 16), 0.07),
     "a step behind eight tokens": Machine(lambda width: 1 + 0.01 * width + (1.3 if width > 8 else 0), 0.15),
     "a slow draft model": Machine(lambda width: 1 + 0.2 * (width - 1), 0.4),
 }
-FIXED = [("model", k) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)] + [
-    ("lookup", k) for k in (2, 4, 6, 8, 12, 16, 24, 32)
+FIXED = [("model", k) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16)] + [
+    ("lookup", k) for k in (2, 4, 6, 8, 12, 15, 16, 24, 31, 32)
 ]
 ROUGHLY = {"facts": "prose", "story": "prose", "python": "code", "structured": "code", "copy": "pasted"}
 each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)

@@ -28,12 +28,18 @@ def test_a_bound_is_where_some_longer_draft_begins_to_pay(
     assert len(bounds) == K
     for drafted, bound in enumerate(bounds, 1):
         pays = []
-        for ahead in (1, 2, 4, 8):
-            if drafted + ahead <= K:
+        for ahead in (1, 2, 4, 8, K - drafted):
+            if 0 < ahead <= K - drafted:
                 tokens = sum(math.prod(stands[drafted : drafted + more]) for more in range(1, ahead + 1))
                 spent = ahead * step_ms + verify_ms[drafted + ahead + 1] - verify_ms[drafted + 1]
                 pays.append(pace * spent / tokens)
         assert bound == pytest.approx(min(pays, default=1.0))
+
+
+def test_a_draft_goes_on_where_only_its_end_is_cheap() -> None:
+    """A pass over sixteen tokens of four bits takes less time than one over eleven to fifteen."""
+    verify_ms = [0.0, *(0.3 + 0.7 * width for width in range(1, 16)), 8.8, 9.5]
+    assert max(bounds_of(15, [0.99] * 15, verify_ms, 0.07, 1.3)[:-1]) < 0.9
 
 
 def test_behind_the_last_token_nothing_is_worth_more() -> None:
