@@ -10,10 +10,10 @@ from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.costs import PlainCost
-from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter, TranslatedDrafter
-from specchat_engine.drafters.matches import Match
+from specchat_engine.drafters import ModelDrafter, TranslatedDrafter
 from specchat_engine.drafts import Context, Drafter
 from specchat_engine.generate import Plan, Step
+from specchat_engine.lookout import Lookout
 from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
@@ -49,15 +49,13 @@ class Planner:
         self.draft_prompt_ms = 0.0
         self._target = target
         self._model = model
-        self._lookup = PromptLookupDrafter()
-        self._indexed = False
+        self._lookout = Lookout()
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._ways = self._ways_of(Settings(k=0))
         self._heard: list[tuple[Situation, Decision, Outcome]] = []
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
-        self._match: Match | None = None
         self._patience = Patience()
         self._left = self._matched = self._skipped = self._coasting = self._tested = 0
         self._still: Plan | None = None
@@ -73,10 +71,11 @@ class Planner:
         self._controller.begin(kind)
         hopeless = self._controller.hopeless
         self._patience.begin(hopeless=hopeless, copies=kind == PASTED)
-        self._indexed, self._tested = False, 0
+        self._lookout.begin(cancelled)
+        self._tested = 0
         ways = self._ways = self._ways_of(settings)
         if ways.lookup:
-            self._lookup_drafter(tokens, settings)
+            self._lookout.drafter(tokens, ways)
         if self._model:
             self._model.open(tokens, prompt)
             likely = settings.k != AUTO or not (hopeless or self._promises_little(len(tokens)))
@@ -126,14 +125,12 @@ class Planner:
                 return Plan(None, 0, sampler, "the draft model reads the prompt behind the first token")
         if settings.k != AUTO and model != lookup:
             reason = "fixed" if settings.k <= longest else limited
-            drafter = self._drafter("model" if model else "lookup", context, settings)
+            drafter = self._drafter("model" if model else "lookup", context)
             return Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
         if settings.k != AUTO:
             longest = min(longest, settings.k)
-        decision = self._followed(context, settings, model, longest) or self._decided(
-            context, settings, model, lookup, longest
-        )
-        drafter = self._drafter(decision.source, context, settings)
+        decision = self._followed(context, model, longest) or self._decided(context, model, lookup, longest)
+        drafter = self._drafter(decision.source, context)
         worth_more = decision.stop.begin() if decision.stop else None
         made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, worth_more)
         if decision.source == "none" and not self._follows_a_copy:
@@ -153,7 +150,7 @@ class Planner:
             compared=verdict.compared,
             emitted=step.kept,
             confidence=step.draft.confidence,
-            foretold=self._lookup.foretold(self._match, context.tokens[now.depth :]) if self._match else (),
+            foretold=self._lookout.foretold(context.tokens[now.depth :]),
             verify_ms=times.verify,
             draft_ms=times.draft,
             other_ms=times.other + times.rollback - thought_ms,
@@ -174,8 +171,7 @@ class Planner:
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
         self.settle()
-        if context and self._indexed:
-            self._lookup.read(context.tokens)
+        self._lookout.end(context)
 
     def settle(self) -> None:
         """Learns from all rounds that were heard of; the next one is decided anew."""
@@ -207,34 +203,34 @@ class Planner:
     @property
     def _follows_a_copy(self) -> bool:
         """Whether each round is looked at, since a copy was left a moment ago."""
-        return self._ways.lookup and self._lookup.astray
+        return self._ways.lookup and self._lookout.astray
 
-    def _followed(self, context: Context, settings: Settings, model: bool, longest: int) -> Decision | None:
+    def _followed(self, context: Context, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
         decision, match = self._decision, 0
         if self._left < 1 or decision.k > longest or (decision.source == "model" and not model):
             return None
         self._left -= 1
-        self._match = None
+        self._lookout.match = None
         by_match = decision.source == "lookup"
         if by_match or self._follows_a_copy or (self._ways.lookup and self._patience.looks(self._left)):
-            match = self._look(context, settings)
+            match = self._lookout.look(context, self._ways)
             if by_match:
                 ends = not self._matched <= match < 2 * self._matched
             else:
-                ends = self._resumes or self._patience.struck(decision, match)
+                ends = self._lookout.resumes or self._patience.struck(decision, match)
             if ends:
                 return None
-        self._situation = self._situation_of(context, match, longest, model, by_match, settings)
+        self._situation = self._situation_of(context, match, longest, model, by_match)
         return decision
 
-    def _decided(self, context: Context, settings: Settings, model: bool, lookup: bool, longest: int) -> Decision:
+    def _decided(self, context: Context, model: bool, lookup: bool, longest: int) -> Decision:
         """What the controller makes of all that is known by now, and how long that is good for."""
         begin = perf_counter_ns()
         self.settle()
-        self._match = None
-        self._matched = self._look(context, settings) if lookup else 0
-        now = self._situation = self._situation_of(context, self._matched, longest, model, lookup, settings)
+        self._lookout.match = None
+        self._matched = self._lookout.look(context, self._ways) if lookup else 0
+        now = self._situation = self._situation_of(context, self._matched, longest, model, lookup)
         self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
@@ -242,31 +238,18 @@ class Planner:
         self._left = self._patience.rounds(self._decision, thinking_ms, most)
         return self._decision
 
-    def _look(self, context: Context, settings: Settings) -> int:
-        """Lets prompt lookup find its match; its length, 0 without one."""
-        self._match = self._lookup_drafter(context.tokens, settings).find(context)
-        return self._match.length if self._match else 0
-
-    def _situation_of(
-        self, context: Context, match: int, longest: int, model: bool, lookup: bool, settings: Settings
-    ) -> Situation:
+    def _situation_of(self, context: Context, match: int, longest: int, model: bool, lookup: bool) -> Situation:
         depth = len(context.tokens)
         unread = self._unread(context.tokens) if model else 0
         ahead = self._model.ahead if self._model else 0
         opening = context.position < _OPENING
-        free = settings.k == AUTO
-        return Situation(
-            depth, unread, match, longest, model, lookup, free, ahead, opening, self._resumes, self._rested
-        )
-
-    @property
-    def _resumes(self) -> bool:
-        return self._match is not None and self._match.resumed
+        free, resumes = self._ways.settings.k == AUTO, self._lookout.resumes
+        return Situation(depth, unread, match, longest, model, lookup, free, ahead, opening, resumes, self._rested)
 
     def _ways_of(self, settings: Settings) -> Ways:
         return Ways.under(settings, has_draft=self._model is not None, plain_because=self.plain_because)
 
-    def _drafter(self, source: str, context: Context, settings: Settings) -> Drafter | None:
+    def _drafter(self, source: str, context: Context) -> Drafter | None:
         """Who drafts, having read what it must: a prompt, and much else, apart from drafting."""
         if source == "model" and self._model:
             if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
@@ -274,18 +257,7 @@ class Planner:
                 if self._situation:
                     self._situation.unread = self._unread(context.tokens)
             return self._model
-        return self._lookup_drafter(context.tokens, settings) if source == "lookup" else None
-
-    def _lookup_drafter(self, tokens: Sequence[int], settings: Settings) -> PromptLookupDrafter:
-        """Prompt lookup with the n-grams of now; it knows what was said before, unless the text would depend on it."""
-        if (self._lookup.ngram_min, self._lookup.ngram_max) != (settings.ngram_min, settings.ngram_max):
-            self._lookup = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
-            self._indexed = False
-        if not self._indexed:
-            self._lookup.recalls = self._ways_of(settings).recalls
-            self._lookup.begin(tokens, self._cancelled)
-            self._indexed = True
-        return self._lookup
+        return self._lookout.drafter(context.tokens, self._ways) if source == "lookup" else None
 
     def _waits(self, tokens: Sequence[int], ways: Ways) -> bool:
         """Whether the draft model reads its prompt behind the first token."""

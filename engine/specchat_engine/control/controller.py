@@ -9,9 +9,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from specchat_engine.control import draft_costs
 from specchat_engine.control.acceptance import POSITIONS, Habits, matches_from
 from specchat_engine.control.choice import Option, best_option
-from specchat_engine.control.costs import FIRST, FURTHER, TRUSTED, PassCosts, following, leaning
+from specchat_engine.control.costs import PassCosts, following
 from specchat_engine.control.plain_runs import PlainRuns
 from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.control.stopping import EarlyStop, bounds_of
@@ -19,10 +20,6 @@ from specchat_engine.control.tables import CostTables
 from specchat_engine.control.tries import Tries
 from specchat_engine.settings import USUAL_K
 from specchat_engine.theory import expected_tokens
-
-_USUAL_DRAFT = 0.1
-"""A draft step in units of a plain target pass, before some were seen: the first ones are made on cold caches, and a
-draft model that looks dear would not be tried again."""
 
 _TARGET_SLOPE, _DRAFT_SLOPE = 0.35, 0.15
 """What a further token in a pass costs, in units of a pass over one, before that was measured."""
@@ -34,9 +31,6 @@ _PACE_FOLLOWS = 0.1
 _CATCH_UP_ROUNDS = 8
 """What a draft model has not read yet is paid by so many rounds."""
 
-_LITTLE = 8
-"""What reading so few tokens costs beyond a draft step cannot be told."""
-
 _HOPED = 0.95
 """What a draft model that is tried again may be hoped to be accepted with."""
 
@@ -46,7 +40,7 @@ it are mostly too high: stories in Q4_K_M that promised 1.00 to 1.05 went at 0.9
 
 _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT, _LONGEST_MATCH = 16, 31
-"""The most tokens that the draft model and lookup draft where k is free: longer drafts of the model have never paid, and
+"""The most tokens that the draft model and lookup draft where k is free: longer drafts of the model never paid, and
 kernels go through tokens in fours, eights or sixteens: a pass over 33 takes up to 1.16 times one over 32."""
 
 
@@ -118,7 +112,7 @@ class Controller:
         best, source, reason = plain, "none", "no match"
         probe, stop = 0, None
         if now.model:
-            draft_ms = self._draft_ms(now, verify_ms)
+            draft_ms = draft_costs.expected_ms(self.draft, now.depth, verify_ms[1])
             option, stop = self._of_model(now, verify_ms, unmatched, lengths[:_LONGEST_DRAFT], draft_ms)
             gain = option.rate / plain.rate
             if gain > WORTH_IT or not now.free:
@@ -158,7 +152,7 @@ class Controller:
             self._try.used(0.0)
         else:
             self._try.used(outcome.emitted - self._in_plain_rounds(now.depth, outcome.milliseconds))
-            self._learn_draft_cost(now, drafted + now.ahead, outcome)
+            draft_costs.learn(self.draft, now, drafted + now.ahead, outcome, self._between_ms)
         goes = min(decision.k, drafted + 1)
         habits.learn(goes, drafted, outcome.accepted, compared, outcome.confidence[: outcome.compared])
 
@@ -171,7 +165,8 @@ class Controller:
         if verify_ms is None:
             return min(longest, USUAL_K), None, math.inf
         rate = 1 / (verify_ms[1] + self._between_ms)
-        option, stop = self._of_model(now, verify_ms, rate, range(1, longest + 1), self._draft_ms(now, verify_ms))
+        draft_ms = draft_costs.expected_ms(self.draft, depth, verify_ms[1])
+        option, stop = self._of_model(now, verify_ms, rate, range(1, longest + 1), draft_ms)
         return option.k, stop, option.rate / rate if self._now.tested.tried(1) else math.inf
 
     def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
@@ -207,7 +202,7 @@ class Controller:
         k = next((k for k in lengths if (expected_tokens(_HOPED, k) - 1) * plain_ms > extra_ms(k)), 0)
         if not k and self._try.due:
             k = min(longest, USUAL_K)
-        read_ms, known = self._read_ms(now, first_ms), self._now.tested.tried(1)
+        read_ms, known = draft_costs.reading_ms(self.draft, now, first_ms), self._now.tested.tried(1)
         if not known:  # there is more to be found out than what this answer gains by it
             read_ms /= _CATCH_UP_ROUNDS
         if not (k and self._try.affords((extra_ms(k) + read_ms) / plain_ms)):
@@ -224,7 +219,12 @@ class Controller:
         draft_ms: tuple[float, float],
     ) -> tuple[Option, EarlyStop]:
         habits, (first_ms, step_ms) = self._now, draft_ms
-        beside_ms = first_ms - step_ms + now.ahead * step_ms + self._read_ms(now, first_ms) / _CATCH_UP_ROUNDS
+        beside_ms = (
+            first_ms
+            - step_ms
+            + now.ahead * step_ms
+            + draft_costs.reading_ms(self.draft, now, first_ms) / _CATCH_UP_ROUNDS
+        )
         beside_ms += self._between_ms
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
@@ -240,19 +240,6 @@ class Controller:
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
         return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 
-    def _draft_ms(self, now: Situation, verify_ms: Sequence[float]) -> tuple[float, float]:
-        """What the first pass of a draft takes, with little to read, and what each further one does."""
-        usual, told = _USUAL_DRAFT * verify_ms[1], []
-        for width in (FIRST, FURTHER):
-            seen, milliseconds = self.draft.seen(width), self.draft.at(width, now.depth) or usual
-            told.append(milliseconds if seen > TRUSTED else leaning(milliseconds, seen, usual))
-        first_ms, step_ms = told
-        return max(first_ms, step_ms), step_ms
-
-    def _read_ms(self, now: Situation, first_ms: float) -> float:
-        """What reading the unread tokens costs beyond the first pass that it is part of."""
-        return max(0.0, (self.draft.at(now.unread, now.depth) or first_ms) - first_ms) if now.unread > FIRST else 0.0
-
     def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
         if not self._plain_runs.begins or not self.target.seen(1):
@@ -263,28 +250,6 @@ class Controller:
         self._pace = following(self._pace, rate, _PACE_FOLLOWS)
         if decision.source != "lookup":
             self._unmatched_pace = following(self._unmatched_pace, rate, _PACE_FOLLOWS)
-
-    def _learn_draft_cost(self, now: Situation, steps: int, outcome: Outcome) -> None:
-        """What a draft of so many passes took, with what it added to the time between passes.
-
-        Its first pass is timed apart, where the drafter does that. Behind a draft that stood to its end two tokens are
-        unread, which cost next to nothing more than one; what a few cost cannot be told. Where all passes are timed
-        together, what a longer reading cost is what the steps leave of the time.
-        """
-        beside_ms = max(0.0, outcome.other_ms - self._between_ms) / max(steps, 1)
-        draft_ms, first_ms = outcome.draft_ms + steps * beside_ms, outcome.first_ms
-        if first_ms:
-            first_ms += beside_ms
-            if now.unread <= FIRST or now.unread > _LITTLE:
-                self.draft.observe(max(now.unread, FIRST), now.depth, first_ms)
-            if steps > 1:
-                self.draft.observe(FURTHER, now.depth, (draft_ms - first_ms) / (steps - 1))
-            return
-        step_ms = self.draft.at(FURTHER, now.depth)
-        if now.unread <= FIRST or step_ms is None:
-            self.draft.observe(FURTHER, now.depth, draft_ms / max(steps, 1))
-        elif now.unread > _LITTLE:
-            self.draft.observe(now.unread, now.depth, max(step_ms, draft_ms - (steps - 1) * step_ms))
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next time."""

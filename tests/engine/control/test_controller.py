@@ -292,15 +292,6 @@ def test_the_first_pass_of_a_draft_is_learned_apart_from_the_further_ones(first:
         assert float(promised) == pytest.approx(tokens / (cheap(k + 1) + first + (k - 1) * DRAFT), rel=0.05)
 
 
-def test_what_the_drafter_does_beside_its_passes_belongs_to_each_of_them() -> None:
-    controller = measured()
-    for _ in range(60):
-        outcome = Outcome(4, 4, 4, 5, [], [], cheap(5), 4 * DRAFT, 0.04, first_ms=DRAFT)
-        controller.learn(NOW, Decision("model", 4, ""), outcome)
-    for width in (FURTHER, FIRST):
-        assert controller.draft.at(width, NOW.depth) == pytest.approx(DRAFT + 0.01, rel=0.05)
-
-
 def test_a_draft_behind_a_rest_was_one_though_what_it_took_tells_nothing() -> None:
     controller = measured(steep)
     for _ in range(12):
