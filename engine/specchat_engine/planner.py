@@ -28,7 +28,7 @@ _AT_ONCE = 64
 """A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
 
 _OPENING = 4
-"""An answer begins with so many tokens; what is decided in them is good for no longer."""
+"""An answer begins with so many tokens; what is decided in them is good for no longer, but for drafts of the model."""
 
 
 class Planner:
@@ -70,7 +70,7 @@ class Planner:
         kind = kind_of(prompt.request)
         self._controller.begin(kind)
         hopeless = self._controller.hopeless
-        self._patience.begin(hopeless=hopeless, copies=kind == PASTED)
+        self._patience.begin(known=self._controller.knows, hopeless=hopeless, copies=kind == PASTED)
         self._lookout.begin(cancelled)
         self._tested = 0
         ways = self._ways = self._ways_of(settings)
@@ -234,7 +234,8 @@ class Planner:
         self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
-        most = _OPENING - 1 - context.position if now.opening else None
+        by_model = self._decision.source == "model"
+        most = _OPENING - 1 - context.position if now.opening and not by_model else None
         self._left = self._patience.rounds(self._decision, thinking_ms, most)
         return self._decision
 

@@ -389,6 +389,22 @@ def test_what_is_decided_in_the_opening_is_decided_anew_behind_it(monkeypatch: p
     assert len(places) < 20
 
 
+@pytest.mark.parametrize(("known", "followed"), [(False, 2), (True, 10)])
+def test_drafts_that_an_answer_opens_with_go_on_behind_its_opening_the_longer_the_more_is_known_of_them(
+    known: bool, followed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr(Controller, "knows", known)
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 4, "", lasts=True))
+    said = PASSAGE * 3
+    session = conversation(saying(said), saying(said), drafter="model", k="auto", sampling=GREEDY)
+    session.settings = replace(session.settings, max_tokens=len(said))
+    rounds_of(session)  # until then nothing is known of how long rounds take
+    first = next(events := session.generate("?"))
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 2, "", lasts=True))
+    assert [event.k for event in (first, *events)].index(2) == 1 + followed
+
+
 def test_what_the_draft_model_reads_apart_is_told_where_k_is_free() -> None:
     told = []
     for k in ("auto", 4):

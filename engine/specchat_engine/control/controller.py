@@ -38,6 +38,9 @@ WORTH_IT = 1.04
 """The draft model drafts where that promises so many times the speed of plain rounds. Of estimates near 1 those above
 it are mostly too high: stories in Q4_K_M that promised 1.00 to 1.05 went at 0.93 to 1.00."""
 
+_TOLD = 16
+"""So many trials, of which old ones fade, are enough to know a kind of text: some 32 tokens, or a record."""
+
 _ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT, _LONGEST_MATCH = 16, 31
 """The most tokens that the draft model and lookup draft where k is free: longer drafts of the model never paid, and
@@ -78,6 +81,11 @@ class Controller:
         """Whether drafts lost time in the last answer of this kind, so that this one may need no draft model."""
         return self._try.in_vain > 0
 
+    @property
+    def knows(self) -> bool:
+        """Whether this kind of text has told how well the draft model follows it, so that answers tell little more."""
+        return self._now.tested.tried(_TOLD)
+
     def use_threads(self, target: int, draft: int) -> None:
         """The models compute with so many threads from now on: costs are those of these counts, habits stay."""
         if self.threads != (target, draft):
@@ -95,7 +103,7 @@ class Controller:
 
     def decide(self, now: Situation) -> Decision:
         """The next round's draft."""
-        longest = min(now.longest, _LONGEST_MATCH)
+        longest = min(now.longest, _LONGEST_MATCH if now.free else POSITIONS)
         if not (longest and (now.model or now.lookup)):
             return Decision("none", 0, "nothing may be drafted")
         verify_ms = self.target.curve(now.depth, POSITIONS + 1)

@@ -13,9 +13,9 @@ _FOLLOWED, _LOOKS = 24, 4
 """A decision is followed so many rounds at most, of which one in so many looks for a match: twice as many each under
 the second decision in a row by which nothing is drafted, four times as many from the third on."""
 
-_GROWS = 2
+_GROWS, _KNOWING = 2, 4
 """The n-th decision of an answer, if by it something is drafted, is followed so many times n rounds at most: most is
-learned at the beginning."""
+learned at the beginning. Where drafts on this kind of text are known, the n-th counts as one so many places later."""
 
 _WATCHED = 24
 """So many rounds look for a match each, in an answer to a pasted text and behind each decision for one: looking costs
@@ -41,12 +41,11 @@ class Patience:
         """Whether a copy may begin at any token, so that each round looks for a match."""
         return self._watched > 0
 
-    def begin(self, *, hopeless: bool = False, copies: bool = False) -> None:
-        """An answer begins, of which nothing is known, or that drafts are `hopeless`: as if that had been decided.
-
-        `copies`: it probably copies what was pasted.
+    def begin(self, *, known: bool = False, hopeless: bool = False, copies: bool = False) -> None:
+        """An answer begins, on a kind of text on which drafts are `known` or not, or `hopeless`: as if that had been
+        decided. `copies`: it probably copies what was pasted.
         """
-        self._made, self._calm = 0, 2 if hopeless else 0
+        self._made, self._calm = _KNOWING * known, 2 if hopeless else 0
         self._watched = _WATCHED if copies else 0
 
     def took(self, round_ms: float) -> None:

@@ -348,6 +348,29 @@ def test_a_long_match_beats_the_model_and_gets_a_long_draft() -> None:
     assert decision.k > 8
 
 
+def test_a_kind_of_text_is_known_when_some_tokens_were_compared_on_it_or_before_the_start() -> None:
+    controller = measured()
+    happen(controller, NOW, right=0)
+    assert not controller.knows
+    for _ in range(20):
+        happen(controller, NOW, right=3)
+    assert controller.knows
+    controller.begin("code")
+    assert not controller.knows
+    again = Controller.from_json(json.loads(json.dumps(controller.to_json())))
+    again.begin("prose")
+    assert again.knows
+
+
+def test_no_draft_is_one_token_longer_than_what_kernels_read_at_a_time_unless_that_was_asked_for() -> None:
+    controller = measured(lambda width: 1 + 0.001 * width)
+    sure = replace(NOW, match=60)
+    for _ in range(30):
+        happen(controller, sure, right=32, cost=lambda width: 1 + 0.001 * width, foretold=True)
+    assert controller.decide(sure).k == 31
+    assert controller.decide(replace(sure, free=False)).k == 32
+
+
 def test_behind_a_run_of_matches_the_model_drafts_as_long_as_before() -> None:
     """That was fast as nothing else is: what the model could draft is no worse for it."""
     controller, no_match = measured(), replace(NOW, lookup=False)

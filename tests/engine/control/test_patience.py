@@ -35,6 +35,8 @@ def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() ->
     assert [patience.rounds(DRAFT, 0.3) for _ in range(14)] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 24, 24]
     patience.begin()
     assert patience.rounds(DRAFT, 0.3) == 2
+    patience.begin(known=True)
+    assert [patience.rounds(DRAFT, 0.3) for _ in range(3)] == [10, 12, 14], "there is less to be learned"
 
 
 def test_a_decision_that_is_to_be_followed_by_another_at_once_is_not_followed() -> None:
