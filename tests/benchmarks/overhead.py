@@ -3,15 +3,18 @@
 Prints for each temperature and way of drafting the share of decoding time outside the passes (medians over answers)
 and the microseconds a round, then what the process took at most, what llama.cpp's own figures explain of that, and the
 rest. Ways, temperatures and prompts take turns. `PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`.
+
+With `--bare` it asks for facts at temperature 0 alone, and compares with the least loop that speculates.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from statistics import median
+from time import perf_counter_ns
 
 from specchat.bench.measure import peak_memory_bytes
 from specchat_assets import builtin_pair
@@ -24,6 +27,7 @@ WAYS: Mapping[str, Settings] = {
     "own choice": Settings(k="auto", drafter="hybrid"),
 }
 _MEGABYTE = 1e6
+_BARE_K = 12
 
 
 def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[float, str], list[TurnStats]]:
@@ -44,6 +48,56 @@ def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[
     return found
 
 
+def bare_loop(engine: Engine, prompt: Sequence[int], answer: Sequence[int]) -> float:
+    """The share in percent that lies outside the passes where an answer at temperature 0 is drafted and verified, and
+    nothing else is done: no text, no events, no decisions. Both models have nothing of it in their memories.
+
+    Raises AssertionError where it is another answer.
+    """
+    target, draft = engine._target, engine._draft
+    assert draft is not None
+    tokens = [*prompt]
+    for model in (target, draft):
+        model.read(tokens[:-1], bool)
+    wanted = len(prompt) + len(answer)
+    begin, busy = perf_counter_ns(), target.busy_ns + draft.busy_ns
+    while len(tokens) < wanted:
+        drafted: list[int] = []
+        unread = tokens[draft.length :]
+        for _ in range(min(_BARE_K, wanted - len(tokens) - 1)):
+            drafted.append(int(draft.advance(unread, 1)[0].argmax()))
+            unread = drafted[-1:]
+        best = target.advance((tokens[-1], *drafted), len(drafted) + 1).argmax(1).tolist()
+        accepted = next((place for place, token in enumerate(drafted) if token != best[place]), len(drafted))
+        tokens += best[: accepted + 1]
+        for model in (target, draft):
+            model.rewind(len(tokens) - 1)
+    spent = perf_counter_ns() - begin
+    assert tokens == [*prompt, *answer]
+    return 100 * (1 - (target.busy_ns + draft.busy_ns - busy) / spent)
+
+
+def beside_the_least(engine: Engine, repeats: int) -> None:
+    """Prints the shares of all ways and of the bare loop, on facts at temperature 0, in turns."""
+    ways = {**WAYS, f"k {_BARE_K}": Settings(k=_BARE_K, drafter="model")}
+    shares: dict[str, list[float]] = {}
+    for _ in range(repeats):
+        for prompt in benchmark_prompts()["facts"]:
+            for way, settings in ways.items():
+                engine.forget()
+                session = engine.session(settings=replace(settings, sampling=SamplingParams(temperature=0)), seed=1)
+                for _ in session.generate(prompt):
+                    pass
+                stats = session.stats
+                shares.setdefault(way, []).append(100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms)
+                for _ in session.rehearsing():
+                    pass
+            engine.forget()
+            shares.setdefault("bare loop", []).append(bare_loop(engine, session.prompt_ids, session.answer_ids))
+    for way, values in shares.items():
+        print(f"{way:10} {median(values):5.2f} %")
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -54,10 +108,14 @@ def main() -> None:
     parser.add_argument("-n", "--max-tokens", type=int, default=128)
     parser.add_argument("--each", type=int, default=1, help="prompts of each kind")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--bare", action="store_true", help="beside the least loop that speculates")
     asked = parser.parse_args()
     target, draft = (asked.model, asked.draft) if asked.model else builtin_pair()
     begun = peak_memory_bytes()
     with Engine.load(target, draft, LoadOptions(n_ctx=asked.ctx_size, threads=asked.threads)) as engine:
+        if asked.bare:
+            beside_the_least(engine, asked.repeats)
+            return
         found = measure(engine, asked.max_tokens, asked.each, asked.repeats)
         use = engine.memory_use
     for (temperature, way), all_stats in sorted(found.items()):
