@@ -227,13 +227,8 @@ class Controller:
         draft_ms: tuple[float, float],
     ) -> tuple[Option, EarlyStop]:
         habits, (first_ms, step_ms) = self._now, draft_ms
-        beside_ms = (
-            first_ms
-            - step_ms
-            + now.ahead * step_ms
-            + draft_costs.reading_ms(self.draft, now, first_ms) / _CATCH_UP_ROUNDS
-        )
-        beside_ms += self._between_ms
+        read_ms = draft_costs.reading_ms(self.draft, now, first_ms)
+        beside_ms = self._between_ms + first_ms + (now.ahead - 1) * step_ms + read_ms / _CATCH_UP_ROUNDS
         stands = habits.chain.all(lengths.stop - 1, pooled=True)
         longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
         option = best_option(stands, longer, verify_ms, step_ms, beside_ms, pace, lengths)

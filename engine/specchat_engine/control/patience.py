@@ -42,8 +42,8 @@ class Patience:
         return self._watched > 0
 
     def begin(self, *, known: bool = False, hopeless: bool = False, copies: bool = False) -> None:
-        """An answer begins, on a kind of text on which drafts are `known` or not, or `hopeless`: as if that had been
-        decided. `copies`: it probably copies what was pasted.
+        """An answer begins. How well drafts follow its kind of text is `known`, or that they are `hopeless`, as if that
+        had been decided; `copies`: it probably copies what was pasted.
         """
         self._made, self._calm = _KNOWING * known, 2 if hopeless else 0
         self._watched = _WATCHED if copies else 0

@@ -56,7 +56,7 @@ def bounds_of(k: int, stands: Sequence[float], verify_ms: Sequence[float], step_
             bound = pace * (then - now) / expected if expected else math.inf
             if bound < bounds[place]:
                 bounds[place] = bound
-    rest = 0.0
+    rest = 0.0  # the tokens to expect of all that may still be drafted
     for place in range(k - 2, -1, -1):
         rest = stands[place + 1] * (1 + rest)
         bound = pace * (passes[-1] - passes[place]) / rest if rest else math.inf
