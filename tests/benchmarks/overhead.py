@@ -19,7 +19,7 @@ from time import perf_counter_ns
 from specchat.bench.measure import peak_memory_bytes
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
-from specchat_engine import Engine, LoadOptions, SamplingParams, Settings, TurnStats
+from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings, TurnStats
 
 WAYS: Mapping[str, Settings] = {
     "plain": Settings(k=0, drafter="none"),
@@ -30,6 +30,15 @@ _MEGABYTE = 1e6
 _BARE_K = 12
 
 
+def answered(engine: Engine, prompt: str, settings: Settings, temperature: float, seed: int = 1) -> Session:
+    """A new session that has answered the prompt."""
+    sampling = SamplingParams(temperature=temperature)
+    session = engine.session(settings=replace(settings, sampling=sampling), seed=seed)
+    for _ in session.generate(prompt):
+        pass
+    return session
+
+
 def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[float, str], list[TurnStats]]:
     """The statistics of all answers, by temperature and way."""
     found: dict[tuple[float, str], list[TurnStats]] = {}
@@ -38,12 +47,7 @@ def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[
         for prompt in prompts:
             for temperature in (0.0, 0.8):
                 for way, settings in WAYS.items():
-                    sampling = SamplingParams(temperature=temperature)
-                    session = engine.session(
-                        settings=replace(settings, sampling=sampling, max_tokens=tokens), seed=seed
-                    )
-                    for _ in session.generate(prompt):
-                        pass
+                    session = answered(engine, prompt, replace(settings, max_tokens=tokens), temperature, seed)
                     found.setdefault((temperature, way), []).append(session.stats)
     return found
 
@@ -85,9 +89,7 @@ def beside_the_least(engine: Engine, repeats: int) -> None:
         for prompt in benchmark_prompts()["facts"]:
             for way, settings in ways.items():
                 engine.forget()
-                session = engine.session(settings=replace(settings, sampling=SamplingParams(temperature=0)), seed=1)
-                for _ in session.generate(prompt):
-                    pass
+                session = answered(engine, prompt, settings, 0.0)
                 stats = session.stats
                 shares.setdefault(way, []).append(100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms)
                 for _ in session.rehearsing():

@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import Message, Round, SamplingParams, Session, TokenKind
 from specchat_engine.control.controller import Controller
-from specchat_engine.control.situation import Decision, Situation
+from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
@@ -348,6 +348,37 @@ def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_de
     assert not any(next(events).drafted for _ in range(6))
     session.settings = replace(session.settings, drafter="hybrid")
     assert next(events).source == "model"
+
+
+def test_what_was_said_is_indexed_when_an_answer_ends_and_the_next_conversation_apart_from_it() -> None:
+    session = conversation(saying(PASSAGE), drafter="lookup", k="auto", controller=knowing(1.2, 0.5), sampling=GREEDY)
+    for asked in ("one thing", "quite another one"):
+        rounds_of(session, asked)
+        drafter = session._planner._lookout._drafter
+        assert drafter._conversation == [*session.prompt_ids, *session.answer_ids]
+        session.messages = []
+
+
+def test_rounds_that_do_not_look_tell_nothing_of_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 2, "", lasts=True))
+    said = "".join(f"ab{letter} " for letter in PASSAGE)
+    controller = knowing(0.05, 0.05)
+    session = conversation(
+        saying(said), saying(said), drafter="hybrid", k="auto", controller=controller, sampling=GREEDY
+    )
+    session.settings = replace(session.settings, max_tokens=len(said))
+    heard: list[tuple[int, int]] = []
+    learn = controller.learn
+
+    def hear(now: Situation, decision: Decision, outcome: Outcome) -> None:
+        heard.append((now.match, len(outcome.foretold)))
+        learn(now, decision, outcome)
+
+    monkeypatch.setattr(controller, "learn", hear)
+    rounds_of(session)
+    assert any(match and foretold for match, foretold in heard)
+    assert not any(foretold for match, foretold in heard if not match)
 
 
 def test_a_long_match_ends_a_stretch_of_plain_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

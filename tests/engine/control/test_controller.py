@@ -274,6 +274,16 @@ def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
     assert with_it < without
 
 
+def test_what_has_to_be_read_before_lowers_what_a_draft_promises() -> None:
+    controller = measured()
+    controller.draft.observe(100, NOW.depth, 4.0)
+    soon, late = (
+        float(controller.decide(replace(NOW, unread=unread, free=False, longest=4)).reason.split()[0])
+        for unread in (1, 100)
+    )
+    assert late < 0.9 * soon
+
+
 @pytest.mark.parametrize("first", [DRAFT, 4 * DRAFT], ids=["as quick as the others", "four times as long"])
 def test_the_first_pass_of_a_draft_is_learned_apart_from_the_further_ones(first: float) -> None:
     """Where its weights have left the caches, it must not make long drafts look dear."""
