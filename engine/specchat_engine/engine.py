@@ -17,6 +17,7 @@ from specchat_engine.costs import PlainCost
 from specchat_engine.described import info_of, machine, recommended_by, template_of, versions
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
+from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version
@@ -44,9 +45,14 @@ class Engine:
     `threads` tells what the models compute with, and why.
     """
 
-    def __init__(self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions) -> None:
-        """Takes over two loaded models; `Engine.load` is the usual way. Raises PairError, ModelFileError."""
-        self.translated_because = check_pair(target.header, draft.header) if draft else ""
+    def __init__(
+        self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions, translated_because: str = ""
+    ) -> None:
+        """Takes over two loaded models that were found to be a pair; `Engine.load` is the way to one.
+
+        Raises PairError for a draft model that cannot go back, ModelFileError.
+        """
+        self.translated_because = translated_because
         self.options = options
         self._models = [model for model in (target, draft) if model]
         self._template = template_of(target)
@@ -94,29 +100,35 @@ class Engine:
         ModelFileError, PairError, TemplateError, SettingError or Cancelled; nothing stays loaded then.
         """
         options = options or LoadOptions()
+        paths = [Path(path) for path in (target, draft) if path]
+        headers = [read_model(path) for path in paths]
+        because = check_pair(*headers) if draft else ""
         loaded: list[LlamaModel] = []
         try:
             loaded.append(
                 LlamaModel(
-                    Path(target),
+                    paths[0],
                     gpu_layers=options.gpu_layers,
                     devices=options.devices,
                     tensor_split=options.tensor_split,
                     main_gpu=options.main_gpu,
                     progress=progress,
+                    header=headers[0],
                 )
             )
             if draft:
                 loaded.append(
                     LlamaModel(
-                        Path(draft),
+                        paths[1],
                         gpu_layers=options.gpu_layers_draft,
                         devices=options.devices_draft,
                         main_gpu=options.main_gpu,
                         progress=progress,
+                        header=headers[1],
+                        tokenizer=bool(because),
                     )
                 )
-            return cls(loaded[0], loaded[1] if draft else None, options)
+            return cls(loaded[0], loaded[1] if draft else None, options, because)
         except BaseException:
             for model in loaded:
                 model.close()

@@ -138,6 +138,19 @@ def test_a_draft_that_writes_the_same_in_other_ids_is_accepted_as_often(shuffled
     assert accepted[1][1] > accepted[0][1] - 0.15
 
 
+def test_the_tokenizer_of_a_draft_is_loaded_only_where_it_goes_through_text(
+    others: OtherTokens, files: EngineFiles
+) -> None:
+    for target, draft, kinds in (
+        (others.target, others.draft, {"byte-level BPE", "SentencePiece"}),
+        (files.target, files.draft, {"none"}),
+    ):
+        with Engine.load(target, draft, ONE_THREAD) as engine:
+            assert engine._draft is not None
+            assert engine._draft.model.vocabulary.type in kinds
+            assert engine._draft.model.vocabulary.size == engine._draft.model.header.n_vocab
+
+
 def test_measuring_leaves_the_draft_usable(others: OtherTokens) -> None:
     with Engine.load(others.target, others.draft, ONE_THREAD) as engine:
         settings = Settings(k=4, drafter="model", max_tokens=30)

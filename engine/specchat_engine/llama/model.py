@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
+from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.devices import device_array, has_gpu
 from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
+from specchat_engine.llama.overrides import without_tokenizer
 from specchat_engine.llama.vocabulary import Vocabulary
 
 
@@ -33,12 +35,17 @@ class LlamaModel:
         tensor_split: Sequence[float] = (),
         main_gpu: int = 0,
         progress: Callable[[float], bool] | None = None,
+        header: Header | None = None,
+        tokenizer: bool = True,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
+        `header` is the file's, where it was read before. Without its `tokenizer` the model knows tokens by their ids
+        alone, and its vocabulary has nothing but a size: a large one takes 25 MB and some tenths of a second.
+
         Raises ModelFileError where the file cannot be used, SettingError for a device that is not there, Cancelled.
         """
-        self.header = read_model(path)
+        self.header = header or read_model(path)
         self.path = path
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
@@ -50,6 +57,9 @@ class LlamaModel:
             shares = (ctypes.c_float * max(api.llama_max_devices(), len(tensor_split)))(*tensor_split)
             params.tensor_split = shares
             keep.append(shares)
+        if not tokenizer:
+            keep.append(without_tokenizer(self.header))
+            params.kv_overrides = keep[-1]
         stopped = False
 
         def report(share: float, _: Any) -> bool:

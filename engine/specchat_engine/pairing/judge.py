@@ -56,10 +56,11 @@ def check_pair(target: Header, draft: Header) -> str:
 
     Raises PairError where there is no way from the tokens of one to those of the other.
     """
-    found = difference(compare_tokens(target, draft))
-    blocker = next((line for line in compare_tokens(target, draft) if line.grade is Grade.BLOCKER), None)
+    findings = [*compare_tokens(target, draft)]
+    blocker = next((line for line in findings if line.grade is Grade.BLOCKER), None)
     if blocker:
         raise PairError(blocker.sentence)
+    found = difference(findings)
     return found.sentence if found else ""
 
 

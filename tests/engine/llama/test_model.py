@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from specchat_engine import ModelFileError
 from specchat_engine.gguf.files import read_model
+from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from support.engine_files import EngineFiles
 from support.tiny_models import TEMPLATE
@@ -24,6 +26,31 @@ def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:
     assert model.description.startswith("llama")
     model.close()
     model.close()
+
+
+def test_without_its_tokenizer_a_model_computes_the_same_for_the_same_ids(files: EngineFiles) -> None:
+    logits = []
+    for tokenizer in (True, False):
+        model = LlamaModel(files.draft, tokenizer=tokenizer)
+        assert model.vocabulary.size == model.header.n_vocab
+        assert (model.vocabulary.type == "none") is not tokenizer
+        context = LlamaContext(model, n_ctx=64, max_rows=4, threads=1)
+        logits.append(context.advance([65, 66, model.vocabulary.size - 1, 67], 4).copy())
+        context.close()
+        model.close()
+    np.testing.assert_array_equal(*logits)
+
+
+def test_without_its_tokenizer_an_unknown_architecture_is_still_refused_in_words(
+    files: EngineFiles, tmp_path: Path
+) -> None:
+    path = tmp_path / "unknown.gguf"
+    name = b"general.architecture\x08\0\0\0" + (5).to_bytes(8, "little")
+    data = files.draft.read_bytes()
+    assert name + b"llama" in data
+    path.write_bytes(data.replace(name + b"llama", name + b"lllll"))
+    with pytest.raises(ModelFileError, match="unknown model architecture"):
+        LlamaModel(path, tokenizer=False)
 
 
 def test_a_healthy_file_passes_the_first_look(files: EngineFiles) -> None:
