@@ -234,8 +234,9 @@ class Planner:
         self._decision = self._controller.decide(now)
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
-        by_model = self._decision.source == "model"
-        most = _OPENING - 1 - context.position if now.opening and not by_model else None
+        most = None
+        if now.opening and self._decision.source != "model":  # for no longer than a draft model reads its prompt
+            most = _OPENING - 1 - context.position if model or not self._ways.model else 0
         self._left = self._patience.rounds(self._decision, thinking_ms, most)
         return self._decision
 

@@ -107,6 +107,17 @@ def test_a_decision_is_followed_for_some_rounds_where_deciding_takes_too_much_of
     assert 0 <= unheard < 8, "plain rounds alike are heard of together"
 
 
+def test_a_draft_model_that_waits_with_the_prompt_drafts_right_behind_the_first_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However long deciding takes: what is decided before it may draft holds for one round."""
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", sampling=GREEDY, controller=knowing(0.01, 0.01)
+    )
+    assert [event.source for event in rounds_of(session, "x" * 100)][:2] == ["none", "model"]
+
+
 @pytest.mark.parametrize(("cost", "always"), [(5.0, False), (0.01, True)], ids=["plain", "drafting"])
 def test_only_where_nothing_is_drafted_is_a_decision_followed_for_longer(
     cost: float, always: bool, monkeypatch: pytest.MonkeyPatch

@@ -121,10 +121,12 @@ class Controller:
         probe, stop = 0, None
         if now.model:
             draft_ms = draft_costs.expected_ms(self.draft, now.depth, verify_ms[1])
-            option, stop = self._of_model(now, verify_ms, unmatched, lengths[:_LONGEST_DRAFT], draft_ms)
+            among = verify_ms, self._drafting_ms(now, draft_ms), unmatched, lengths[:_LONGEST_DRAFT]
+            option = self._of_model(*among, free=now.free)
             gain = option.rate / plain.rate
             if gain > WORTH_IT or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
+                stop = self._ended_early(option, *among) if now.free else None
             else:
                 reason = f"a draft gives {gain:.2f} × plain"
                 probe, why = self._probe(now, verify_ms, longest, draft_ms)
@@ -139,9 +141,9 @@ class Controller:
                 reason = f"match of {now.match}{' behind an edit' * now.resumed}, {gain:.2f} × plain expected"
         if source != "none":
             self._plain_runs.expect(best.rate / plain.rate, best.tokens, verify_ms[1])
-        if probe or source != "model" or not now.free:
+        if source != "model":
             stop = None
-        return Decision(source, best.k, reason, stop, bool(probe), lasts=not probe)
+        return Decision(source, best.k, reason, stop, bool(probe), not probe, best.milliseconds)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
@@ -174,7 +176,9 @@ class Controller:
             return min(longest, USUAL_K), None, math.inf
         rate = 1 / (verify_ms[1] + self._between_ms)
         draft_ms = draft_costs.expected_ms(self.draft, depth, verify_ms[1])
-        option, stop = self._of_model(now, verify_ms, rate, range(1, longest + 1), draft_ms)
+        among = verify_ms, self._drafting_ms(now, draft_ms), rate, range(1, longest + 1)
+        option = self._of_model(*among, free=True)
+        stop = self._ended_early(option, *among)
         return option.k, stop, option.rate / rate if self._now.tested.tried(1) else math.inf
 
     def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
@@ -218,25 +222,33 @@ class Controller:
         again = known and self._try.idle
         return k, f"tried again after {self._try.idle} rounds" if again else "not tried enough on this kind of text"
 
+    def _drafting_ms(self, now: Situation, draft_ms: tuple[float, float]) -> tuple[float, float]:
+        """A draft step, and all that a round with a draft takes beside the target's pass and its steps."""
+        first_ms, step_ms = draft_ms
+        read_ms = draft_costs.reading_ms(self.draft, now, first_ms)
+        return step_ms, self._between_ms + first_ms + (now.ahead - 1) * step_ms + read_ms / _CATCH_UP_ROUNDS
+
     def _of_model(
+        self, verify_ms: Sequence[float], drafting_ms: tuple[float, float], pace: float, lengths: range, *, free: bool
+    ) -> Option:
+        stands = self._now.chain.all(lengths.stop - 1, pooled=True)
+        longer = self._now.longer.all(lengths.stop - 1) if free else _ALL
+        return best_option(stands, longer, verify_ms, *drafting_ms, pace, lengths)
+
+    def _ended_early(
         self,
-        now: Situation,
+        option: Option,
         verify_ms: Sequence[float],
+        drafting_ms: tuple[float, float],
         pace: float,
         lengths: range,
-        draft_ms: tuple[float, float],
-    ) -> tuple[Option, EarlyStop]:
-        habits, (first_ms, step_ms) = self._now, draft_ms
-        read_ms = draft_costs.reading_ms(self.draft, now, first_ms)
-        beside_ms = self._between_ms + first_ms + (now.ahead - 1) * step_ms + read_ms / _CATCH_UP_ROUNDS
-        stands = habits.chain.all(lengths.stop - 1, pooled=True)
-        longer = habits.longer.all(lengths.stop - 1) if now.free else _ALL
-        option = best_option(stands, longer, verify_ms, step_ms, beside_ms, pace, lengths)
-        onward = habits.stands_onward(lengths.stop - 1)
-        # Where drafts were ended so far must not be where they end for good: what may be drafted forgets about that.
-        option.k = max(option.k, best_option(onward, _ALL, verify_ms, step_ms, beside_ms, pace, lengths).k)
-        bounds = bounds_of(option.k, onward, verify_ms, step_ms, max(option.rate, pace))
-        return option, EarlyStop(bounds, habits.by_confidence.all())
+    ) -> EarlyStop:
+        """Where drafts by this option end, which may become longer by that: where drafts were ended so far must not be
+        where they end for good, so what may be drafted forgets about that."""
+        onward = self._now.stands_onward(lengths.stop - 1)
+        option.k = max(option.k, best_option(onward, _ALL, verify_ms, *drafting_ms, pace, lengths).k)
+        bounds = bounds_of(option.k, onward, verify_ms, drafting_ms[0], max(option.rate, pace))
+        return EarlyStop(bounds, self._now.by_confidence.all())
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
         shares = self._now.of_matches(now.opening, now.resumed).all()

@@ -62,7 +62,8 @@ class Patience:
         self._made += 1
         if decision.source == "lookup":
             self._watched = _WATCHED
-        if not (decision.lasts and self._round_ms):
+        round_ms = self._round_ms or decision.milliseconds
+        if not (decision.lasts and round_ms):
             return 0
         if decision.source == "none":
             self._calm += opening is None
@@ -72,7 +73,7 @@ class Patience:
             share, most = _THINKING_SHARE, min(_FOLLOWED, _GROWS * self._made)
         if opening is not None:
             most = min(most, opening)
-        return min(int(self._thinking_ms / (share * self._round_ms)), most)
+        return min(int(self._thinking_ms / (share * round_ms)), most)
 
     def coasts(self, left: int) -> int:
         """How many of the next rounds, `left` of which a decision for no draft is good for, look for nothing."""

@@ -36,7 +36,8 @@ class Situation:
 class Decision:
     """Who drafts, at most how many tokens, and why; `stop` ends a draft early, where that may be.
 
-    It may be followed for some rounds more where it `lasts`; a `probe` was made to find out.
+    It may be followed for some rounds more where it `lasts`; a `probe` was made to find out. A round by it is expected
+    to take so many `milliseconds`, 0 where nothing is known of that.
     """
 
     source: str
@@ -45,6 +46,7 @@ class Decision:
     stop: EarlyStop | None = None
     probe: bool = False
     lasts: bool = False
+    milliseconds: float = 0.0
 
 
 @dataclass(slots=True)

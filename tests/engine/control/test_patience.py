@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specchat_engine.control.patience import Patience
@@ -37,6 +39,15 @@ def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() ->
     assert patience.rounds(DRAFT, 0.3) == 2
     patience.begin(known=True)
     assert [patience.rounds(DRAFT, 0.3) for _ in range(3)] == [10, 12, 14], "there is less to be learned"
+
+
+def test_before_any_round_was_seen_a_decision_counts_what_it_expects_of_one() -> None:
+    patience = Patience()
+    patience.begin(known=True)
+    expecting = replace(DRAFT, milliseconds=20.0)
+    assert patience.rounds(expecting, 0.301) == 3
+    patience.took(60.0)
+    assert patience.rounds(expecting, 0.301) == 1
 
 
 def test_a_decision_that_is_to_be_followed_by_another_at_once_is_not_followed() -> None:
