@@ -5,7 +5,7 @@ from __future__ import annotations
 from specchat_engine.control.costs import following
 from specchat_engine.control.situation import Decision
 
-_THINKING_SHARE, _PLAINLY = 0.005, 0.3
+_THINKING_SHARE, _PLAINLY = 0.0015, 0.6
 """Deciding may take that share of the time, and only a part of it where nothing is drafted, from which little is
 learned: where passes are quick, a decision is followed for some rounds more."""
 

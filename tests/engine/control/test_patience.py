@@ -23,13 +23,13 @@ def after(round_ms: float, decisions: int = 30) -> Patience:
     return patience
 
 
-@pytest.mark.parametrize(("round_ms", "rounds"), [(4.0, 15), (20.0, 3), (60.0, 1), (200.0, 0), (0.5, 24)])
-def test_deciding_takes_half_a_percent_of_the_time(round_ms: float, rounds: int) -> None:
+@pytest.mark.parametrize(("round_ms", "rounds"), [(12.5, 16), (20.0, 10), (60.0, 3), (200.0, 1), (400.0, 0), (0.5, 24)])
+def test_deciding_takes_some_thousandths_of_the_time(round_ms: float, rounds: int) -> None:
     assert after(round_ms).rounds(DRAFT, 0.301) == rounds
 
 
-def test_where_nothing_is_drafted_it_takes_three_tenths_of_that() -> None:
-    assert after(10.0).rounds(PLAIN, 0.301) == 20
+def test_where_nothing_is_drafted_it_takes_six_tenths_of_that() -> None:
+    assert after(20.0).rounds(PLAIN, 0.301) == 16
 
 
 def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() -> None:
@@ -44,9 +44,9 @@ def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() ->
 def test_before_any_round_was_seen_a_decision_counts_what_it_expects_of_one() -> None:
     patience = Patience()
     patience.begin(known=True)
-    expecting = replace(DRAFT, milliseconds=20.0)
+    expecting = replace(DRAFT, milliseconds=60.0)
     assert patience.rounds(expecting, 0.301) == 3
-    patience.took(60.0)
+    patience.took(200.0)
     assert patience.rounds(expecting, 0.301) == 1
 
 
