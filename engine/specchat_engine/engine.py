@@ -100,7 +100,7 @@ class Engine:
         ModelFileError, PairError, TemplateError, SettingError or Cancelled; nothing stays loaded then.
         """
         options = options or LoadOptions()
-        paths = [Path(path) for path in (target, draft) if path]
+        paths = [Path(target), *([Path(draft)] if draft else [])]
         headers = [read_model(path) for path in paths]
         because = check_pair(*headers) if draft else ""
         loaded: list[LlamaModel] = []

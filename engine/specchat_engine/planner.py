@@ -235,7 +235,7 @@ class Planner:
         thinking_ms = (perf_counter_ns() - begin) / 1e6
         self._thought_ms += thinking_ms
         most = None
-        if now.opening and self._decision.source != "model":  # for no longer than a draft model reads its prompt
+        if now.opening and self._decision.source != "model":  # none of it holds once a draft model has read its prompt
             most = _OPENING - 1 - context.position if model or not self._ways.model else 0
         self._left = self._patience.rounds(self._decision, thinking_ms, most)
         return self._decision
