@@ -254,8 +254,11 @@ class LlamaContext:
             raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        self._token[:count] = tokens
-        self._position[:count] = range(start, start + count)
+        if count == 1:  # half of what slices take, and most passes are like this
+            self._token[0], self._position[0] = tokens[0], start
+        else:
+            self._token[:count] = tokens
+            self._position[:count] = range(start, start + count)
         if (count, rows) != self._shape:
             self._shape = count, rows
             self._batch.n_tokens = count
