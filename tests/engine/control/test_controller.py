@@ -77,6 +77,17 @@ def happen(
     return decision
 
 
+def test_a_decision_says_how_long_its_round_will_take() -> None:
+    assert measured(dear).decide(NOW).milliseconds == pytest.approx(dear(1))
+    draft = measured().decide(NOW)
+    assert draft.source == "model"
+    assert cheap(2) < draft.milliseconds < 2 * cheap(draft.k + 1)
+    copy = measured().decide(replace(NOW, match=32, model=False))
+    assert copy.source == "lookup"
+    assert copy.milliseconds == pytest.approx(cheap(copy.k + 1))
+    assert Controller().decide(NOW).milliseconds == 0, "nothing is known yet"
+
+
 def test_the_first_round_of_an_unknown_machine_is_plain_and_says_so() -> None:
     decision = Controller().decide(NOW)
     assert (decision.source, decision.k, decision.reason) == ("none", 0, "measures plain passes")
