@@ -118,7 +118,7 @@ class Controller:
         unmatched = max(plain.rate, _PATIENCE * self._unmatched_pace)
         lengths = range(1 if now.free else longest, longest + 1)
         best, source, reason = plain, "none", "no match"
-        probe, stop = 0, None
+        probe = 0
         if now.model:
             draft_ms = draft_costs.expected_ms(self.draft, now.depth, verify_ms[1])
             among = verify_ms, self._drafting_ms(now, draft_ms), unmatched, lengths[:_LONGEST_DRAFT]
@@ -126,7 +126,6 @@ class Controller:
             gain = option.rate / plain.rate
             if gain > WORTH_IT or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
-                stop = self._ended_early(option, *among) if now.free else None
             else:
                 reason = f"a draft gives {gain:.2f} × plain"
                 probe, why = self._probe(now, verify_ms, longest, draft_ms)
@@ -141,8 +140,7 @@ class Controller:
                 reason = f"match of {now.match}{' behind an edit' * now.resumed}, {gain:.2f} × plain expected"
         if source != "none":
             self._plain_runs.expect(best.rate / plain.rate, best.tokens, verify_ms[1])
-        if source != "model":
-            stop = None
+        stop = self._ended_early(best, *among) if source == "model" and now.free and not probe else None
         return Decision(source, best.k, reason, stop, bool(probe), not probe, best.milliseconds)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
