@@ -88,6 +88,23 @@ def test_a_decision_says_how_long_its_round_will_take() -> None:
     assert Controller().decide(NOW).milliseconds == 0, "nothing is known yet"
 
 
+def test_what_a_plain_round_takes_beside_its_pass_a_round_with_a_draft_takes_too() -> None:
+    controller = measured()
+    before = controller.decide(NOW)
+    plain = Outcome(0, 0, 0, 1, [], [], verify_ms=cheap(1), draft_ms=0.0, other_ms=30.0)
+    controller.learn(NOW, Decision("none", 0, ""), plain)
+    after = controller.decide(NOW)
+    assert after.source == "model"
+    assert after.milliseconds > before.milliseconds + 20
+
+
+def test_only_where_k_is_free_does_a_draft_end_early() -> None:
+    asked = replace(NOW, lookup=False, longest=6)
+    assert measured().decide(asked).stop is not None
+    fixed = measured().decide(replace(asked, free=False))
+    assert (fixed.source, fixed.k, fixed.stop) == ("model", 6, None)
+
+
 def test_the_first_round_of_an_unknown_machine_is_plain_and_says_so() -> None:
     decision = Controller().decide(NOW)
     assert (decision.source, decision.k, decision.reason) == ("none", 0, "measures plain passes")
