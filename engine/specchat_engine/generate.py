@@ -21,9 +21,9 @@ from specchat_engine.verify import Rows, Verdict, Verifier
 
 @dataclass(slots=True)
 class Plan:
-    """How the next round is to be made: who drafts, at most how many tokens, under which rule, and why.
+    """How a round is to be made: who drafts, at most how many tokens, under which rule, and why. It may be used again.
 
-    `worth_more` may end the draft before k, told how sure the drafter was of each token; see `Context`.
+    `stop` begins what may end a draft before k, told how sure the drafter was of each token: `Context.worth_more`.
     """
 
     drafter: Drafter | None
@@ -31,7 +31,7 @@ class Plan:
     sampler: Sampler
     reason: str
     verifier: Verifier = COUPLED
-    worth_more: Callable[[float], bool] | None = None
+    stop: Callable[[], Callable[[float], bool]] | None = None
 
 
 @dataclass(slots=True)
@@ -44,6 +44,8 @@ class Step:
     kept: int
     end: str | None
 
+
+_PLAIN = TokenKind.PLAIN
 
 Limit = Callable[[Sequence[int]], tuple[int, str | None]]
 """Given the tokens a round would emit: how many of them to keep, and why the answer ends there (None: it goes on)."""
@@ -68,18 +70,17 @@ def generate(
         sampler, verifier, position = now.sampler, now.verifier, context.position
         context.sampler, draft = sampler, NOTHING
         if now.drafter and now.k > 0:
-            context.worth_more = now.worth_more
+            context.worth_more = now.stop() if now.stop else None
             context.proposer = sampler.rough if verifier.couples else proposer(sampler, position)
             draft = now.drafter.propose(context, now.k)
         try:
-            logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
-            if draft.tokens or not verifier.couples:
-                chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
-                proposals = _proposals(now, draft) if verifier.weighs_q and draft.tokens else ()
-                verdict = verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
-            else:  # what `coupled` says of no draft: with fewer calls, which are dear behind a pass, by some 5 to 10 µs
-                row = sampler.candidates(logits[0], context.tokens)
-                verdict = Verdict(0, sampler.draw(row, position), TokenKind.PLAIN, (), row)
+            if (
+                verifier.couples and not draft.tokens
+            ):  # what `coupled` says of no draft: with fewer calls, which are dear behind a pass, by some 10 µs
+                row = sampler.candidates(target.follow(context.tokens[-1]), context.tokens)
+                verdict = Verdict(0, sampler.draw(row, position), _PLAIN, (), row)
+            else:
+                verdict = _verified(target, context, now, draft)
             emitted = [*draft.tokens[: verdict.accepted]]
             if verdict.token is not None:
                 emitted.append(verdict.token)
@@ -87,11 +88,23 @@ def generate(
             if kept < len(emitted):
                 verdict = replace(verdict, accepted=kept, token=None, kind=TokenKind.NONE, judged=verdict.judged[:kept])
             context.tokens += emitted[:kept]
-        finally:
+        except BaseException:
+            target.rewind(len(context.tokens) - 1)
+            raise
+        if kept <= len(draft.tokens):
             target.rewind(len(context.tokens) - 1)
         if now.drafter:
             now.drafter.observe(context, draft, verdict)
         yield Step(now, draft, verdict, kept, end)
+
+
+def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
+    """One pass over the last token and the draft, and what the plan's rule makes of it."""
+    sampler, verifier, position = plan.sampler, plan.verifier, context.position
+    logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
+    chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
+    proposals = _proposals(plan, draft) if verifier.weighs_q and draft.tokens else ()
+    return verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
 
 
 def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:

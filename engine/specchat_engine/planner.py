@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
+from specchat_engine.books import Made, Timed
 from specchat_engine.control.controller import WORTH_IT, Controller
 from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
@@ -18,7 +19,6 @@ from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
 from specchat_engine.rehearsal import ENOUGH, Rehearsal
-from specchat_engine.rounds import RoundTimes
 from specchat_engine.sampling import Sampler
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED
@@ -34,7 +34,9 @@ _OPENING = 4
 class Planner:
     """Makes the plans of a session's rounds; the controller may be shared by all sessions on a pair.
 
-    `draft_prompt_ms` is how long the draft model has read the turn's prompt so far.
+    `draft_prompt_ms` is how long the draft model has read the turn's prompt so far. `away_ns` sums up what belongs to
+    no round, though it passed in one: what deciding took, and for how long whoever reads the rounds kept the next one
+    waiting.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Planner:
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can."""
         self.plain_because = plain_because
-        self.draft_prompt_ms = 0.0
+        self.draft_prompt_ms, self.away_ns = 0.0, 0
         self._target = target
         self._model = model
         self._lookout = Lookout()
@@ -57,14 +59,15 @@ class Planner:
         self._situation: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._patience = Patience()
-        self._left = self._matched = self._skipped = self._coasting = self._tested = 0
+        self._left = self._matched = self._skipped = self._tested = 0
+        self.coasting = 0
+        """For so many rounds the last plan holds without a further look."""
         self._still: Plan | None = None
         self._rested = False
-        self._thought_ms = 0.0
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
-        self.draft_prompt_ms = self._thought_ms = 0.0
+        self.draft_prompt_ms, self.away_ns = 0.0, 0
         self._cancelled = cancelled
         self.settle()
         kind = kind_of(prompt.request)
@@ -88,6 +91,26 @@ class Planner:
             self._model.open(prompt.tokens, prompt)
             self._model.begin(prompt.tokens, cancelled)
 
+    def again(self, context: Context, settings: Settings, *, rested: bool) -> Plan | None:
+        """The plan of before once more, for a round from which little is to be learned, since nothing is looked for;
+        None where the next round is to be planned."""
+        ways, still, model, known = self._ways, self._still, self._model, self._controller.threads
+        if not (self.coasting and still and ways.settings is settings and self._target.threads == known[0]):
+            return None
+        if model and model.model.threads != known[1]:
+            return None
+        self.coasting -= 1
+        if not ways.chooses:
+            return still
+        self._left -= 1
+        if still.drafter is None:
+            self._skipped += 1
+        else:
+            depth, unread, opening = len(context.tokens), self._unread(context.tokens), context.position < _OPENING
+            free, self._lookout.match = ways.settings.k == AUTO, None
+            self._situation = Situation(depth, unread, 0, still.k, True, ways.lookup, free, 0, opening, False, rested)
+        return still
+
     def plan(
         self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, rested: bool = False
     ) -> Plan:
@@ -95,12 +118,7 @@ class Planner:
 
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
-        if self._coasting and self._still and self._ways.settings is settings:
-            self._coasting -= 1
-            self._left -= 1
-            self._skipped += 1
-            return self._still
-        self._situation, self._rested, self._coasting = None, rested, 0
+        self._situation, self._rested, self.coasting = None, rested, 0
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -111,7 +129,9 @@ class Planner:
             self._left = 0
         model, lookup = ways.model, ways.lookup
         if not (model or lookup):
-            return Plan(None, 0, sampler, ways.because)
+            made = Plan(None, 0, sampler, ways.because)
+            self.coasting, self._still = wanted, made
+            return made
         if model and self._model and (full := self._model.full(context.tokens)):
             model = False
             if not lookup:
@@ -126,47 +146,47 @@ class Planner:
         if settings.k != AUTO and model != lookup:
             reason = "fixed" if settings.k <= longest else limited
             drafter = self._drafter("model" if model else "lookup", context)
-            return Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
+            made = Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
+            if reason == "fixed" and not ways.chooses:
+                self.coasting, self._still = self._fitting(made, context, wanted), made
+            return made
         if settings.k != AUTO:
             longest = min(longest, settings.k)
         decision = self._followed(context, model, longest) or self._decided(context, model, lookup, longest)
         drafter = self._drafter(decision.source, context)
-        worth_more = decision.stop.begin() if decision.stop else None
-        made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, worth_more)
-        if decision.source == "none" and not self._follows_a_copy:
-            self._coasting, self._still = self._patience.coasts(self._left), made
+        stop = decision.stop.begin if decision.stop else None
+        made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
+        if decision.source != "lookup" and not self._follows_a_copy:
+            unlooked = self._patience.coasts(self._left) if lookup or not drafter else self._left
+            self.coasting, self._still = min(unlooked, self._fitting(made, context, wanted)), made
         return made
 
-    def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
+    def learn(self, context: Context, step: Step, made: Made) -> None:
         """Hears what became of the round that was planned last."""
-        now, thought_ms = self._situation, self._thought_ms
-        self._thought_ms = 0.0
+        now, away_ns = self._situation, self.away_ns
+        self.away_ns = 0
         if now is None:
             return
-        verdict = step.verdict
+        draft, verdict, times = step.draft, step.verdict, Timed(made).times
         outcome = Outcome(
-            drafted=len(step.draft),
+            drafted=len(draft.tokens),
             accepted=verdict.accepted,
-            compared=verdict.compared,
+            compared=len(verdict.judged),
             emitted=step.kept,
-            confidence=step.draft.confidence,
-            foretold=self._lookout.foretold(context.tokens[now.depth :]),
+            confidence=draft.confidence,
+            foretold=self._lookout.foretold(context.tokens[now.depth :]) if self._lookout.match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=times.other + times.rollback - thought_ms,
+            other_ms=times.other + times.rollback - away_ns / 1e6,
             rounds=1 + self._skipped,
-            first_ms=step.draft.first_ms,
+            first_ms=draft.first_ms,
         )
-        self._skipped = 0
-        self._tested += outcome.compared if self._decision.source == "model" else 0
+        self._situation, self._skipped = None, 0
+        if self._decision.source == "model":
+            self._tested += outcome.compared
         self._heard.append((now, self._decision, outcome))
-        self._situation = None
         if not now.rested:
             self._patience.took(outcome.milliseconds)
-
-    def away(self, milliseconds: float) -> None:
-        """Hears how long whoever reads the rounds kept the next one waiting."""
-        self._thought_ms += milliseconds
 
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
@@ -178,7 +198,7 @@ class Planner:
         for heard in self._heard:
             self._controller.learn(*heard)
         self._heard.clear()
-        self._situation, self._left, self._coasting = None, 0, 0
+        self._situation, self._left, self.coasting = None, 0, 0
 
     def measure_plain(self, context: Context, cost: PlainCost, cancelled: Callable[[], bool]) -> None:
         """Makes up for plain passes that are missing behind an answer, within a budget, and learns what they cost."""
@@ -204,6 +224,14 @@ class Planner:
     def _follows_a_copy(self) -> bool:
         """Whether each round is looked at, since a copy was left a moment ago."""
         return self._ways.lookup and self._lookout.astray
+
+    def _fitting(self, made: Plan, context: Context, wanted: int) -> int:
+        """How many more rounds like this one surely fit what is wanted, and the draft's context."""
+        each = made.k + 1
+        fitting = wanted // each - 1
+        if self._model and made.drafter is self._model:
+            fitting = min(fitting, self._model.room(context.tokens) // each)
+        return fitting
 
     def _followed(self, context: Context, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
@@ -232,12 +260,12 @@ class Planner:
         self._matched = self._lookout.look(context, self._ways) if lookup else 0
         now = self._situation = self._situation_of(context, self._matched, longest, model, lookup)
         self._decision = self._controller.decide(now)
-        thinking_ms = (perf_counter_ns() - begin) / 1e6
-        self._thought_ms += thinking_ms
+        thinking_ns = perf_counter_ns() - begin
+        self.away_ns += thinking_ns
         most = None
         if now.opening and self._decision.source != "model":  # none of it holds once a draft model has read its prompt
             most = _OPENING - 1 - context.position if model or not self._ways.model else 0
-        self._left = self._patience.rounds(self._decision, thinking_ms, most)
+        self._left = self._patience.rounds(self._decision, thinking_ns / 1e6, most)
         return self._decision
 
     def _situation_of(self, context: Context, match: int, longest: int, model: bool, lookup: bool) -> Situation:
@@ -275,6 +303,6 @@ class Planner:
             self._model.begin(tokens, self._cancelled)
             took_ms = (perf_counter_ns() - begin) / 1e6
             self.draft_prompt_ms += took_ms
-            self._thought_ms = 0.0
+            self.away_ns = 0
             if self._ways.settings.k == AUTO:
                 self._controller.read(len(tokens), took_ms)

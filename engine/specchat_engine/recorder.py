@@ -11,12 +11,11 @@ from contextlib import suppress
 from time import perf_counter_ns
 from typing import Protocol
 
-from specchat_engine.control.crowding import Passes
+from specchat_engine.books import Books, Made, Marks, Timed
 from specchat_engine.drafts import Draft
 from specchat_engine.errors import DecodeError
 from specchat_engine.generate import Step
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
-from specchat_engine.stats import TurnStats
+from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, TargetToken, TokenKind
 from specchat_engine.transcript import Transcript
 from specchat_engine.verify import Verdict
 
@@ -26,14 +25,15 @@ BEST = 5
 Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 """What a round has of tokens: its `drafted`, `token` and `top`."""
 
-_TOLD, _TOLD_MS = 32, 40.0
-"""So many passes are told together, and fewer as soon as they took so long."""
-
 _REST_NS = 10_000_000
 """An answer that was held so long is computed by threads that have to wake up, in caches that hold something else."""
 
-_TOGETHER = 64
-"""So many rounds are filled in at the latest then: what they are made of takes memory."""
+_TOLD, _TOLD_NS = 64, 40_000_000
+"""So many rounds are told of together, and fewer as soon as their passes took so long."""
+
+_TOGETHER = 256
+"""So many rounds are filled in at the latest then, and each at once whose candidates are many, held as arrays: what
+they are made of takes memory."""
 
 
 class Busy(Protocol):
@@ -52,30 +52,26 @@ class Recorder:
         draft: Busy | None,
         piece: Callable[[int], bytes],
         transcript: Transcript,
-        stats: TurnStats,
+        books: Books,
         began_ns: int,
-        passed: Callable[[Passes], object] | None = None,
     ) -> None:
-        """`stats` counts each round. The turn began at `began_ns` of `perf_counter_ns`; decoding is timed from now on.
+        """`books` hear of each round. The turn began at `began_ns` of `perf_counter_ns`; decoding is timed from now on.
 
-        What the transcript holds already belongs to no round. `passed` hears of the target's passes, a few together.
+        What the transcript holds already belongs to no round.
         """
         self._target = target
         self._draft = draft
         self._piece = piece
         self._transcript = transcript
-        self._stats = stats
+        self._books = books
         self._began_ns = began_ns
         self._emitted = len(transcript)
-        self.times = RoundTimes(0.0, 0.0, 0.0)
-        """Of the round that was recorded last."""
+        self._rounds = 0
         self.rested = False
         """Whether the round of now was held so long that what it takes tells nothing of others."""
-        self._passed = passed
-        self._passes: list[tuple[int, float, float]] = []
-        self._untold_ms = 0.0
         self._unsettled: list[Round] = []
         self._mark = self._marks()
+        self._told_ns = self._mark[1] + self._mark[2]
 
     def leave_out(self) -> None:
         """What was done since the last round belongs to no round."""
@@ -91,33 +87,24 @@ class Recorder:
         self._mark = now + waited, draft, verify, rollback
         self._began_ns += waited
 
-    def record(self, step: Step) -> Round:
-        """The round of the step that the loop just made."""
-        start, self._emitted = self._emitted, self._emitted + step.kept
-        marks = now, draft, verify, rollback = self._marks()
-        before, drafted_by, verified_by, rolled_back_by = self._mark
-        draft_ms = (draft - drafted_by) / 1e6
-        verify_ms = (verify - verified_by) / 1e6
-        rollback_ms = (rollback - rolled_back_by) / 1e6
-        other_ms = (now - before) / 1e6 - draft_ms - verify_ms - rollback_ms
-        self._mark = marks
-        verdict, stats = step.verdict, self._stats
-        t_ms = (now - self._began_ns) / 1e6
-        self.times = times = RoundTimes(draft_ms, verify_ms, other_ms, rollback_ms)
-        event = Round.deferred((_fill, self, step, stats.num_rounds, times, t_ms, start, self._emitted))
-        own, drafted = verdict.token is not None, len(step.draft.tokens)
-        stats.count(times, t_ms, drafted, verdict.accepted, verdict.compared, own=own)
-        if self._passed and not self.rested:
-            self._passes.append((1 + drafted, verify_ms, draft_ms))
-            self._untold_ms += verify_ms + draft_ms
-            if self._untold_ms > _TOLD_MS or len(self._passes) == _TOLD:
-                self._passed(self._passes)
-                self._passes.clear()
-                self._untold_ms = 0.0
+    def record(self, step: Step) -> tuple[Round, Made]:
+        """The round of the step that the loop just made, and what its times are told by."""
+        start, verdict, row = self._emitted, step.verdict, step.verdict.row
+        self._emitted = end = start + step.kept
+        before, self._mark = self._mark, self._marks()
+        made = self._rounds, start, end, before, self._mark, self._began_ns, self.rested
+        own = verdict.token is not None
+        self._books.waiting.append((made, len(step.draft.tokens), verdict.accepted, len(verdict.judged), own))
+        event = Round.deferred((_fill, self, step, made))
         self._unsettled.append(event)
-        if len(self._unsettled) == _TOGETHER:
+        self._rounds += 1
+        passes_ns = self._mark[1] + self._mark[2]
+        if passes_ns - self._told_ns > _TOLD_NS or not self._rounds % _TOLD:
+            self._told_ns = passes_ns
+            self._books.tell()
+        if len(self._unsettled) == _TOGETHER or (row.logits is None and row.only is None):
             self.settle()
-        return event
+        return event, made
 
     def settle(self) -> None:
         """Fills all rounds in, which need the models no more then. Nothing where these were closed."""
@@ -126,7 +113,7 @@ class Recorder:
                 event.settle()
         self._unsettled.clear()
 
-    def _marks(self) -> tuple[int, int, int, int]:
+    def _marks(self) -> Marks:
         target, draft = self._target, self._draft
         if draft is None:
             return perf_counter_ns(), 0, target.busy_ns, target.rollback_ns
@@ -159,10 +146,9 @@ class Recorder:
         return self._piece(token).decode("utf-8", "replace")
 
 
-def _fill(
-    event: Round, recorder: Recorder, step: Step, index: int, times: RoundTimes, t_ms: float, start: int, end: int
-) -> None:
+def _fill(event: Round, recorder: Recorder, step: Step, made: Made) -> None:
+    timed = Timed(made)
     draft, plan = step.draft, step.plan
-    event.index, event.k, event.ms, event.t_ms = index, plan.k, times, t_ms
+    event.index, event.k, event.ms, event.t_ms = timed.index, plan.k, timed.times, timed.t_ms
     event.source, event.reason = draft.source if draft.tokens else "none", draft.note or plan.reason
-    event.drafted, event.token, event.top = recorder.tokens(draft, step.verdict, start, end)
+    event.drafted, event.token, event.top = recorder.tokens(draft, step.verdict, timed.start, timed.end)

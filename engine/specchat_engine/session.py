@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Event
 from time import perf_counter_ns
 from typing import Any
 
+from specchat_engine.books import Books
 from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.crowding import Passes
@@ -74,7 +74,6 @@ class Session:
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
-        self.stats = TurnStats()
         self.end_reason: str | None = None
         self.turn = 0
         self.turn_seed = 0
@@ -87,6 +86,7 @@ class Session:
         self._vocabulary = vocabulary
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
+        self._books = Books(self._plain_cost)
         self._about = about
         self._passed = passed
         self._controller = controller or Controller()
@@ -96,7 +96,12 @@ class Session:
         self._prefix: tuple[int, ...] = ()
         self._context: Context | None = None
         self._in_force: list[tuple[int, SamplingParams]] = []
-        self._cancel = Event()
+        self._cancelled = False
+
+    @property
+    def stats(self) -> TurnStats:
+        """What the answer did so far, and where its time went."""
+        return self._books.stats
 
     @property
     def text(self) -> str:
@@ -128,10 +133,11 @@ class Session:
         a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, not an error.
         """
         began = perf_counter_ns()
-        self._cancel.clear()
+        self._cancelled = False
         self._asked = tuple(messages)
         self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
-        self.stats, self.end_reason, self.notices = TurnStats(), "error", []
+        self.end_reason, self.notices = "error", []
+        self._books = Books(self._plain_cost, partial(self._passed, self.notices) if self._passed else None)
         self._transcript = Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
         self._prefix, self._context = tuple(prefix), None
         constraint = constraint_of(self.settings.sampling, self._vocabulary)
@@ -140,7 +146,7 @@ class Session:
             context = self._begin(messages, constraint)
             if self.end_reason == "error":
                 yield from self._decode(context, began)
-            self._planner.measure_plain(context, self._plain_cost, self._cancel.is_set)
+            self._planner.measure_plain(context, self._plain_cost, self._is_cancelled)
             self.stats.plain_ms = self._plain_cost.at(context.middle)
         except Cancelled:
             self.end_reason = "cancelled"
@@ -212,7 +218,7 @@ class Session:
 
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
-        self._cancel.set()
+        self._cancelled = True
 
     def start_line(self) -> dict[str, Any]:
         """The first line of this turn's trace; it tells the prefix where there is one."""
@@ -249,9 +255,9 @@ class Session:
         ended = self._transcript.receive(self._prefix)[1]
         tokens = [*fitted.tokens, *self._prefix]
         start = perf_counter_ns()
-        self._target.read(tokens[:-1], self._cancel.is_set)
+        self._target.read(tokens[:-1], self._is_cancelled)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
-        self._planner.begin(tokens, fitted, settings, self._cancel.is_set)
+        self._planner.begin(tokens, fitted, settings, self._is_cancelled)
         stats.draft_prompt_ms = self._planner.draft_prompt_ms
         if constraint:
             constraint.begin(len(tokens))
@@ -267,43 +273,51 @@ class Session:
 
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop and keeps the turn's books."""
-        stats, piece = self.stats, self._vocabulary.piece
-        heard = partial(self._passed, self.notices) if self._passed else None
-        recorder = Recorder(self._target, self._draft, piece, self._transcript, stats, began, heard)
-        plan, plain = partial(self._plan, recorder), False
+        planner, piece = self._planner, self._vocabulary.piece
+        recorder = Recorder(self._target, self._draft, piece, self._transcript, self._books, began)
         try:
-            for step in generate(self._target, context, plan, self._transcript.receive):
-                event = recorder.record(step)
-                self._planner.learn(context, step, recorder.times)
-                before, plain = plain, not (step.draft.tokens or recorder.rested)
-                if before and plain:  # a pass right behind a draft takes longer than plain decoding does
-                    self._plain_cost.observe(len(context.tokens), recorder.times.verify)
-                self.end_reason = step.end or self.end_reason
-                left = perf_counter_ns()
-                yield event
-                self._planner.away((perf_counter_ns() - left) / 1e6)
+            for step in generate(self._target, context, partial(self._plan, recorder), self._transcript.receive):
+                event, made = recorder.record(step)
+                planner.learn(context, step, made)
+                if step.end:
+                    self.end_reason = step.end
+                if planner.coasting and not step.plan.drafter:  # nothing is learned of such rounds
+                    yield event
+                else:
+                    left = perf_counter_ns()
+                    yield event
+                    planner.away_ns += perf_counter_ns() - left
         finally:
             recorder.settle()
+            self._books.count()
 
     def _plan(self, recorder: Recorder, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
-        recorder.rested = False
         if self.hold:
             recorder.hold(self.hold)
-        if self._cancel.is_set():
+        elif recorder.rested:
+            recorder.rested = False
+        if self._cancelled:
             raise Cancelled("stopped")
         if self._target.user is not context:
             raise EngineError("another answer began on these models before this one ended: finish or close one first")
-        settings, sampler, planner, stats = self.settings, context.sampler, self._planner, self.stats
+        settings, sampler, planner = self.settings, context.sampler, self._planner
         if sampler.params is not settings.sampling:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
             self._in_force.append((context.position, settings.sampling))
+        again = planner.again(context, settings, rested=recorder.rested)
+        if again:
+            return again
+        read_ms = planner.draft_prompt_ms
         made = planner.plan(context, settings, sampler, self._transcript.remaining, rested=recorder.rested)
-        if planner.draft_prompt_ms > stats.draft_prompt_ms:
-            stats.draft_prompt_ms = planner.draft_prompt_ms
+        if planner.draft_prompt_ms > read_ms:
+            self.stats.draft_prompt_ms = planner.draft_prompt_ms
             recorder.leave_out()
         return made
+
+    def _is_cancelled(self) -> bool:
+        return self._cancelled
 
     def _clear(self) -> None:
         for model in filter(None, (self._target, self._draft)):

@@ -40,6 +40,11 @@ class Ways:
         return self.settings.k == AUTO or (self.verifier.couples and self.verifier.lossless)
 
     @property
+    def chooses(self) -> bool:
+        """Whether it is decided again and again who drafts, or how many tokens."""
+        return (self.model and self.lookup) or (self.settings.k == AUTO and (self.model or self.lookup))
+
+    @property
     def recalls(self) -> bool:
         """Whether lookup may search what was said before, in another conversation or branch."""
         return self.free and self.settings.lookup == "all"

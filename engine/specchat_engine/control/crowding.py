@@ -86,11 +86,12 @@ class Crowding:
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed
         seen = self._recent if self._tried == self._place else self._trial
-        wanted_ms = 0.0
-        for width, took, drafted in passes:
-            wanted_ms += self.count * took + drafting * drafted
+        count = self.count
+        wanted_ms = sum([count * took + drafting * drafted for _, took, drafted in passes])
+        for width, took, _ in passes[-_SEEN:]:
             if took > 0:
-                seen.append((took, self._learn(width, took), self._whole(width)))
+                own = self._learn(width, took)
+                seen.append((took, own, own if count == self.threads else self._whole(width)))
         self._starved.append(computed_ms < _STARVED * wanted_ms)
         if not seen:
             return

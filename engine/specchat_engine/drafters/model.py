@@ -33,6 +33,10 @@ class ModelDrafter:
         """How many of these tokens it has not read."""
         return len(tokens) - self.model.length
 
+    def room(self, tokens: Sequence[int]) -> int:
+        """For how many more tokens behind these it surely goes on drafting."""
+        return self.model.capacity - len(tokens)
+
     def full(self, tokens: Sequence[int]) -> str:
         """Why it cannot draft behind these tokens, empty where it can."""
         full = len(tokens) > self.model.capacity
@@ -52,10 +56,11 @@ class ModelDrafter:
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
-        unread: Sequence[int] = context.tokens[model.length :]
         for place in range(min(k, room)):
-            row = model.advance(unread, 1)[0]
-            if not tokens:
+            if tokens:
+                row = model.follow(tokens[-1])
+            else:
+                row = model.advance(context.tokens[model.length :], 1)[0]
                 first_ms = (model.busy_ns - busy_ns) / 1e6
                 if k > 1:
                     model.checkpoint()
@@ -69,7 +74,6 @@ class ModelDrafter:
                     break
             if token in context.ends:
                 break
-            unread = (token,)
         return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), first_ms=first_ms)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:

@@ -113,6 +113,10 @@ class TranslatedDrafter:
         unread = len(self._synchronised()) - self.model.length
         return unread if unread > _LITTLE else 1
 
+    def room(self, tokens: Sequence[int]) -> int:
+        """For how many more tokens behind these it surely goes on drafting: that is not known, in tokens of others."""
+        return 0
+
     def full(self, tokens: Sequence[int]) -> str:
         """Why it cannot draft behind these tokens, empty where it can."""
         self._follow(tokens)

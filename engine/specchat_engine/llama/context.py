@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,15 @@ from specchat_engine.llama.library import api, decode, get_logits_address
 from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.llama.rows import LogitRows
 from specchat_engine.options import LoadOptions
 from specchat_engine.prefix import common_prefix
 
 _DRAFTED = 32
 """A pass with more tokens than this beyond its rows of logits reads a prompt."""
+
+_SINGLE = 1, 1
+"""The shape of a pass over one token, with its row of logits."""
 
 _REFUSED = -1
 """The code of a batch that was never read, so that the memory is as before."""
@@ -77,7 +81,7 @@ class LlamaContext:
         self._pointer = ctypes.cast(self.handle, ctypes.c_void_p)
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
-        self._views: dict[tuple[int, int], NDArray[np.float32]] = {}
+        self._rows = LogitRows(max_rows, self._n_vocab)
         self._size: int = api.llama_n_batch(self.handle)
         self._batch = api.llama_batch_init(self._size, 0, 1)
         if not (self._memory and self._batch.token and self._batch.pos and self._batch.logits):
@@ -87,7 +91,7 @@ class LlamaContext:
             (pointer._type_ * self._size).from_address(ctypes.addressof(pointer.contents))
             for pointer in (self._batch.token, self._batch.pos, self._batch.logits)
         )
-        self._shape = 0, 0
+        self._shape, self._plainly = (0, 0), False
         self._rollback = Rollback(self.handle, self._memory, model.window)
         for place in range(self._size):
             self._batch.n_seq_id[place] = 1
@@ -124,6 +128,27 @@ class LlamaContext:
             self._decode(tokens[: self._size], 0)
             tokens = tokens[self._size :]
         return self._decode(tokens, rows)
+
+    def follow(self, token: int) -> NDArray[np.float32]:
+        """Reads one token behind the memory; its row of logits [V], a view that the next pass overwrites.
+
+        What `advance` does with less around it, where the last pass was like this. Raises DecodeError as it does.
+        """
+        length, threads = len(self.tokens), self.threads
+        if self._shape != _SINGLE or length >= self.capacity or threads != self._computing[0] or not self._plainly:
+            self.advance((token,), 1)
+            return self._rows.first
+        self._token[0], self._position[0] = token, length
+        begin = perf_counter_ns()
+        code = decode(self._pointer, self._batch)
+        address = get_logits_address(self._pointer)
+        self.busy_ns += perf_counter_ns() - begin
+        if code or not address:
+            self._fail(length, 1, code)
+        self.tokens.append(token)
+        if address != self._rows.address:
+            self._rows.at(address, 1)
+        return self._rows.first
 
     def checkpoint(self) -> None:
         """Makes sure that `rewind` can come back to this length or beyond at little cost, once or more often.
@@ -211,7 +236,7 @@ class LlamaContext:
         if self.handle:
             api.llama_batch_free(self._batch)
             api.llama_free(self.handle)
-            self.handle = None
+            self.handle, self._plainly = None, False
             self.tokens.clear()
 
     def _settle(self) -> None:
@@ -224,6 +249,7 @@ class LlamaContext:
         if self.max_rows > 1 and self._rollback.reach and not self._rollback.has_checkpoints:
             self.max_rows = min(self.max_rows, self._rollback.reach + 1)
         self.busy_ns = self.rollback_ns = 0
+        self._plainly = not self._rollback.bounded
 
     def _forget(self, length: int) -> list[int]:
         """Goes back to `length` tokens or, where that cannot be, to fewer; the tokens that were lost in between.
@@ -272,25 +298,15 @@ class LlamaContext:
         address = get_logits_address(self._pointer) if rows else 0
         self.busy_ns += perf_counter_ns() - begin
         if code != 0 or (rows and not address):
-            self._recover(start, code)
-            meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
-            raise DecodeError(f"llama.cpp could not read {count} tokens at {start}: {meaning} (code {code})")
+            self._fail(start, count, code)
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(count)
-        return self._view(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
+        return self._rows.at(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
 
-    def _recover(self, length: int, code: int) -> None:
+    def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is not safe."""
         if code != _REFUSED and (self._rollback.bounded or not self._rollback.cut(length)):
             self.clear()
-
-    def _view(self, address: int, rows: int) -> NDArray[np.float32]:
-        """The first rows of logits at an address; made once for each, since making a view is slow."""
-        view = self._views.get((address, rows))
-        if view is None:
-            if (address, self.max_rows) not in self._views:
-                pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
-                self._views = {(address, self.max_rows): np.ctypeslib.as_array(pointer, (self.max_rows, self._n_vocab))}
-            view = self._views[address, rows] = self._views[address, self.max_rows][:rows]
-        return view
+        meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
+        raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")

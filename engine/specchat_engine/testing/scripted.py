@@ -56,6 +56,11 @@ class ScriptedModel:
         self._rows = np.array([self.law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
         return self._rows
 
+    def follow(self, token: int) -> NDArray[np.float32]:
+        """Reads one token behind the memory; its row of logits [V]. Raises DecodeError where there is no room."""
+        row: NDArray[np.float32] = self.advance((token,), 1)[0]
+        return row
+
     def checkpoint(self) -> None:
         """Needs nothing: this memory goes back to any length."""
 
