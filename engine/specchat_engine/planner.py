@@ -30,6 +30,8 @@ _AT_ONCE = 64
 _OPENING = 4
 """An answer begins with so many tokens; what is decided in them is good for no longer, but for drafts of the model."""
 
+_WAITS = "the draft model reads the prompt behind the first token"
+
 
 class Planner:
     """Makes the plans of a session's rounds; the controller may be shared by all sessions on a pair.
@@ -142,7 +144,7 @@ class Planner:
         if model and context.position == 0 and self._waits(context.tokens, ways):
             model = False
             if not lookup:
-                return Plan(None, 0, sampler, "the draft model reads the prompt behind the first token")
+                return Plan(None, 0, sampler, _WAITS)
         if settings.k != AUTO and model != lookup:
             reason = "fixed" if settings.k <= longest else limited
             drafter = self._drafter("model" if model else "lookup", context)
@@ -259,7 +261,8 @@ class Planner:
         self._lookout.match = None
         self._matched = self._lookout.look(context, self._ways) if lookup else 0
         now = self._situation = self._situation_of(context, self._matched, longest, model, lookup)
-        self._decision = self._controller.decide(now)
+        waits = not (model or self._matched) and self._ways.model and context.position == 0
+        self._decision = Decision("none", 0, _WAITS) if waits else self._controller.decide(now)
         thinking_ns = perf_counter_ns() - begin
         self.away_ns += thinking_ns
         most = None

@@ -28,7 +28,7 @@ Tokens = tuple[tuple[DraftedToken, ...], TargetToken, tuple[Candidate, ...]]
 _REST_NS = 10_000_000
 """An answer that was held so long is computed by threads that have to wake up, in caches that hold something else."""
 
-_TOLD, _TOLD_NS = 64, 40_000_000
+_TOLD, _TOLD_NS = 32, 40_000_000
 """So many rounds are told of together, and fewer as soon as their passes took so long."""
 
 _TOGETHER = 256

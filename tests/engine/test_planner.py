@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from specchat_engine.control.situation import Decision, Outcome, Situation
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.planner import Planner
+from specchat_engine.testing import ScriptedModel
 from support.controllers import Watched, knowing, taught
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
@@ -170,6 +172,85 @@ def test_what_was_heard_with_other_threads_is_learned_as_theirs() -> None:
     assert all(made[depth] == threads for depth, threads in learned)
 
 
+Heard = tuple[str, int, int, bool, int, int]
+
+
+def rounds_and_lessons(
+    again: bool, settings: dict[str, Any], capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[tuple[Any, ...]], list[Heard]]:
+    """What an answer drafts, and what is learned of drafts of the model, with plans that are used again or not."""
+    controller, learned = knowing(0.05, 0.05), list[Heard]()
+    learn = controller.learn
+
+    def hear(now: Situation, decision: Decision, outcome: Outcome) -> None:
+        if decision.source == "model":
+            learned.append((decision.source, now.depth, now.unread, now.opening, now.match, outcome.accepted))
+        learn(now, decision, outcome)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+        patched.setattr(controller, "learn", hear)
+        if not again:
+            patched.setattr(Planner, "again", lambda *_, **__: None)
+        draft = ScriptedModel(saying(PASSAGE.replace("o", "0") * 3), capacity=capacity)
+        session = conversation(saying(PASSAGE * 3), draft, controller=controller, sampling=GREEDY, **settings)
+        rounds = []
+        for event in session.generate("hello"):
+            rounds.append((event.source, event.k, event.reason, len(event.drafted), event.num_accepted))
+            if event.index == 20:
+                session.settings = replace(session.settings, ngram_max=7)
+    return rounds, learned
+
+
+@pytest.mark.parametrize("capacity", [4096, 90])
+@pytest.mark.parametrize("k", [1, 4, 9, "auto"])
+@pytest.mark.parametrize("drafter", ["none", "model", "lookup", "hybrid"])
+def test_a_plan_is_used_again_only_where_the_next_one_would_be_the_same(
+    drafter: str, k: int | str, capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where little is wanted any more, or the draft's context is nearly full; and as much is learned of it."""
+    settings = {"drafter": drafter, "k": k, "max_tokens": 110}
+    used = rounds_and_lessons(True, settings, capacity, monkeypatch)
+    assert used == rounds_and_lessons(False, settings, capacity, monkeypatch)
+    assert len(used[0]) > 5
+
+
+def test_most_rounds_need_no_plan_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    plan = Planner.plan
+    monkeypatch.setattr(Planner, "plan", lambda self, *given, **rest: (made.append(1), plan(self, *given, **rest))[1])
+    for k in (0, 3):
+        made.clear()
+        rounds = rounds_of(conversation(letters(3, end=-50), letters(3, end=-50), drafter="model", k=k))
+        assert len(made) < len(rounds) / 3
+
+
+@pytest.mark.parametrize("name", ["_target", "_draft"])
+def test_other_threads_are_minded_in_the_next_round(name: str) -> None:
+    controller = knowing(0.05, 0.05)
+    session = conversation(letters(3, end=-50), letters(3, end=-50), k=3, controller=controller)
+    for event in session.generate("hello"):
+        in_force = session._target.threads, session._draft.threads if session._draft else 0
+        if event.index == 5:
+            getattr(session, name).threads = 7
+        else:
+            assert controller.threads == in_force
+
+
+def test_where_the_draft_model_reads_behind_the_first_token_nothing_is_decided_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    controller = knowing(0.05, 0.05)
+    asked = decided(controller, monkeypatch)
+    session = conversation(
+        saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", sampling=GREEDY, controller=controller
+    )
+    first, second, *_ = rounds_of(session, "x" * 100)
+    assert (first.source, first.reason) == ("none", "the draft model reads the prompt behind the first token")
+    assert second.source == "model"
+    assert asked[0].depth == session.stats.prompt_tokens + 1
+
+
 def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
     controller = knowing(0.01, 0.5)
@@ -179,8 +260,11 @@ def test_a_match_that_is_lost_ends_what_was_decided_on_it(monkeypatch: pytest.Mo
     assert any(event.reason == "no match" for event in rounds)
 
 
-def test_behind_an_edit_lookup_goes_on_with_the_next_token(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("watched", [24, 0])
+def test_behind_an_edit_lookup_goes_on_with_the_next_token(watched: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long ago it was decided to follow the text."""
     monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr("specchat_engine.control.patience._WATCHED", watched)
     edited = PASSAGE.replace("fox", "CAT").replace("over", "OFF")
     session = conversation(saying(edited), drafter="lookup", k="auto", controller=knowing(0.01, 0.5), sampling=GREEDY)
     rounds = rounds_of(session, f"Change it:\n{PASSAGE}")
@@ -346,6 +430,18 @@ def test_the_time_of_deciding_is_not_taken_for_the_drafts(monkeypatch: pytest.Mo
     decided = sum(event.ms.other > 20 for event in rounds)
     assert decided >= 4
     assert sum(outcome.other_ms > 15 for _, outcome in controller.heard) <= decided / 2, "but for a busy machine, none"
+
+
+def test_the_time_of_whoever_reads_the_rounds_is_not_taken_for_the_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    controller = knowing(0.05, 0.05)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
+    rounds = []
+    for event in session.generate("hello"):
+        rounds.append(event)
+        time.sleep(0.02)
+    assert sum(event.ms.other > 20 for event in rounds) >= 3
+    assert sum(outcome.other_ms > 15 for _, outcome in controller.heard) <= 1, "but for a busy machine, none"
 
 
 def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_decision(

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from specchat_engine import Outcome, Round, TokenKind
+from specchat_engine import Outcome, Round, SamplingParams, TokenKind
 from specchat_engine.costs import PlainCost
-from specchat_engine.testing import ScriptedModel
-from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+from specchat_engine.testing import ScriptedModel, random_law
+from support.conversations import N_VOCAB, ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
 COUSIN = letters(3, order=1)
 
@@ -129,9 +129,17 @@ def test_what_nobody_looks_at_is_not_made_until_the_answer_ends() -> None:
 
 
 def test_a_long_answer_does_not_hold_on_to_what_its_rounds_are_made_of() -> None:
-    session = conversation(letters(3, end=-50), max_tokens=200)
-    held = [event for _, event in zip(range(150), session.generate("hello"), strict=False) if not_made(event)]
-    assert len(held) < 150, "rounds far back are made by then"
+    session = conversation(letters(3, end=-50), max_tokens=400)
+    held = [event for _, event in zip(range(350), session.generate("hello"), strict=False) if not_made(event)]
+    assert len(held) < 350, "rounds far back are made by then"
+
+
+def test_a_round_of_which_many_tokens_were_candidates_is_made_at_once() -> None:
+    """It holds on to arrays of them, one for each of its places."""
+    whole = SamplingParams(temperature=8.0, top_k=0, top_p=1.0, min_p=0.0)
+    session = conversation(random_law(N_VOCAB), random_law(N_VOCAB, seed=1), max_tokens=60, sampling=whole)
+    rounds = session.generate("hello")
+    assert not any(not_made(event) for event in [next(rounds) for _ in range(8)])
 
 
 def test_a_round_that_is_read_late_or_elsewhere_is_the_same_round() -> None:

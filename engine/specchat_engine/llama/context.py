@@ -29,7 +29,7 @@ _DRAFTED = 32
 """A pass with more tokens than this beyond its rows of logits reads a prompt."""
 
 _SINGLE = 1, 1
-"""The shape of a pass over one token, with its row of logits."""
+"""The tokens of a pass over one, and its rows of logits."""
 
 _REFUSED = -1
 """The code of a batch that was never read, so that the memory is as before."""
@@ -132,12 +132,14 @@ class LlamaContext:
     def follow(self, token: int) -> NDArray[np.float32]:
         """Reads one token behind the memory; its row of logits [V], a view that the next pass overwrites.
 
-        What `advance` does with less around it, where the last pass was like this. Raises DecodeError as it does.
+        What `advance` does, with less around it: most passes are like this. Raises DecodeError as that does.
         """
-        length, threads = len(self.tokens), self.threads
-        if self._shape != _SINGLE or length >= self.capacity or threads != self._computing[0] or not self._plainly:
+        length = len(self.tokens)
+        if length >= self.capacity or self.threads != self._computing[0] or not self._plainly:
             self.advance((token,), 1)
             return self._rows.first
+        if self._shape != _SINGLE:
+            self._use(*_SINGLE)
         self._token[0], self._position[0] = token, length
         begin = perf_counter_ns()
         code = decode(self._pointer, self._batch)
@@ -280,15 +282,10 @@ class LlamaContext:
             raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        if count == 1:  # half of what slices take, and most passes are like this
-            self._token[0], self._position[0] = tokens[0], start
-        else:
-            self._token[:count] = tokens
-            self._position[:count] = range(start, start + count)
+        self._token[:count] = tokens
+        self._position[:count] = range(start, start + count)
         if (count, rows) != self._shape:
-            self._shape = count, rows
-            self._batch.n_tokens = count
-            self._wanted[:count] = [place >= count - rows for place in range(count)]
+            self._use(count, rows)
         threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
         if threads != self._computing:
             self._computing = threads
@@ -303,6 +300,12 @@ class LlamaContext:
         if self._rollback.bounded:
             self._rollback.passed(count)
         return self._rows.at(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
+
+    def _use(self, count: int, rows: int) -> None:
+        """The next pass is one over so many tokens, with logits of so many."""
+        self._shape = count, rows
+        self._batch.n_tokens = count
+        self._wanted[:count] = [place >= count - rows for place in range(count)]
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is not safe."""

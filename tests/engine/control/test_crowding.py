@@ -74,6 +74,15 @@ def test_beside_busy_programs_as_many_threads_compute_as_have_a_core_of_their_ow
     assert machine.mean < 1.5 * undisturbed, "trials of more threads cost little"
 
 
+@pytest.mark.parametrize("slow", ["the first ones", "the last ones"])
+def test_of_passes_that_are_told_together_the_last_ones_count(slow: str) -> None:
+    crowding = Crowding(2)
+    quiet, crowded = [(1, 10.0, 0.0)] * 16, [(1, 40.0, 0.0)] * 16
+    crowding.passed(quiet, 1.0, 10.0)
+    crowding.passed(crowded + quiet if slow == "the first ones" else quiet + crowded, 2.0, 20.0)
+    assert crowding.count == (2 if slow == "the first ones" else 1)
+
+
 def test_a_machine_that_was_crowded_from_the_beginning_is_told_by_the_time_its_threads_computed() -> None:
     crowding, now, computed = Crowding(2), 0.0, 0.0
     for _ in range(12):
