@@ -10,6 +10,7 @@ from specchat_engine.control.costs import FIRST, FURTHER, QUICK_MS
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.threads import Trial
 from specchat_engine.costs import PlainCost
+from specchat_engine.drafts import Context
 from specchat_engine.models import SessionModel
 from specchat_engine.settings import USUAL_K
 
@@ -122,6 +123,15 @@ def pass_ms(model: SessionModel, width: int, rows: int) -> float:
     milliseconds = (model.busy_ns - before) / 1e6
     model.rewind(depth)
     return milliseconds
+
+
+def measure_plain(
+    target: SessionModel, context: Context, cost: PlainCost, controller: Controller, cancelled: Callable[[], bool]
+) -> None:
+    """Makes up for plain passes that are missing behind an answer, within a budget, and learns what they cost."""
+    depth = context.middle
+    for milliseconds in plain_passes(target, context.tokens[-1], depth, cost, cancelled):
+        controller.target.observe(1, depth, milliseconds)
 
 
 def plain_passes(

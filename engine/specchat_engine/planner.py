@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
 from specchat_engine.books import Made, Timed
-from specchat_engine.control.controller import WORTH_IT, Controller
+from specchat_engine.control.controller import Controller
 from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
 from specchat_engine.control.situation import Decision, Outcome, Situation
-from specchat_engine.costs import PlainCost
 from specchat_engine.drafters import ModelDrafter, TranslatedDrafter
 from specchat_engine.drafts import Context, Drafter
 from specchat_engine.generate import Plan, Step
 from specchat_engine.lookout import Lookout
-from specchat_engine.measuring import plain_passes
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
 from specchat_engine.rehearsal import ENOUGH, Rehearsal
@@ -83,7 +81,8 @@ class Planner:
             self._lookout.drafter(tokens, ways)
         if self._model:
             self._model.open(tokens, prompt)
-            likely = settings.k != AUTO or not (hopeless or self._promises_little(len(tokens)))
+            promises = not hopeless and self._controller.promises(len(tokens), self._target.max_rows - 1)
+            likely = promises or settings.k != AUTO
             if ways.model and likely and not self._waits(tokens, ways):
                 self._read(tokens)
 
@@ -202,13 +201,6 @@ class Planner:
         self._heard.clear()
         self._situation, self._left, self.coasting = None, 0, 0
 
-    def measure_plain(self, context: Context, cost: PlainCost, cancelled: Callable[[], bool]) -> None:
-        """Makes up for plain passes that are missing behind an answer, within a budget, and learns what they cost."""
-        depth = context.middle
-        if not self.plain_because:
-            for milliseconds in plain_passes(self._target, context.tokens[-1], depth, cost, cancelled):
-                self._controller.target.observe(1, depth, milliseconds)
-
     def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
         """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
         it may draft the next one; see `Rehearsal`."""
@@ -217,10 +209,6 @@ class Planner:
         if asked and isinstance(drafter, ModelDrafter):
             rehearsal = Rehearsal(self._target, drafter.model, context, first, self._controller, free)
             yield from rehearsal.passes()
-
-    def _promises_little(self, depth: int) -> bool:
-        longest = self._target.max_rows - 1
-        return longest < 1 or self._controller.imagine(depth, longest)[-1] <= WORTH_IT
 
     @property
     def _follows_a_copy(self) -> bool:

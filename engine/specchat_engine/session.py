@@ -10,6 +10,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from specchat_engine.books import Books
+from specchat_engine.cancel import Cancel
 from specchat_engine.constraint import Constraint, constraint_of
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.crowding import Passes
@@ -21,6 +22,7 @@ from specchat_engine.generate import Plan, generate
 from specchat_engine.given import check_given, check_room
 from specchat_engine.inspection import Inspection
 from specchat_engine.inspector import Place, inspect, sampling_at
+from specchat_engine.measuring import measure_plain
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.noise import turn_seed
 from specchat_engine.overflow import Fitted, fit
@@ -96,7 +98,7 @@ class Session:
         self._prefix: tuple[int, ...] = ()
         self._context: Context | None = None
         self._in_force: list[tuple[int, SamplingParams]] = []
-        self._cancelled = False
+        self._cancel = Cancel()
 
     @property
     def stats(self) -> TurnStats:
@@ -133,7 +135,7 @@ class Session:
         a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, not an error.
         """
         began = perf_counter_ns()
-        self._cancelled = False
+        self._cancel.asked = False
         self._asked = tuple(messages)
         self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
         self.end_reason, self.notices = "error", []
@@ -146,7 +148,8 @@ class Session:
             context = self._begin(messages, constraint)
             if self.end_reason == "error":
                 yield from self._decode(context, began)
-            self._planner.measure_plain(context, self._plain_cost, self._is_cancelled)
+            if not self._planner.plain_because:
+                measure_plain(self._target, context, self._plain_cost, self._controller, self._cancel)
             self.stats.plain_ms = self._plain_cost.at(context.middle)
         except Cancelled:
             self.end_reason = "cancelled"
@@ -218,7 +221,7 @@ class Session:
 
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
-        self._cancelled = True
+        self._cancel.asked = True
 
     def start_line(self) -> dict[str, Any]:
         """The first line of this turn's trace; it tells the prefix where there is one."""
@@ -255,9 +258,9 @@ class Session:
         ended = self._transcript.receive(self._prefix)[1]
         tokens = [*fitted.tokens, *self._prefix]
         start = perf_counter_ns()
-        self._target.read(tokens[:-1], self._is_cancelled)
+        self._target.read(tokens[:-1], self._cancel)
         stats.prompt_ms = (perf_counter_ns() - start) / 1e6
-        self._planner.begin(tokens, fitted, settings, self._is_cancelled)
+        self._planner.begin(tokens, fitted, settings, self._cancel)
         stats.draft_prompt_ms = self._planner.draft_prompt_ms
         if constraint:
             constraint.begin(len(tokens))
@@ -297,7 +300,7 @@ class Session:
             recorder.hold(self.hold)
         elif recorder.rested:
             recorder.rested = False
-        if self._cancelled:
+        if self._cancel.asked:
             raise Cancelled("stopped")
         if self._target.user is not context:
             raise EngineError("another answer began on these models before this one ended: finish or close one first")
@@ -315,9 +318,6 @@ class Session:
             self.stats.draft_prompt_ms = planner.draft_prompt_ms
             recorder.leave_out()
         return made
-
-    def _is_cancelled(self) -> bool:
-        return self._cancelled
 
     def _clear(self) -> None:
         for model in filter(None, (self._target, self._draft)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from weakref import ref
 
 import pytest
 from hypothesis import given, settings
@@ -203,3 +205,22 @@ def test_the_draft_model_never_delays_the_first_token() -> None:
     assert sum(draft.passes) > 300
     assert session.stats.draft_prompt_ms > 0
     assert next(iter(session.generate("y" * 10))).source == "model", "little is left to be read"
+
+
+@pytest.mark.parametrize(("k", "drafter"), [(0, "none"), (4, "model"), ("auto", "hybrid")])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_session_that_nobody_holds_is_gone_at_once(k: int | str, drafter: str, whole: bool) -> None:
+    """An index of all that was said is part of it: no circle of references may keep it until the collector comes."""
+    session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), k=k, drafter=drafter)
+    ask(session)
+    rounds = session.generate("more")
+    for _ in rounds if whole else range(3):
+        next(rounds, None)
+    held = ref(session)
+    gc.collect()
+    gc.disable()
+    try:
+        del session, rounds
+        assert held() is None
+    finally:
+        gc.enable()

@@ -72,7 +72,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
-    monkeypatch.setattr("specchat_engine.planner.plain_passes", lambda *_: ())
+    monkeypatch.setattr("specchat_engine.measuring.plain_passes", lambda *_: ())
     hold = clock.pass_by if rests else lambda: None
     controller = knowing(0.05, 0.05)
     seen = [controller.target.seen(width) for width in range(1, 9)]

@@ -179,6 +179,10 @@ class Controller:
         stop = self._ended_early(option, *among)
         return option.k, stop, option.rate / rate if self._now.tested.tried(1) else math.inf
 
+    def promises(self, depth: int, longest: int) -> bool:
+        """Whether a draft of the model is expected to pay at such a depth, or nothing is known of that."""
+        return longest > 0 and self.imagine(depth, longest)[-1] > WORTH_IT
+
     def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
         """A draft that nobody made would have gone so far, and so much of it been accepted; see `Habits.learn`."""
         drafted = len(confidence)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.attention import Attention
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
+from specchat_engine.llama.batch import Batch
 from specchat_engine.llama.buffers import read_buffers
 from specchat_engine.llama.context_params import context_params
 from specchat_engine.llama.last_words import last_words
@@ -82,20 +83,13 @@ class LlamaContext:
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
         self._rows = LogitRows(max_rows, self._n_vocab)
-        self._size: int = api.llama_n_batch(self.handle)
-        self._batch = api.llama_batch_init(self._size, 0, 1)
-        if not (self._memory and self._batch.token and self._batch.pos and self._batch.logits):
+        self._batch = Batch(api.llama_n_batch(self.handle))
+        self._size = self._batch.size
+        if not (self._memory and self._batch):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp gives it no memory: it does not generate text")
-        self._token, self._position, self._wanted = (
-            (pointer._type_ * self._size).from_address(ctypes.addressof(pointer.contents))
-            for pointer in (self._batch.token, self._batch.pos, self._batch.logits)
-        )
-        self._shape, self._plainly = (0, 0), False
+        self._plainly = False
         self._rollback = Rollback(self.handle, self._memory, model.window)
-        for place in range(self._size):
-            self._batch.n_seq_id[place] = 1
-            self._batch.seq_id[place][0] = 0
         self._settle()
 
     @property
@@ -134,15 +128,15 @@ class LlamaContext:
 
         What `advance` does, with less around it: most passes are like this. Raises DecodeError as that does.
         """
-        length = len(self.tokens)
+        length, batch = len(self.tokens), self._batch
         if length >= self.capacity or self.threads != self._computing[0] or not self._plainly:
             self.advance((token,), 1)
             return self._rows.first
-        if self._shape != _SINGLE:
-            self._use(*_SINGLE)
-        self._token[0], self._position[0] = token, length
+        if batch.shape != _SINGLE:
+            batch.use(*_SINGLE)
+        batch.token[0], batch.position[0] = token, length
         begin = perf_counter_ns()
-        code = decode(self._pointer, self._batch)
+        code = decode(self._pointer, batch.struct)
         address = get_logits_address(self._pointer)
         self.busy_ns += perf_counter_ns() - begin
         if code or not address:
@@ -236,7 +230,7 @@ class LlamaContext:
     def close(self) -> None:
         """Frees the memory; calling it again does nothing."""
         if self.handle:
-            api.llama_batch_free(self._batch)
+            self._batch.free()
             api.llama_free(self.handle)
             self.handle, self._plainly = None, False
             self.tokens.clear()
@@ -282,16 +276,13 @@ class LlamaContext:
             raise DecodeError("the model was closed: load it again")
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        self._token[:count] = tokens
-        self._position[:count] = range(start, start + count)
-        if (count, rows) != self._shape:
-            self._use(count, rows)
+        self._batch.fill(tokens, start, rows)
         threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
         if threads != self._computing:
             self._computing = threads
             api.llama_set_n_threads(self.handle, *threads)
         begin = perf_counter_ns()
-        code = decode(self._pointer, self._batch)
+        code = decode(self._pointer, self._batch.struct)
         address = get_logits_address(self._pointer) if rows else 0
         self.busy_ns += perf_counter_ns() - begin
         if code != 0 or (rows and not address):
@@ -300,12 +291,6 @@ class LlamaContext:
         if self._rollback.bounded:
             self._rollback.passed(count)
         return self._rows.at(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
-
-    def _use(self, count: int, rows: int) -> None:
-        """The next pass is one over so many tokens, with logits of so many."""
-        self._shape = count, rows
-        self._batch.n_tokens = count
-        self._wanted[:count] = [place >= count - rows for place in range(count)]
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is not safe."""
