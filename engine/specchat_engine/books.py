@@ -48,6 +48,11 @@ class Timed:
         other = now - before - drafted - verified - rolled_back
         return RoundTimes(drafted / 1e6, verified / 1e6, other / 1e6, rolled_back / 1e6)
 
+    def other_ms_since(self, earlier: Timed) -> float:
+        """What was spent between that round and this one apart from passes; going back behind tokens counts."""
+        passed, drafted, verified, _ = (now - then for now, then in zip(self._before, earlier._after, strict=True))
+        return (passed - drafted - verified) / 1e6
+
 
 class Books:
     """Of one turn: its statistics, what its plain passes took, and who else hears of its passes."""

@@ -63,6 +63,7 @@ class Planner:
         self.coasting = 0
         """For so many rounds the last plan holds without a further look."""
         self._still: Plan | None = None
+        self._since: Timed | None = None
         self._rested = False
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -75,7 +76,7 @@ class Planner:
         hopeless = self._controller.hopeless
         self._patience.begin(known=self._controller.knows, hopeless=hopeless, copies=kind == PASTED)
         self._lookout.begin(cancelled)
-        self._tested = 0
+        self._tested = self._skipped = 0
         ways = self._ways = self._ways_of(settings)
         if ways.lookup:
             self._lookout.drafter(tokens, ways)
@@ -168,7 +169,12 @@ class Planner:
         self.away_ns = 0
         if now is None:
             return
-        draft, verdict, times = step.draft, step.verdict, Timed(made).times
+        draft, verdict, timed = step.draft, step.verdict, Timed(made)
+        times, since = timed.times, self._since
+        self._since = timed
+        other_ms = times.other + times.rollback - away_ns / 1e6
+        if self._skipped and since and self._decision.source == "none":  # which were not looked at are cheaper
+            other_ms = min(other_ms, timed.other_ms_since(since) / self._skipped)
         outcome = Outcome(
             drafted=len(draft.tokens),
             accepted=verdict.accepted,
@@ -178,7 +184,7 @@ class Planner:
             foretold=self._lookout.foretold(context.tokens[now.depth :]) if self._lookout.match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=times.other + times.rollback - away_ns / 1e6,
+            other_ms=other_ms,
             rounds=1 + self._skipped,
             first_ms=draft.first_ms,
         )

@@ -4,7 +4,8 @@ Prints for each temperature and way of drafting the share of decoding time outsi
 and the microseconds a round, then what the process took at most, what llama.cpp's own figures explain of that, and the
 rest. Ways, temperatures and prompts take turns. `PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`.
 
-With `--bare` it asks for facts at temperature 0 alone, and compares with the least loop that speculates.
+With `--bare` it compares with the least loop in Python that makes the very same passes and draws the very same tokens,
+and leaves out copies, which prompt lookup drafts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
+from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
@@ -20,6 +22,7 @@ from specchat.bench.measure import peak_memory_bytes
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings, TurnStats
+from specchat_engine.sampling import Sampler
 
 WAYS: Mapping[str, Settings] = {
     "plain": Settings(k=0, drafter="none"),
@@ -27,13 +30,17 @@ WAYS: Mapping[str, Settings] = {
     "own choice": Settings(k="auto", drafter="hybrid"),
 }
 _MEGABYTE = 1e6
-_BARE_K = 12
+
+
+def new_session(engine: Engine, settings: Settings, temperature: float, seed: int) -> Session:
+    """A session under these settings at a temperature."""
+    sampling = SamplingParams(temperature=temperature)
+    return engine.session(settings=replace(settings, sampling=sampling), seed=seed)
 
 
 def answered(engine: Engine, prompt: str, settings: Settings, temperature: float, seed: int = 1) -> Session:
     """A new session that has answered the prompt."""
-    sampling = SamplingParams(temperature=temperature)
-    session = engine.session(settings=replace(settings, sampling=sampling), seed=seed)
+    session = new_session(engine, settings, temperature, seed)
     for _ in session.generate(prompt):
         pass
     return session
@@ -52,52 +59,69 @@ def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[
     return found
 
 
-def bare_loop(engine: Engine, prompt: Sequence[int], answer: Sequence[int]) -> float:
-    """The share in percent that lies outside the passes where an answer at temperature 0 is drafted and verified, and
-    nothing else is done: no text, no events, no decisions. Both models have nothing of it in their memories.
+def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
+    """The share in percent that lies outside the passes where the session's answer is given once more with drafts of so
+    many tokens, and nothing else is done: no text, no events, no statistics, no settings, no decisions.
 
-    Raises AssertionError where it is another answer.
+    Both models have nothing of it in their memories. Raises AssertionError where it is another answer.
     """
     target, draft = engine._target, engine._draft
     assert draft is not None
-    tokens = [*prompt]
+    prompt, answer = session.prompt_ids, session.answer_ids
+    tokens, greedy = [*prompt], session.settings.sampling.temperature == 0
+    sampler = Sampler(session.settings.sampling, session.turn_seed)
+    rough = sampler.rough
     for model in (target, draft):
         model.read(tokens[:-1], bool)
-    wanted = len(prompt) + len(answer)
     begin, busy = perf_counter_ns(), target.busy_ns + draft.busy_ns
-    while len(tokens) < wanted:
+    for count in drafts:
         drafted: list[int] = []
-        unread = tokens[draft.length :]
-        for _ in range(min(_BARE_K, wanted - len(tokens) - 1)):
-            drafted.append(int(draft.advance(unread, 1)[0].argmax()))
-            unread = drafted[-1:]
-        best = target.advance((tokens[-1], *drafted), len(drafted) + 1).argmax(1).tolist()
-        accepted = next((place for place, token in enumerate(drafted) if token != best[place]), len(drafted))
+        place = len(tokens) - len(prompt)
+        for behind in range(count):
+            row = draft.follow(drafted[-1]) if drafted else draft.advance(tokens[draft.length :], 1)[0]
+            candidates = None if greedy else rough.candidates(row, tokens)
+            drafted.append(int(row.argmax()) if candidates is None else rough.draw(candidates, place + behind))
+        rows = target.advance((tokens[-1], *drafted), count + 1)
+        if greedy:
+            best = rows.argmax(1).tolist()
+            accepted = next((at for at, token in enumerate(drafted) if token != best[at]), count)
+        else:
+            best, accepted = [], 0
+            for at in range(count + 1):
+                best.append(sampler.draw(sampler.candidates(rows[at], tokens), place + at))
+                accepted = at
+                if at == count or best[at] != drafted[at]:
+                    break
         tokens += best[: accepted + 1]
-        for model in (target, draft):
-            model.rewind(len(tokens) - 1)
+        if accepted < count:
+            for model in (target, draft):
+                model.rewind(len(tokens) - 1)
     spent = perf_counter_ns() - begin
-    assert tokens == [*prompt, *answer]
+    assert tokens[: len(prompt) + len(answer)] == [*prompt, *answer]
     return 100 * (1 - (target.busy_ns + draft.busy_ns - busy) / spent)
 
 
-def beside_the_least(engine: Engine, repeats: int) -> None:
-    """Prints the shares of all ways and of the bare loop, on facts at temperature 0, in turns."""
-    ways = {**WAYS, f"k {_BARE_K}": Settings(k=_BARE_K, drafter="model")}
-    shares: dict[str, list[float]] = {}
-    for _ in range(repeats):
-        for prompt in benchmark_prompts()["facts"]:
-            for way, settings in ways.items():
-                engine.forget()
-                session = answered(engine, prompt, settings, 0.0)
-                stats = session.stats
-                shares.setdefault(way, []).append(100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms)
-                for _ in session.rehearsing():
-                    pass
+def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> None:
+    """Prints the shares of all ways, those of the same passes in the bare loop, and how many answers that were."""
+    ways = {**WAYS, "k 12": Settings(k=12, drafter="model")}
+    prompts = [text for kind, texts in benchmark_prompts().items() if kind != "copy" for text in texts[:each]]
+    shares: dict[tuple[float, str], list[tuple[float, float]]] = {}
+    for seed in range(repeats):
+        for prompt, temperature, (way, settings) in product(prompts, (0.0, 0.8), ways.items()):
             engine.forget()
-            shares.setdefault("bare loop", []).append(bare_loop(engine, session.prompt_ids, session.answer_ids))
-    for way, values in shares.items():
-        print(f"{way:10} {median(values):5.2f} %")
+            session = new_session(engine, replace(settings, max_tokens=tokens), temperature, seed)
+            rounds = [*session.generate(prompt)]
+            stats = session.stats
+            share = 100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms
+            for _ in session.rehearsing():
+                pass
+            if seed and not any(event.source == "lookup" for event in rounds):
+                engine.forget()
+                bare = bare_loop(engine, session, [len(event.drafted) for event in rounds])
+                shares.setdefault((temperature, way), []).append((share, bare))
+    for (temperature, way), pairs in sorted(shares.items()):
+        own, bare = (median(values) for values in zip(*pairs, strict=True))
+        print(f"T {temperature:<3g} {way:10} {own:5.2f} %   the bare loop {bare:5.2f} %   {len(pairs)} answers")
 
 
 def main() -> None:
@@ -116,7 +140,7 @@ def main() -> None:
     begun = peak_memory_bytes()
     with Engine.load(target, draft, LoadOptions(n_ctx=asked.ctx_size, threads=asked.threads)) as engine:
         if asked.bare:
-            beside_the_least(engine, asked.repeats)
+            beside_the_least(engine, asked.max_tokens, asked.each, asked.repeats)
             return
         found = measure(engine, asked.max_tokens, asked.each, asked.repeats)
         use = engine.memory_use

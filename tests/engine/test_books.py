@@ -91,3 +91,9 @@ def test_only_plain_passes_among_plain_ones_tell_what_they_take() -> None:
         books.waiting.append(((place, place, place + 1, *marks, 0, still), width, 0, bool(width), True))
     books.count()
     assert [milliseconds for _, milliseconds in cost._passes] == [3.0, 4.0]
+
+
+def test_what_passed_between_two_rounds_apart_from_passes_is_told_by_their_marks() -> None:
+    earlier = Timed((3, 3, 4, (0, 0, 0, 0), (10_000_000, 1_000_000, 4_000_000, 500_000), 0, False))
+    later = Timed((9, 9, 10, (30_000_000, 3_000_000, 18_000_000, 1_500_000), (0, 0, 0, 0), 0, False))
+    assert later.other_ms_since(earlier) == 20 - 2 - 14

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import cycle
 from statistics import median
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from specchat_engine import Message, Round, SamplingParams, Session, TokenKind
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.situation import Decision, Outcome, Situation
-from specchat_engine.drafters import PromptLookupDrafter
+from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
 from specchat_engine.drafters.matches import MatchIndex
+from specchat_engine.lookout import Lookout
 from specchat_engine.planner import Planner
 from specchat_engine.testing import ScriptedModel
 from support.controllers import Watched, knowing, taught
@@ -442,6 +444,54 @@ def test_the_time_of_whoever_reads_the_rounds_is_not_taken_for_the_drafts(monkey
         time.sleep(0.02)
     assert sum(event.ms.other > 20 for event in rounds) >= 3
     assert sum(outcome.other_ms > 15 for _, outcome in controller.heard) <= 1, "but for a busy machine, none"
+
+
+@pytest.mark.parametrize(("reads_for", "least", "most"), [(0.0, 0, 12), (0.04, 19, 34)])
+def test_what_plain_rounds_take_is_what_those_do_in_which_nothing_is_looked_for(
+    reads_for: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most are like that. Where somebody takes his time to read them, those that were looked at tell it as well."""
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    controller = knowing(5.0, 5.0)
+    look = Lookout.look
+    monkeypatch.setattr(Lookout, "look", lambda *given: (time.sleep(0.02), look(*given))[1])
+    session = conversation(saying(PASSAGE), drafter="lookup", k="auto", sampling=GREEDY, controller=controller)
+    for _ in session.generate("?"):
+        time.sleep(reads_for)
+    several = [outcome.other_ms for _, outcome in controller.heard if outcome.rounds > 2]
+    assert len(several) > 3
+    assert least <= median(several) < most
+
+
+def test_what_a_draft_takes_besides_is_not_what_the_plain_rounds_before_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other threads end a stretch of them before it is looked at again."""
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    decisions = cycle([Decision("none", 0, "", lasts=True, milliseconds=1.0), Decision("model", 2, "")])
+    monkeypatch.setattr(Controller, "decide", lambda *_: next(decisions))
+    propose = ModelDrafter.propose
+    monkeypatch.setattr(ModelDrafter, "propose", lambda *given: (time.sleep(0.02), propose(*given))[1])
+    controller = knowing(0.05, 0.05)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
+    for event in session.generate("hello"):
+        session._target.threads += event.index == 1
+    first = next(outcome for source, outcome in controller.heard if source == "model")
+    assert first.rounds == 2, "it stands for one before it that nobody looked at"
+    assert first.other_ms > 19
+
+
+def test_an_answer_that_ends_in_rounds_that_nobody_looks_at_leaves_none_of_them_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    controller = knowing(5.0, 5.0)
+    session = conversation(letters(3, end=-50), drafter="lookup", k="auto", max_tokens=12, controller=controller)
+    ask(session)
+    heard = len(controller.heard)
+    assert sum(outcome.rounds for _, outcome in controller.heard) < 12
+    ask(session, "more")
+    assert controller.heard[heard][1].rounds == 1
 
 
 def test_a_drafter_that_was_asked_for_just_now_does_not_wait_for_the_end_of_a_decision(

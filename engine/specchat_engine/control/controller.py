@@ -262,7 +262,8 @@ class Controller:
         if not self._plain_runs.begins or not self.target.seen(1):
             self.target.observe(outcome.drafted + 1, now.depth, outcome.verify_ms)
         if not outcome.drafted and not outcome.draft_ms:
-            self._between_ms = following(self._between_ms, outcome.other_ms, _PACE_FOLLOWS)
+            share = 1 - (1 - _PACE_FOLLOWS) ** outcome.rounds
+            self._between_ms = following(self._between_ms, outcome.other_ms, share)
         rate = outcome.emitted / max(outcome.milliseconds, 1e-6)
         self._pace = following(self._pace, rate, _PACE_FOLLOWS)
         if decision.source != "lookup":

@@ -88,6 +88,19 @@ def test_a_decision_says_how_long_its_round_will_take() -> None:
     assert Controller().decide(NOW).milliseconds == 0, "nothing is known yet"
 
 
+def test_an_outcome_of_several_plain_rounds_alike_counts_as_all_of_them() -> None:
+    """Of those few are looked at: what the first one took would be believed for long."""
+    told = []
+    for rounds in (1, 12):
+        controller = measured(dear)
+        for other_ms in (1.0, 0.1):
+            outcome = Outcome(0, 0, 0, 1, [], [], verify_ms=1.0, draft_ms=0.0, other_ms=other_ms, rounds=rounds)
+            controller.learn(NOW, Decision("none", 0, ""), outcome)
+        told.append(controller.decide(NOW).milliseconds - 1.0)
+    assert told[0] == pytest.approx(1.0 - 0.9 * 0.1)
+    assert told[1] == pytest.approx(1.0 - 0.9 * (1 - 0.9**12))
+
+
 def test_what_a_plain_round_takes_beside_its_pass_a_round_with_a_draft_takes_too() -> None:
     controller = measured()
     before = controller.decide(NOW)
