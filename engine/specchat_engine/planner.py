@@ -94,7 +94,7 @@ class Planner:
             self._model.begin(prompt.tokens, cancelled)
 
     def again(self, context: Context, settings: Settings, *, rested: bool) -> Plan | None:
-        """The plan of before once more, for a round from which little is to be learned, since nothing is looked for;
+        """The plan of before once more, where nothing that it rests on has changed and no match is to be looked for;
         None where the next round is to be planned."""
         ways, still, model, known = self._ways, self._still, self._model, self._controller.threads
         if not (self.coasting and still and ways.settings is settings and self._target.threads == known[0]):
@@ -108,9 +108,8 @@ class Planner:
         if still.drafter is None:
             self._skipped += 1
         else:
-            depth, unread, opening = len(context.tokens), self._unread(context.tokens), context.position < _OPENING
-            free, self._lookout.match = ways.settings.k == AUTO, None
-            self._situation = Situation(depth, unread, 0, still.k, True, ways.lookup, free, 0, opening, False, rested)
+            self._rested, self._lookout.match = rested, None
+            self._situation = self._situation_of(context, 0, still.k, True, ways.lookup)
         return still
 
     def plan(
