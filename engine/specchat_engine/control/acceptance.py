@@ -103,9 +103,9 @@ class Habits:
     __slots__ = ("by_confidence", "by_match", "by_opening", "by_resumed", "chain", "longer", "onward", "tested")
 
     def __init__(self) -> None:
-        self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=3)
-        self.longer = Shares([1.0] * POSITIONS, fade=0.96, strength=3)
-        self.onward = Shares([_ACCEPTED] * POSITIONS, fade=0.96, strength=4)
+        self.chain = Shares([_ACCEPTED] * POSITIONS, fade=0.99, strength=3)
+        self.longer = Shares([1.0] * POSITIONS, fade=0.99, strength=3)
+        self.onward = Shares([_ACCEPTED] * POSITIONS, fade=0.99, strength=4)
         self.tested = Shares([_ACCEPTED], fade=0.95, strength=4)
         self.by_confidence = Shares(_ACCEPTED_BY_CONFIDENCE, fade=0.98, strength=4)
         self.by_match = Shares(_ACCEPTED_BY_MATCH, fade=0.98, strength=3)
