@@ -77,9 +77,10 @@ class Books:
     def tell(self) -> None:
         """Lets others hear of the passes that they did not hear of."""
         self.count()
-        if self._passed and self._passes:
-            self._passed(self._passes)
-        self._passes.clear()
+        with self._counting:
+            passes, self._passes = self._passes, []
+        if self._passed and passes:
+            self._passed(passes)
 
     def count(self) -> None:
         """Counts the rounds that wait for it; from any thread."""
@@ -88,7 +89,7 @@ class Books:
                 made, drafted, accepted, compared, own = self.waiting.popleft()
                 timed = Timed(made)
                 times, rested = timed.times, timed.rested
-                self._stats.count(times, timed.t_ms, drafted, accepted, compared, own)
+                self._stats.count(times, timed.t_ms, drafted, accepted, compared, own=own)
                 if not rested:
                     self._passes.append((1 + drafted, times.verify, times.draft))
                 if drafted or rested:

@@ -71,7 +71,7 @@ class Recorder:
         """Whether the round of now was held so long that what it takes tells nothing of others."""
         self._unsettled: list[Round] = []
         self._mark = self._marks()
-        self._told_ns = self._mark[1] + self._mark[2]
+        self._untold, self._told_ns = 0, self._mark[1] + self._mark[2]
 
     def leave_out(self) -> None:
         """What was done since the last round belongs to no round."""
@@ -98,9 +98,10 @@ class Recorder:
         event = Round.deferred((_fill, self, step, made))
         self._unsettled.append(event)
         self._rounds += 1
+        self._untold += not self.rested
         passes_ns = self._mark[1] + self._mark[2]
-        if passes_ns - self._told_ns > _TOLD_NS or not self._rounds % _TOLD:
-            self._told_ns = passes_ns
+        if passes_ns - self._told_ns > _TOLD_NS or self._untold == _TOLD:
+            self._untold, self._told_ns = 0, passes_ns
             self._books.tell()
         if len(self._unsettled) == _TOGETHER or (row.logits is None and row.only is None):
             self.settle()

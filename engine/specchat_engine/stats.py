@@ -64,9 +64,9 @@ class TurnStats:
         outcomes = [token.outcome for token in event.drafted]
         accepted, compared = event.num_accepted, len(outcomes) - outcomes.count(Outcome.DISCARDED)
         own = event.token.kind is not TokenKind.NONE
-        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own)
+        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own=own)
 
-    def count(self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, own: int) -> None:
+    def count(self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, *, own: bool) -> None:
         """Counts one round by its numbers; `own` says whether it ended with a token of the target."""
         if not self.num_rounds:
             self.ttft_ms = t_ms

@@ -106,7 +106,7 @@ def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> No
     ways = {**WAYS, "k 12": Settings(k=12, drafter="model")}
     prompts = [text for kind, texts in benchmark_prompts().items() if kind != "copy" for text in texts[:each]]
     shares: dict[tuple[float, str], list[tuple[float, float]]] = {}
-    for seed in range(repeats):
+    for seed in range(repeats + 1):  # the first time is for learning
         for prompt, temperature, (way, settings) in product(prompts, (0.0, 0.8), ways.items()):
             engine.forget()
             session = new_session(engine, replace(settings, max_tokens=tokens), temperature, seed)

@@ -97,7 +97,7 @@ def test_a_rest_ends_with_the_round_behind_it(clock: Clock) -> None:
     for event in session.generate("hello"):
         if event.index == 3:
             session.hold = None
-    assert len(told) > 24
+    assert len(told) > 30
 
 
 def test_what_is_set_while_an_answer_is_held_counts_for_the_next_round() -> None:

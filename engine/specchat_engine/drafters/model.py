@@ -39,7 +39,7 @@ class ModelDrafter:
 
     def full(self, tokens: Sequence[int]) -> str:
         """Why it cannot draft behind these tokens, empty where it can."""
-        full = len(tokens) > self.model.capacity
+        full = self.room(tokens) < 0
         return f"the draft's context of {self.model.capacity} tokens is full" if full else ""
 
     def propose(self, context: Context, k: int) -> Draft:
@@ -51,7 +51,7 @@ class ModelDrafter:
         if note:
             return Draft((), source=self.name, note=note)
         model, proposer, worth_more, start = self.model, context.proposer, context.worth_more, context.position
-        room = model.capacity - len(context.tokens) + 1
+        room = self.room(context.tokens) + 1
         busy_ns, first_ms = model.busy_ns, 0.0
         tokens: list[int] = []
         rows: list[Candidates] = []

@@ -175,13 +175,13 @@ def test_the_less_a_draft_gains_the_more_often_plain_passes_are_measured(slope: 
 def test_a_draft_that_promises_next_to_nothing_is_not_made(slope: float, source: str) -> None:
     """Of estimates near 1 those above it are mostly too high. A token that is nearly always right gives 2 in 1.9."""
     controller = measured(lambda width: 1 + slope * (width - 1))
-    for _ in range(60):
+    for _ in range(40):
         controller.rehearsed(1, 1, [0.999])
         for width in (FIRST, FURTHER):
             controller.draft.observe(width, NOW.depth, 1e-6)
     one = replace(NOW, longest=1, lookup=False)
     controller._try.budget = -5.0
-    assert 1 < controller.imagine(one.depth, one.longest)[-1] < 1.09
+    assert 1 < controller.imagine(one.depth, one.longest)[-1] < 1.08
     assert controller.decide(one).source == source
 
 
