@@ -51,6 +51,11 @@ def test_the_wheel_leaves_the_end_and_a_click_or_the_key_leads_back(specchat: Sp
     for _ in range(12):
         terminal.raw(WHEEL_UP)
     shown = terminal.wait_for(r"jump to end \(Ctrl\+End\) · \d+ new")
+    tops: list[str] = []
+    shown = terminal.wait_until(
+        lambda now: (tops.append(now.splitlines()[1]), len(set(tops[-5:])) == 1 < len(tops[-5:]) - 3)[1],
+        "all turns of the wheel obeyed",
+    )
     first = shown.splitlines()[1]
     later = terminal.wait_until(lambda now: new_lines(now) > new_lines(shown), "more lines below")
     assert later.splitlines()[1] == first, "what is read stays where it is"
