@@ -31,6 +31,8 @@ REPACKED_X86: Final = frozenset({"Q4_0", "Q4_K", "IQ4_NL", "MXFP4"})
 """Types that llama.cpp lays out anew for CPUs with AVX2, in a second copy."""
 REPACKED_ARM: Final = REPACKED_X86 | {"Q5_K", "Q6_K", "Q8_0"}
 """Those for ARM CPUs with dot products."""
+TILED: Final = frozenset({"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"})
+"""Those that it multiplies in the tiles of x86 CPUs with AMX."""
 
 
 @dataclass(frozen=True, slots=True)

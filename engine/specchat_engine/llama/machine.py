@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from specchat_engine.footprint.estimate import REPACKED_ARM, REPACKED_X86
+from specchat_engine.footprint.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.footprint.placement import DeviceMemory, Machine
+from specchat_engine.llama.amx import crashes_on_tiles, uses_tiles
 from specchat_engine.llama.devices import devices, system_info
+
+_HALVES = frozenset({"F16"})
+"""Of these CPUs with AMX get a copy, though they multiply them without it."""
 
 
 def this_machine() -> Machine:
@@ -22,12 +26,14 @@ def this_machine() -> Machine:
         for device in devices()
         if device.kind != "accelerator"
     ]
-    return Machine(tuple(found), _repacked(system_info()))
+    return Machine(tuple(found), _repacked(system_info(), broken_tiles=crashes_on_tiles()))
 
 
-def _repacked(features: str) -> frozenset[str]:
-    """The types that get a second copy, by llama.cpp's line on the CPU."""
+def _repacked(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
+    """The types that get a second copy, by llama.cpp's line on the CPU; with `broken_tiles` see `amx`."""
     on = set(re.findall(r"(\w+) = 1", features))
+    if uses_tiles(features):
+        return _HALVES if broken_tiles else _HALVES | TILED | REPACKED_X86 | {"Q2_K"}
     if "REPACK" not in on:
         return frozenset()
     if "AVX2" in on:

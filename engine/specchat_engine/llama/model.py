@@ -11,6 +11,7 @@ from typing import Any
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
+from specchat_engine.llama.amx import lays_out_anew
 from specchat_engine.llama.devices import device_array, has_gpu
 from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api
@@ -50,6 +51,7 @@ class LlamaModel:
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         params.main_gpu = main_gpu
+        params.use_extra_bufts = lays_out_anew(self.header)
         keep = [device_array(devices)]
         if keep[0] is not None:
             params.devices = ctypes.cast(keep[0], ctypes.c_void_p)

@@ -15,6 +15,8 @@ from gguf.quants import dequantize
 
 from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.errors import ModelFileError, SettingError
+from specchat_engine.gguf.files import read_model
+from specchat_engine.llama.amx import lays_out_anew
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import quantise
 from specchat_engine.training.growth import Growth
@@ -217,7 +219,9 @@ def test_a_model_of_another_form_is_refused(tmp_path: Path, small: Path) -> None
 
 def logits(path: Path, ids: Sequence[int] = IDS) -> np.ndarray:
     """A row for each token [tokens, vocabulary]; keys and values in F32, so that only the weights' type counts."""
-    model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+    how = llama_cpp.llama_model_default_params()
+    how.use_extra_bufts = lays_out_anew(read_model(path))
+    model = llama_cpp.llama_model_load_from_file(str(path).encode(), how)
     params = llama_cpp.llama_context_default_params()
     params.n_ctx, params.type_k, params.type_v, params.flash_attn_type = 256, 0, 0, 0
     context = llama_cpp.llama_init_from_model(model, params)

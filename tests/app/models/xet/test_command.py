@@ -36,7 +36,8 @@ def test_a_failure_of_xet_is_one_line_and_the_command_succeeds(
     storage.misbehave(Fault(Wrong.STATUS, 403, api=True))
     assert main(["models", "pull", REPOSITORY]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "%" not in line]
-    [line] = told
+    assert len(told) == 1, told
+    line = told[0]
     assert line.startswith("specchat: Xet failed: ")
     assert line.endswith("; plain HTTPS goes on")
 

@@ -1,0 +1,80 @@
+"""Weights stay as they lie in the file where llama.cpp's own layout for Intel's AMX would end the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specchat_engine.gguf.files import read_model
+from specchat_engine.llama import amx
+from specchat_engine.llama.amx import lays_out_anew, leaves_tiles_out
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
+from support.tiny_models import write_tiny_model
+
+IDS = [5, 200, 17, 3, 3, 251, 40, 99, 120, 7, 8]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("source") / "source.gguf", width=256, sharpness=0.1)
+
+
+@pytest.mark.parametrize("kind", [*FLOAT_TYPES, *QUANTISED_TYPES])
+def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Path, source: Path, kind: str) -> None:
+    quantise(source, tmp_path / "written.gguf", kind)
+    model = LlamaModel(tmp_path / "written.gguf")
+    context = LlamaContext(model, n_ctx=64, max_rows=len(IDS), threads=1)
+    try:
+        one_by_one = np.array([context.advance([token], 1)[0].copy() for token in IDS])
+        context.clear()
+        together = np.array(context.advance(IDS, len(IDS)))
+    finally:
+        context.close()
+        model.close()
+    assert np.isfinite(together).all()
+    assert np.abs(together - one_by_one).max() < 0.1 * np.abs(one_by_one).max()
+
+
+@pytest.mark.parametrize(
+    ("note", "broken"),
+    [
+        ("GCC: (Debian 12.2.0-14+deb12u1) 12.2.0", True),
+        ("GCC: (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0", True),
+        ("GCC: (GNU) 11.2.1 20210728 (Red Hat 11.2.1-1)", True),
+        ("GCC: (Ubuntu 13.2.0-4ubuntu3) 13.2.0", True),
+        ("GCC: (GNU) 11.5.0", False),
+        ("GCC: (Debian 12.4.0-1) 12.4.0", False),
+        ("GCC: (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0", False),
+        ("GCC: (Debian 14.2.0-19) 14.2.0", False),
+        ("GCC: (GNU) 15.1.1 20250425", False),
+        ("Debian clang version 16.0.6 (15~deb12u1)", False),
+        ("", False),
+    ],
+)
+def test_the_compiler_that_made_a_library_tells_whether_it_describes_its_tiles(note: str, broken: bool) -> None:
+    assert leaves_tiles_out(b"\x7fELF\0\1.comment\0" + note.encode() + b"\0.text\0") is broken
+
+
+@pytest.mark.parametrize(("kind", "anew"), [("F16", True), ("BF16", True), ("Q8_0", False), ("Q4_K_M", False)])
+def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
+    tmp_path: Path, source: Path, kind: str, anew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quantise(source, tmp_path / "written.gguf", kind)
+    header = read_model(tmp_path / "written.gguf")
+    monkeypatch.setattr(amx, "crashes_on_tiles", lambda: True)
+    assert lays_out_anew(header) is anew
+    monkeypatch.setattr(amx, "crashes_on_tiles", lambda: False)
+    assert lays_out_anew(header)
+
+
+def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
+    """Where Linux tells of them; one that is gone cannot be trusted."""
+    found = list(amx._libraries())
+    if Path("/proc/self/maps").exists():
+        assert any("ggml-cpu" in path.name for path in found)
+    assert all(path.exists() for path in found)
+    assert amx._is_broken(Path("/nowhere/libggml-cpu.so"))
