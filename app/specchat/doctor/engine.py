@@ -20,6 +20,11 @@ _GPU_BUILDS = (
     "build llama.cpp for it: CMAKE_ARGS=-DGGML_CUDA=on (NVIDIA), -DGGML_METAL=on (Apple), -DGGML_VULKAN=on, "
     "-DGGML_HIP=on (AMD), in front of `make chat` in a fresh checkout"
 )
+_NO_TILES = (
+    "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or for this one without AMX, which is quicker than "
+    "leaving the weights as they are: CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in "
+    "front of `make chat`"
+)
 _GIB = 2**30
 _PINNED = "0.3.36"
 
@@ -31,7 +36,7 @@ def engine_findings() -> Iterator[Finding]:
     for package in ("llama-cpp-python", "textual"):
         yield _package(package)
     try:
-        from specchat_engine.llama import devices
+        from specchat_engine.llama import amx, devices
     except (ImportError, OSError, RuntimeError) as error:
         remedy = f"install it again: {_REINSTALL.format(version=_PINNED)}"
         yield Finding("Versions", "llama.cpp", f"cannot be loaded: {error}", Status.LACK, remedy)
@@ -42,6 +47,9 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, "GPU offload: untested by this project so far")
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
+    if amx.crashes_on_tiles():
+        told = "not used for quantised weights: the compiler that made this build leaves its tiles undescribed"
+        yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)
     for device in devices.devices():
         yield Finding("Devices", device.name, _describe(device))
     yield _cores()
