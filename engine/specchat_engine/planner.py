@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
-from specchat_engine.books import Made, Timed
+from specchat_engine.books import Made
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.kinds import PASTED, kind_of
 from specchat_engine.control.patience import Patience
-from specchat_engine.control.situation import Decision, Outcome, Situation
+from specchat_engine.control.situation import Decision, Situation
 from specchat_engine.drafters import ModelDrafter, TranslatedDrafter
 from specchat_engine.drafts import Context, Drafter
 from specchat_engine.generate import Plan, Step
+from specchat_engine.heard import Heard, Place
 from specchat_engine.lookout import Lookout
 from specchat_engine.models import SessionModel
 from specchat_engine.overflow import Fitted
@@ -55,15 +56,16 @@ class Planner:
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._ways = self._ways_of(Settings(k=0))
-        self._heard: list[tuple[Situation, Decision, Outcome]] = []
         self._situation: Situation | None = None
+        self._place: Place | None = None
         self._decision = Decision("none", 0, "")
         self._patience = Patience()
-        self._left = self._matched = self._skipped = self._tested = 0
+        self._heard = Heard(controller, self._patience)
+        self._left = self._matched = self._decided_at = 0
         self.coasting = 0
         """For so many rounds the last plan holds without a further look."""
         self._still: Plan | None = None
-        self._since: Timed | None = None
+        self._hears = False
         self._rested = False
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -76,7 +78,7 @@ class Planner:
         hopeless = self._controller.hopeless
         self._patience.begin(known=self._controller.knows, hopeless=hopeless, copies=kind == PASTED)
         self._lookout.begin(cancelled)
-        self._tested = self._skipped = 0
+        self._heard.begin(len(prompt.tokens) + _OPENING)
         ways = self._ways = self._ways_of(settings)
         if ways.lookup:
             self._lookout.drafter(tokens, ways)
@@ -106,10 +108,10 @@ class Planner:
             return still
         self._left -= 1
         if still.drafter is None:
-            self._skipped += 1
+            self._heard.skip()
         else:
-            self._rested, self._lookout.match = rested, None
-            self._situation = self._situation_of(context, 0, still.k, True, ways.lookup)
+            tokens = context.tokens
+            self._place, self._hears = (len(tokens), model.unread(tokens) if model else 0, rested), True
         return still
 
     def plan(
@@ -119,7 +121,7 @@ class Planner:
 
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
-        self._situation, self._rested, self.coasting = None, rested, 0
+        self._rested, self.coasting, self._hears, self._place = rested, 0, False, None
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -157,42 +159,24 @@ class Planner:
         drafter = self._drafter(decision.source, context)
         stop = decision.stop.begin if decision.stop else None
         made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
-        if decision.source != "lookup" and not self._follows_a_copy:
-            unlooked = self._patience.coasts(self._left) if lookup or not drafter else self._left
-            self.coasting, self._still = min(unlooked, self._fitting(made, context, wanted)), made
+        if not (decision.source == "lookup" or decision.besides or self._follows_a_copy):
+            self.coasting, self._still = (
+                min(self._patience.coasts(self._left), self._fitting(made, context, wanted)),
+                made,
+            )
+        self._patience.planned()
         return made
 
     def learn(self, context: Context, step: Step, made: Made) -> None:
         """Hears what became of the round that was planned last."""
-        now, away_ns = self._situation, self.away_ns
+        now, place, away_ns = self._situation, self._place, self.away_ns
         self.away_ns = 0
-        if now is None:
+        if not (now and self._hears):
             return
-        draft, verdict, timed = step.draft, step.verdict, Timed(made)
-        times, since = timed.times, self._since
-        self._since = timed
-        other_ms = times.other + times.rollback - away_ns / 1e6
-        if self._skipped and since and self._decision.source == "none":  # which were not looked at are cheaper
-            other_ms = min(other_ms, timed.other_ms_since(since) / self._skipped)
-        outcome = Outcome(
-            drafted=len(draft.tokens),
-            accepted=verdict.accepted,
-            compared=len(verdict.judged),
-            emitted=step.kept,
-            confidence=draft.confidence,
-            foretold=self._lookout.foretold(context.tokens[now.depth :]) if self._lookout.match else (),
-            verify_ms=times.verify,
-            draft_ms=times.draft,
-            other_ms=other_ms,
-            rounds=1 + self._skipped,
-            first_ms=draft.first_ms,
-        )
-        self._situation, self._skipped = None, 0
-        if self._decision.source == "model":
-            self._tested += outcome.compared
-        self._heard.append((now, self._decision, outcome))
-        if not now.rested:
-            self._patience.took(outcome.milliseconds)
+        self._hears, self._place = False, None
+        looked = self._lookout.match and not place
+        told = self._lookout.foretold(context.tokens[now.depth :]) if looked else ()
+        self._heard.hear(now, place, self._decision, step, told, made, away_ns)
 
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
@@ -201,16 +185,14 @@ class Planner:
 
     def settle(self) -> None:
         """Learns from all rounds that were heard of; the next one is decided anew."""
-        for heard in self._heard:
-            self._controller.learn(*heard)
-        self._heard.clear()
-        self._situation, self._left, self.coasting = None, 0, 0
+        self._heard.settle()
+        self._hears, self._left, self.coasting = False, 0, 0
 
     def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
         """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
         it may draft the next one; see `Rehearsal`."""
         ways, drafter = self._ways, self._model
-        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH
+        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._heard.tested < ENOUGH
         if asked and isinstance(drafter, ModelDrafter):
             rehearsal = Rehearsal(self._target, drafter.model, context, first, self._controller, free)
             yield from rehearsal.passes()
@@ -235,16 +217,17 @@ class Planner:
             return None
         self._left -= 1
         self._lookout.match = None
-        by_match = decision.source == "lookup"
-        if by_match or self._follows_a_copy or (self._ways.lookup and self._patience.looks(self._left)):
-            match = self._lookout.look(context, self._ways)
+        by_match, lookup = decision.source == "lookup", self._ways.lookup
+        if by_match or self._follows_a_copy or self._patience.looks(self._left):
+            match = self._lookout.look(context, self._ways) if lookup else 0
             if by_match:
                 ends = not self._matched <= match < 2 * self._matched
             else:
                 ends = self._lookout.resumes or self._patience.struck(decision, match)
+                ends = ends or self._patience.falls_short(decision, self._left, context.position - self._decided_at)
             if ends:
                 return None
-        self._situation = self._situation_of(context, match, longest, model, by_match)
+        self._situation, self._hears = self._situation_of(context, match, longest, model, by_match), True
         return decision
 
     def _decided(self, context: Context, model: bool, lookup: bool, longest: int) -> Decision:
@@ -254,14 +237,16 @@ class Planner:
         self._lookout.match = None
         self._matched = self._lookout.look(context, self._ways) if lookup else 0
         now = self._situation = self._situation_of(context, self._matched, longest, model, lookup)
+        self._hears = True
         waits = not (model or self._matched) and self._ways.model and context.position == 0
         self._decision = Decision("none", 0, _WAITS) if waits else self._controller.decide(now)
+        self._decided_at = context.position
         thinking_ns = perf_counter_ns() - begin
         self.away_ns += thinking_ns
         most = None
         if now.opening and self._decision.source != "model":  # none of it holds once a draft model has read its prompt
             most = _OPENING - 1 - context.position if model or not self._ways.model else 0
-        self._left = self._patience.rounds(self._decision, thinking_ns / 1e6, most)
+        self._left = self._patience.rounds(self._decision, thinking_ns / 1e6, most) + self._decision.besides
         return self._decision
 
     def _situation_of(self, context: Context, match: int, longest: int, model: bool, lookup: bool) -> Situation:

@@ -601,7 +601,7 @@ def test_what_is_decided_in_the_opening_is_decided_anew_behind_it(monkeypatch: p
     assert len(places) < 20
 
 
-@pytest.mark.parametrize(("known", "followed"), [(False, 2), (True, 10)])
+@pytest.mark.parametrize(("known", "followed"), [(False, 2), (True, 24)])
 def test_drafts_that_an_answer_opens_with_go_on_behind_its_opening_the_longer_the_more_is_known_of_them(
     known: bool, followed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -615,6 +615,69 @@ def test_drafts_that_an_answer_opens_with_go_on_behind_its_opening_the_longer_th
     first = next(events := session.generate("?"))
     monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 2, "", lasts=True))
     assert [event.k for event in (first, *events)].index(2) == 1 + followed
+
+
+@pytest.mark.parametrize(("promised", "held"), [(1.0, 25), (5.0, 8)])
+def test_a_decision_to_draft_is_not_followed_where_it_gives_clearly_less_than_it_promised(
+    promised: float, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of these drafts stands, so that each round gives one token."""
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr(Controller, "knows", True)
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 4, "", lasts=True, tokens=promised))
+    said = PASSAGE * 3
+    session = conversation(saying(said), saying(said.replace(" ", "_").upper()), drafter="model", k="auto")
+    session.settings = replace(session.settings, max_tokens=len(said), sampling=GREEDY)
+    rounds_of(session)  # until then nothing is known of how long rounds take
+    first = next(events := session.generate("?"))
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("model", 2, "", lasts=True))
+    assert [event.k for event in (first, *events)].index(2) == held
+
+
+def test_what_a_decision_gives_counts_from_where_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr(Controller, "knows", True)
+    said = PASSAGE * 3
+    session = conversation(saying(said), saying(said.replace(" ", "_").upper()), drafter="model", k="auto")
+    session.settings = replace(session.settings, max_tokens=len(said), sampling=GREEDY)
+    monkeypatch.setattr(Controller, "decide", lambda *_: model_decision(2, 0.0))
+    rounds_of(session)
+    promises = iter([(5, 1.0), (4, 2.0), *[(3, 1.0)] * 9])
+    monkeypatch.setattr(Controller, "decide", lambda *_: model_decision(*next(promises)))
+    drafted = [event.k for event in session.generate("?")]
+    assert drafted[:34] == [5] * 25 + [4] * 8 + [3], "until the first one was over it had given enough"
+
+
+def model_decision(k: int, tokens: float) -> Decision:
+    return Decision("model", k, "", lasts=True, tokens=tokens)
+
+
+def test_a_copy_is_watched_for_in_so_many_rounds_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e-9)
+    monkeypatch.setattr(Controller, "decide", lambda *_: Decision("none", 0, "", lasts=True, milliseconds=1e-3))
+    said = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    looked: list[int] = []
+    look = Lookout.look
+    monkeypatch.setattr(
+        Lookout, "look", lambda self, context, ways: (looked.append(context.position), look(self, context, ways))[1]
+    )
+    session = conversation(saying(said), drafter="lookup", k="auto")
+    rounds_of(session, f"Repeat:\n{PASSAGE}")
+    assert looked[:24] == [*range(24)]
+    assert len(looked) < 32 < len(said)
+
+
+def test_a_run_of_plain_passes_is_planned_at_once_and_each_of_them_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.control.patience._THINKING_SHARE", 1e9)
+    controller = knowing(0.05, 0.05)
+    asked = decided(controller, monkeypatch)
+    session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
+    decisions = iter([Decision("none", 0, "measures", besides=4), *[Decision("model", 2, "")] * 99])
+    monkeypatch.setattr(controller, "decide", lambda now: (asked.append(now), next(decisions))[1])
+    rounds = rounds_of(session)
+    assert [event.source for event in rounds[:6]] == ["none"] * 5 + ["model"]
+    assert [now.depth - asked[0].depth for now in asked[:2]] == [0, 5]
+    assert [outcome.rounds for source, outcome in controller.heard if source == "none"] == [1] * 5
 
 
 def test_what_the_draft_model_reads_apart_is_told_where_k_is_free() -> None:

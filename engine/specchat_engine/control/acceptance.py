@@ -51,6 +51,13 @@ class Shares:
             counted[place] = counted[place] * fade + (trial < hits)
             tried[place] = tried[place] * fade + 1
 
+    def observe_same(self, count: int, hits: int) -> None:
+        """`observe` for class 0, so many times."""
+        fade = self._fade
+        kept = fade**count
+        self._hits[0] = self._hits[0] * kept + (fade ** max(count - hits, 0) - kept) / (1 - fade)
+        self._trials[0] = self._trials[0] * kept + (1 - kept) / (1 - fade)
+
     def at(self, place: int) -> float:
         """The expected share of a class; places behind the last class count as the last."""
         place = min(place, len(self._prior) - 1)
@@ -121,7 +128,7 @@ class Habits:
         self.longer.observe(range(goes), drafted)
         self.chain.observe(range(min(goes, accepted + 1)), accepted)
         self.onward.observe(range(compared), accepted)
-        self.tested.observe([0] * compared, accepted)
+        self.tested.observe_same(compared, accepted)
         self.by_confidence.observe(map(confidence_class, confidence), accepted)
 
     def of_matches(self, opening: bool, resumed: bool) -> Shares:

@@ -11,11 +11,12 @@ from typing import Any
 
 from specchat_engine.control import draft_costs
 from specchat_engine.control.acceptance import POSITIONS, Habits, matches_from
+from specchat_engine.control.best_draft import BestDraft, Terms
 from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import PassCosts, following
 from specchat_engine.control.plain_runs import PlainRuns
 from specchat_engine.control.situation import Decision, Outcome, Situation
-from specchat_engine.control.stopping import EarlyStop, bounds_of
+from specchat_engine.control.stopping import EarlyStop
 from specchat_engine.control.tables import CostTables
 from specchat_engine.control.tries import Tries
 from specchat_engine.settings import USUAL_K
@@ -60,6 +61,7 @@ class Controller:
         self.targets, self.drafts = CostTables(slope=_TARGET_SLOPE), CostTables(slope=_DRAFT_SLOPE)
         self._habits: dict[str, Habits] = {}
         self._now = Habits()
+        self._found: BestDraft | None = None
         self._pace = self._unmatched_pace = 0.0
         self._between_ms = 0.0
         self._plain_runs = PlainRuns()
@@ -96,7 +98,7 @@ class Controller:
 
     def begin(self, kind: str) -> None:
         """An answer of this kind of text begins."""
-        self._now = self._habits.setdefault(kind, Habits())
+        self._now, self._found = self._habits.setdefault(kind, Habits()), None
         self._try = self._tries.setdefault(kind, Tries())
         self._pace = self._unmatched_pace = 0.0
         self._try.begin()
@@ -108,7 +110,7 @@ class Controller:
             return Decision("none", 0, "nothing may be drafted")
         verify_ms = self.target.curve(now.depth, POSITIONS + 1)
         if now.free and not now.rested and self._plain_runs.are_due(self.target.seen(1)):
-            return Decision("none", 0, "measures plain passes")
+            return Decision("none", 0, "measures plain passes", besides=self._plain_runs.missing - 1)
         if verify_ms is None:
             source = "lookup" if now.lookup and now.match else "model" if now.model else "none"
             k = min(longest, USUAL_K) if now.free else longest
@@ -121,8 +123,9 @@ class Controller:
         probe = 0
         if now.model:
             draft_ms = draft_costs.expected_ms(self.draft, now.depth, verify_ms[1])
-            among = verify_ms, self._drafting_ms(now, draft_ms), unmatched, lengths[:_LONGEST_DRAFT]
-            option = self._of_model(*among, free=now.free)
+            terms = Terms(*self._drafting_ms(now, draft_ms), unmatched, lengths[:_LONGEST_DRAFT], now.free)
+            of_model = self._best_draft(verify_ms, terms)
+            option = of_model.option
             gain = option.rate / plain.rate
             if gain > WORTH_IT or not now.free:
                 best, source, reason = option, "model", f"{gain:.2f} × plain expected"
@@ -140,18 +143,19 @@ class Controller:
                 reason = f"match of {now.match}{' behind an edit' * now.resumed}, {gain:.2f} × plain expected"
         if source != "none":
             self._plain_runs.expect(best.rate / plain.rate, best.tokens, verify_ms[1])
-        stop = self._ended_early(best, *among) if source == "model" and now.free and not probe else None
-        return Decision(source, best.k, reason, stop, bool(probe), not probe, best.milliseconds)
+        stop = of_model.stop if source == "model" and now.free and not probe else None
+        return Decision(source, best.k, reason, stop, bool(probe), not probe, best.milliseconds, best.tokens)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
-        habits, drafted = self._now, outcome.drafted
+        self._found, habits, drafted = None, self._now, outcome.drafted
         in_vain = not drafted and outcome.draft_ms > 0
         self._plain_runs.passed(outcome.rounds, not (drafted or in_vain or now.rested), outcome.verify_ms)
         if not now.rested:
             self._learn_pace(now, decision, outcome)
-        by_match = habits.of_matches(now.opening, now.resumed)
-        by_match.observe(matches_from(now.match, len(outcome.foretold)), sum(outcome.foretold))
+        if outcome.foretold:
+            by_match = habits.of_matches(now.opening, now.resumed)
+            by_match.observe(matches_from(now.match, len(outcome.foretold)), sum(outcome.foretold))
         if decision.source != "model" or not (drafted or in_vain):
             self._try.rested(outcome.rounds)
             return
@@ -167,26 +171,22 @@ class Controller:
     def imagine(self, depth: int, longest: int) -> tuple[int, EarlyStop | None, float]:
         """The best draft that the model could make, whether it pays or not: at most how many tokens, where it ends, and
         how many times as fast as a plain round it is expected to be, infinity where nothing is known of that."""
-        longest = min(longest, _LONGEST_DRAFT)
-        now = Situation(depth, unread=1, match=0, longest=longest, model=True, lookup=False)
-        verify_ms = self.target.curve(depth, POSITIONS + 1)
-        if verify_ms is None:
-            return min(longest, USUAL_K), None, math.inf
-        rate = 1 / (verify_ms[1] + self._between_ms)
-        draft_ms = draft_costs.expected_ms(self.draft, depth, verify_ms[1])
-        among = verify_ms, self._drafting_ms(now, draft_ms), rate, range(1, longest + 1)
-        option = self._of_model(*among, free=True)
-        stop = self._ended_early(option, *among)
-        return option.k, stop, option.rate / rate if self._now.tested.tried(1) else math.inf
+        found = self._imagined(depth, longest)
+        if found is None:
+            return min(longest, USUAL_K, _LONGEST_DRAFT), None, math.inf
+        stop = found.stop
+        return found.option.k, stop, self._gain(found)
 
     def promises(self, depth: int, longest: int) -> bool:
         """Whether a draft of the model is expected to pay at such a depth, or nothing is known of that."""
-        return longest > 0 and self.imagine(depth, longest)[-1] > WORTH_IT
+        found = self._imagined(depth, longest) if longest > 0 else None
+        return longest > 0 and (found is None or self._gain(found) > WORTH_IT)
 
     def rehearsed(self, goes: int, accepted: int, confidence: Sequence[float]) -> None:
         """A draft that nobody made would have gone so far, and so much of it been accepted; see `Habits.learn`."""
         drafted = len(confidence)
         self._now.learn(goes, drafted, accepted, drafted, confidence)
+        self._found = None
         self._try.rehearsed = True
 
     def read(self, depth: int, milliseconds: float) -> None:
@@ -230,27 +230,28 @@ class Controller:
         read_ms = draft_costs.reading_ms(self.draft, now, first_ms)
         return step_ms, self._between_ms + first_ms + (now.ahead - 1) * step_ms + read_ms / _CATCH_UP_ROUNDS
 
-    def _of_model(
-        self, verify_ms: Sequence[float], drafting_ms: tuple[float, float], pace: float, lengths: range, *, free: bool
-    ) -> Option:
-        stands = self._now.chain.all(lengths.stop - 1, pooled=True)
-        longer = self._now.longer.all(lengths.stop - 1) if free else _ALL
-        return best_option(stands, longer, verify_ms, *drafting_ms, pace, lengths)
+    def _imagined(self, depth: int, longest: int) -> BestDraft | None:
+        """The best draft where the draft model has read all that there is, None where nothing was measured yet."""
+        verify_ms = self.target.curve(depth, POSITIONS + 1)
+        if verify_ms is None:
+            return None
+        longest = min(longest, _LONGEST_DRAFT)
+        now = Situation(depth, unread=1, match=0, longest=longest, model=True, lookup=False)
+        draft_ms = draft_costs.expected_ms(self.draft, depth, verify_ms[1])
+        rate = Option(0, 1.0, verify_ms[1] + self._between_ms).rate
+        terms = Terms(*self._drafting_ms(now, draft_ms), rate, range(1, longest + 1), free=True)
+        return self._best_draft(verify_ms, terms)
 
-    def _ended_early(
-        self,
-        option: Option,
-        verify_ms: Sequence[float],
-        drafting_ms: tuple[float, float],
-        pace: float,
-        lengths: range,
-    ) -> EarlyStop:
-        """Where drafts by this option end, which may become longer by that: where drafts were ended so far must not be
-        where they end for good, so what may be drafted forgets about that."""
-        onward = self._now.stands_onward(lengths.stop - 1)
-        option.k = max(option.k, best_option(onward, _ALL, verify_ms, *drafting_ms, pace, lengths).k)
-        bounds = bounds_of(option.k, onward, verify_ms, drafting_ms[0], max(option.rate, pace))
-        return EarlyStop(bounds, self._now.by_confidence.all())
+    def _gain(self, found: BestDraft) -> float:
+        """How many times as fast as a plain round it is expected to be, infinity where nothing is known of that."""
+        return found.option.rate / found.terms.pace if self._now.tested.tried(1) else math.inf
+
+    def _best_draft(self, verify_ms: Sequence[float], terms: Terms) -> BestDraft:
+        """The best draft of the model: what was found last, where that was asked and nothing was learned since."""
+        found = self._found
+        if found is None or found.verify_ms is not verify_ms or found.terms != terms:
+            found = self._found = BestDraft(self._now, verify_ms, terms)
+        return found
 
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
         shares = self._now.of_matches(now.opening, now.resumed).all()

@@ -46,9 +46,11 @@ class PassCosts:
         """`slope` is what a further token costs, in units of a pass over one, while only one width has been seen."""
         self._slope = slope
         self._level = 1.0
-        self._levels: deque[tuple[tuple[int, int], float]] = deque(maxlen=_MOOD)
+        self._levels: deque[float] = deque(maxlen=_MOOD)
+        self._told_by: deque[tuple[int, int]] = deque(maxlen=_MOOD)
         self._seen: dict[int, dict[int, deque[float]]] = {}
         self._usual: dict[int, dict[int, float]] = {}
+        self._stale: dict[int, set[int]] = {}
         self._shapes: dict[int, dict[int, float]] = {}
         self._drawn: tuple[int, list[float]] = (-1, [])
         self._since = 0
@@ -60,13 +62,15 @@ class PassCosts:
         zone = _zone(depth)
         times = self._seen.setdefault(zone, {}).setdefault(width, deque(maxlen=_KEPT))
         if len(times) >= TRUSTED:
-            compared = any(other != (zone, width) for other, _ in self._levels)
-            self._levels.append(((zone, width), milliseconds / self._shape(zone)[width]))
-            self._level = _usual(level for _, level in self._levels)
+            place, told_by = (zone, width), self._told_by
+            compared = told_by.count(place) < len(told_by)
+            told_by.append(place)
+            self._levels.append(milliseconds / self._shape(zone)[width])
+            self._level = _usual(self._levels)
             if not compared:
                 return
         times.append(milliseconds / self._level)
-        self._usual.setdefault(zone, {})[width] = _usual(times)
+        self._stale.setdefault(zone, set()).add(width)
         self._since += 1 if len(times) > _NEW else _REDRAWN
         if self._since >= _REDRAWN:
             self._shapes.clear()
@@ -100,6 +104,13 @@ class PassCosts:
             self._drawn = _zone(depth), drawn
         return drawn
 
+    def _usually(self, zone: int) -> dict[int, float]:
+        """What a pass of each width that was seen in a zone usually takes, in units of the level."""
+        usual, seen = self._usual.setdefault(zone, {}), self._seen[zone]
+        for width in self._stale.pop(zone, ()):
+            usual[width] = _usual(seen[width])
+        return usual
+
     def _nearest(self, depth: int) -> int:
         wanted = _zone(depth)
         return wanted if wanted in self._seen else min(self._seen, key=lambda zone: abs(zone - wanted))
@@ -111,7 +122,7 @@ class PassCosts:
         with what the other widths suggest. Not for a pass over one token, behind which there often is a step.
         """
         if zone not in self._shapes:
-            seen, usual, shape = self._seen[zone], self._usual[zone], {}
+            seen, usual, shape = self._seen[zone], self._usually(zone), {}
             widths = sorted(usual)
             for place, width in enumerate(widths):
                 value, count = usual[width], len(seen[width])
@@ -163,7 +174,7 @@ class PassCosts:
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of a pass by its width, ascending: what was seen at this depth or the nearest one."""
-        usual = self._usual[self._nearest(depth)] if self._seen else {}
+        usual = self._usually(self._nearest(depth)) if self._seen else {}
         return {width: self._level * usual[width] for width in sorted(usual)}
 
     def to_json(self) -> dict[str, Any]:
@@ -171,7 +182,7 @@ class PassCosts:
         level = self._level
         return {
             str(zone): {str(width): [round(level * usual[width], 6), len(times)] for width, times in seen.items()}
-            for (zone, seen), usual in zip(self._seen.items(), self._usual.values(), strict=True)
+            for zone, seen, usual in ((zone, seen, self._usually(zone)) for zone, seen in self._seen.items())
         }
 
     @classmethod

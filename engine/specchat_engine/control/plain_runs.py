@@ -21,15 +21,21 @@ as if they gained."""
 class PlainRuns:
     """Counts rounds, and plain ones that come one behind the other."""
 
-    __slots__ = ("_due", "_run", "_since")
+    __slots__ = ("_due", "_long", "_run", "_since")
 
     def __init__(self) -> None:
         self._run = self._since = 0
+        self._long = _RUN
         self._due: float = _MOST
 
     def are_due(self, seen: int) -> bool:
         """Whether plain passes, of which so many were seen, are to be measured now."""
         return seen < _SEEN or self._since >= self._due
+
+    @property
+    def missing(self) -> int:
+        """How many more plain rounds belong to the run of now, or to the next one: 1 at least."""
+        return max(1, self._long - self._run)
 
     @property
     def begins(self) -> bool:
@@ -44,7 +50,9 @@ class PlainRuns:
     def passed(self, rounds: int, plain: bool, verify_ms: float) -> None:
         """So many rounds alike went by, plain ones or others."""
         self._run = self._run + rounds if plain else 0
-        self._since = 0 if self._run >= _length(verify_ms) else self._since + rounds
+        if plain:
+            self._long = _length(verify_ms)
+        self._since = 0 if self._run >= self._long else self._since + rounds
 
 
 def _length(plain_ms: float) -> int:

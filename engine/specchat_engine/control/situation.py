@@ -36,8 +36,9 @@ class Situation:
 class Decision:
     """Who drafts, at most how many tokens, and why; `stop` ends a draft early, where that may be.
 
-    It may be followed for some rounds more where it `lasts`; a `probe` was made to find out. A round by it is expected
-    to take so many `milliseconds`, 0 where nothing is known of that.
+    It may be followed for some rounds more where it `lasts`, and is for as many as are told `besides`; a `probe` was
+    made to find out. A round by it is expected to give so many `tokens` in so many `milliseconds`, 0 where nothing is
+    known of that.
     """
 
     source: str
@@ -47,6 +48,8 @@ class Decision:
     probe: bool = False
     lasts: bool = False
     milliseconds: float = 0.0
+    tokens: float = 0.0
+    besides: int = 0
 
 
 @dataclass(slots=True)

@@ -22,6 +22,16 @@ def test_an_expectation_lies_between_its_prior_and_what_was_seen(seen: list[bool
     assert low - 1e-9 <= shares.at(0) <= high + 1e-9
 
 
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=6))
+def test_many_trials_of_one_class_can_be_counted_at_once(drafts: list[tuple[int, int]]) -> None:
+    one_by_one, at_once = Shares([0.7], fade=0.95, strength=4), Shares([0.7], fade=0.95, strength=4)
+    for count, hits in drafts:
+        one_by_one.observe([0] * count, hits)
+        at_once.observe_same(count, hits)
+    assert at_once.at(0) == pytest.approx(one_by_one.at(0), abs=1e-12)
+    assert at_once.tried(3) == one_by_one.tried(3)
+
+
 def test_many_trials_outweigh_the_prior_and_the_latest_the_older_ones() -> None:
     shares = Shares([0.9], fade=0.9, strength=3)
     for _ in range(100):

@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 
 import pytest
 
+from specchat_engine.control import best_draft
 from specchat_engine.control.controller import Controller
 from specchat_engine.control.costs import FIRST, FURTHER
 from specchat_engine.control.situation import Decision, Outcome, Situation
@@ -153,6 +154,15 @@ def test_slow_passes_are_measured_again_in_two_rounds() -> None:
     runs = [len([*run]) for reason, run in groupby(reasons) if reason == "measures plain passes"]
     assert len(runs) >= 2
     assert set(runs) == {2}
+
+
+def test_a_run_of_plain_passes_is_decided_upon_once() -> None:
+    controller = measured()
+    while controller.decide(NOW).source == "model":
+        happen(controller, NOW, 2)
+    happen(controller, NOW, 0)
+    assert controller.decide(NOW).reason == "measures plain passes"
+    assert controller.decide(NOW).besides == 4, "of six quick ones the first is behind, and this one is the second"
 
 
 @pytest.mark.parametrize("slope", [0.1, 0.3, 0.6])
@@ -591,3 +601,48 @@ def test_what_never_seemed_to_pay_is_tried_once_in_a_while_since_the_costs_may_b
     tried = [decision for decision in (happen(controller, NOW, right=0, cost=dear) for _ in range(900)) if decision.k]
     assert 1 <= len(tried) <= 8
     assert tried[-1].reason.startswith("tried again after")
+
+
+def test_what_is_promised_is_not_worked_out_again_for_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = measured()
+    while controller.decide(NOW).source != "model":
+        happen(controller, NOW, 2)
+    worked_out: list[object] = []
+    best = best_draft.best_option
+    monkeypatch.setattr(best_draft, "best_option", lambda *given: (worked_out.append(given), best(*given))[1])
+    controller.begin("prose")
+    assert controller.promises(NOW.depth, 32)
+    promised = len(worked_out)
+    first = controller.decide(NOW)
+    assert first.source == "model"
+    assert len(worked_out) == promised + 1, "where it ends alone"
+    assert controller.decide(NOW) == first
+    assert len(worked_out) == promised + 1
+    happen(controller, NOW, 2)
+    controller.decide(NOW)
+    assert len(worked_out) > promised + 1
+
+
+@pytest.mark.parametrize(
+    "other", [replace(NOW, longest=3), replace(NOW, unread=90), replace(NOW, free=False, longest=5)]
+)
+def test_another_question_gets_another_answer(other: Situation) -> None:
+    controller, fresh = measured(), measured()
+    for _ in range(20):
+        happen(controller, NOW, 5)
+        happen(fresh, NOW, 5)
+    controller.decide(NOW)
+    assert controller.decide(other) == fresh.decide(other)
+
+
+def test_other_costs_of_wide_passes_lead_to_another_draft() -> None:
+    controller = measured()
+    for _ in range(20):
+        happen(controller, NOW, 5)
+    before = controller.decide(NOW)
+    for _ in range(15):
+        for width in (4, 8, 16, 32):
+            controller.target.observe(width, NOW.depth, cheap(width) * 3)
+            controller.target.observe(1, NOW.depth, cheap(1))
+    after = controller.decide(NOW)
+    assert after.milliseconds / after.tokens > before.milliseconds / before.tokens

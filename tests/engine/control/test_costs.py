@@ -31,6 +31,18 @@ def test_widths_that_were_seen_cost_what_they_cost(curve: list[float]) -> None:
         assert costs.at(width, 0) == pytest.approx(curve[width], rel=0.02)
 
 
+@given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from([100, 3000]), st.floats(0.5, 3.0)), max_size=60))
+def test_whoever_looks_at_costs_in_between_changes_nothing(passes: list[tuple[int, int, float]]) -> None:
+    looked, alone = PassCosts(slope=0.35), PassCosts(slope=0.35)
+    for width, depth, milliseconds in passes:
+        for costs in (looked, alone):
+            costs.observe(width, depth, milliseconds)
+        looked.measured(depth)
+        looked.to_json()
+    assert looked.to_json() == alone.to_json()
+    assert looked.measured(100) == alone.measured(100)
+
+
 def test_a_step_stays_a_step() -> None:
     curve = [0.0, *[1.0] * 8, *[2.3] * 8]
     costs = learned(curve, [*range(1, 17)])

@@ -38,7 +38,7 @@ def test_the_first_decisions_of_an_answer_to_draft_are_followed_but_shortly() ->
     patience.begin()
     assert patience.rounds(DRAFT, 0.3) == 2
     patience.begin(known=True)
-    assert [patience.rounds(DRAFT, 0.3) for _ in range(3)] == [10, 12, 14], "there is less to be learned"
+    assert [patience.rounds(DRAFT, 0.3) for _ in range(3)] == [24, 24, 24], "there is less to be learned"
 
 
 def test_before_any_round_was_seen_a_decision_counts_what_it_expects_of_one() -> None:
@@ -76,12 +76,14 @@ def test_a_copy_is_looked_for_in_each_round_where_one_is_likely() -> None:
     patience.begin(hopeless=True, copies=True)
     looks = 0
     while patience.looks(1):
-        patience.took(0.5)
+        patience.planned()
         looks += 1
     assert looks == 24
     patience.rounds(Decision("lookup", 8, "", lasts=True), 0.3)
     assert patience.watches
     assert patience.struck(PLAIN, 3)
+    assert patience.struck(DRAFT, 4)
+    assert not patience.struck(DRAFT, 3)
     patience.begin()
     assert not patience.watches
     assert not patience.struck(PLAIN, 3)
@@ -94,11 +96,11 @@ def test_a_long_match_ends_what_was_decided_without_one(decision: Decision, matc
     assert not patience.struck(decision, match - 1)
 
 
-@pytest.mark.parametrize("calm", [1, 2, 3])
-def test_plain_rounds_between_two_looks_are_counted_in_advance(calm: int) -> None:
+@pytest.mark.parametrize("decisions", [[PLAIN], [PLAIN] * 2, [PLAIN] * 3, [PLAIN, DRAFT]])
+def test_rounds_between_two_looks_are_counted_in_advance(decisions: list[Decision]) -> None:
     patience = after(0.5)
-    for _ in range(calm):
-        patience.rounds(PLAIN, 0.3)
+    for decision in decisions:
+        patience.rounds(decision, 0.3)
     for left in range(40):
         coasted = 0
         while left - coasted >= 2 and not patience.looks(left - coasted - 1):
@@ -112,3 +114,21 @@ def test_what_is_decided_in_an_opening_is_good_for_the_rest_of_it_and_calms_nobo
     patience = after(0.5)
     assert [patience.rounds(PLAIN, 0.3, opening) for opening in (3, 2, 1, 0)] == [3, 2, 1, 0]
     assert patience.rounds(PLAIN, 0.3) == 24
+
+
+def test_where_something_is_drafted_every_eighth_round_looks_for_a_match() -> None:
+    patience = after(0.5)
+    patience.rounds(DRAFT, 0.3)
+    assert [left for left in range(25) if patience.looks(left)] == [0, 8, 16, 24]
+
+
+@pytest.mark.parametrize(
+    ("held", "emitted", "ends"), [(4, 10, True), (4, 11, False), (8, 21, True), (8, 22, False), (3, 0, False)]
+)
+def test_a_decision_ends_that_gives_clearly_less_than_it_promised(held: int, emitted: int, ends: bool) -> None:
+    """Of 3.1 tokens a round 85 % are 2.6."""
+    patience = after(0.5)
+    promising = replace(DRAFT, tokens=3.1)
+    left = patience.rounds(promising, 0.3) - held
+    assert patience.falls_short(promising, left, emitted) is ends
+    assert not patience.falls_short(replace(PLAIN, tokens=9.0), left, 0), "who drafts nothing promises nothing"

@@ -45,6 +45,18 @@ def test_a_run_is_over_behind_so_many_in_a_row(verify_ms: float, length: int) ->
     assert not runs.are_due(99)
 
 
+@pytest.mark.parametrize(("verify_ms", "missing"), [(QUICK, [5, 4, 3, 2, 1, 1]), (SLOW, [1, 1])], ids=["quick", "slow"])
+def test_how_many_of_a_run_are_missing_is_known_from_its_first_on(verify_ms: float, missing: list[int]) -> None:
+    runs = PlainRuns()
+    found = []
+    for _ in missing:
+        runs.passed(1, True, verify_ms)
+        found.append(runs.missing)
+    assert found == missing
+    runs.passed(1, False, verify_ms)
+    assert runs.missing == len(missing)
+
+
 def test_rounds_that_drafts_interrupt_are_no_run() -> None:
     runs = PlainRuns()
     rounds_until_due(runs)

@@ -13,6 +13,7 @@ from functools import cache
 import pytest
 
 from specchat_engine.control.controller import Controller
+from specchat_engine.control.situation import Decision, Situation
 from support.replay import Answer, Machine, looked_up, measured, recorded
 
 MACHINES = {
@@ -61,6 +62,21 @@ def test_over_all_kinds_it_is_ahead_of_every_fixed_setting(machine: Machine) -> 
         for setting, time in times.items():
             totals[setting] += time / times["plain"]
     assert min(totals, key=lambda setting: totals[setting]) == "auto"
+
+
+@each_machine
+def test_what_is_remembered_of_the_last_question_changes_no_answer(machine: Machine) -> None:
+    class Forgetful(Controller):
+        def decide(self, now: Situation) -> Decision:
+            self._found = None
+            return super().decide(now)
+
+    forgetful = measured(machine)
+    forgetful.__class__ = Forgetful
+    times: dict[str, float] = defaultdict(float)
+    for answer in recorded():
+        times[answer.kind] += answer.adaptive(forgetful, machine)
+    assert times == {kind: of_kind["auto"] for kind, of_kind in spent(machine).items()}
 
 
 @each_machine
