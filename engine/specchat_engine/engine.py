@@ -144,8 +144,8 @@ class Engine:
         """How many bytes the pair takes, and for what."""
         target, draft = self._target.buffers, self._draft.buffers if self._draft else Buffers(0, 0)
         compute = None if target.compute is None or draft.compute is None else target.compute + draft.compute
-        weights = self.draft.size_bytes if self.draft else 0
-        return MemoryUse(self.target.size_bytes, weights, target.cache, draft.cache, compute)
+        weights = [model.weight_bytes for model in self._models]
+        return MemoryUse(weights[0], sum(weights[1:]), target.cache, draft.cache, compute)
 
     @property
     def machine(self) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class MemoryUse:
     """Bytes by what they are for; 0 where there is no draft model, None where llama.cpp does not tell.
 
-    A cache is what holds the tokens that a model has read, reserved for the whole context at load. `compute` is what
-    both models' passes work in. All but the weights are known to a hundredth of a MiB.
+    Weights count twice where they got a layout of their own beside the mapped file. A cache is what holds the tokens
+    that a model has read, reserved for the whole context at load. `compute` is what both models' passes work in. All is
+    known to a hundredth of a MiB for each buffer.
     """
 
     target_weights: int | None = None

@@ -12,6 +12,7 @@ from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.amx import lays_out_anew
+from specchat_engine.llama.buffers import read_weights
 from specchat_engine.llama.devices import device_array, has_gpu
 from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api
@@ -24,7 +25,8 @@ class LlamaModel:
     """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
 
     `header` is what was read of the file before llama.cpp saw it. `window` is how many tokens its sliding-window layers
-    see, 0 where there are none. `on_gpu` says whether all layers lie on a GPU, `on_cpu` whether none does.
+    see, 0 where there are none. `size_bytes` is the size of the weights in the file, `weight_bytes` what they take in
+    memory. `on_gpu` says whether all layers lie on a GPU, `on_cpu` whether none does.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class LlamaModel:
         self.vocabulary = Vocabulary(api.llama_model_get_vocab(self.handle))
         self.n_params: int = api.llama_model_n_params(self.handle)
         self.size_bytes: int = api.llama_model_size(self.handle)
+        self.weight_bytes = read_weights(native_log.sizes) or self.size_bytes
         self.n_ctx_train: int = api.llama_model_n_ctx_train(self.handle)
         self.description = self._text(api.llama_model_desc)
         whole = gpu_layers < 0 or gpu_layers > api.llama_model_n_layer(self.handle)

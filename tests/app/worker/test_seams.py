@@ -180,7 +180,8 @@ def test_before_a_model_is_loaded_nothing_can_be_asked(client: WorkerClient, tmp
 def test_the_end_tells_costs_and_the_load_tells_memory(client: WorkerClient, tiny_models: TinyModels) -> None:
     *_, last = client.load(tiny_models.target, tiny_models.draft, OPTIONS)
     assert isinstance(last, Loaded)
-    assert last.memory.target_weights == last.target.size_bytes
+    assert last.memory.target_weights
+    assert last.memory.target_weights > 0.9 * last.target.size_bytes
     assert last.memory.target_cache
     assert last.memory.compute
     costs = end_of(answer(client, settings=replace(SETTINGS, k="auto"))).costs
