@@ -4,6 +4,7 @@ over the weights, that would take several times as long."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from specchat_engine.books import Made, Timed
 from specchat_engine.control.controller import Controller
@@ -18,10 +19,10 @@ whether the models had rested. All else is as it was when that was planned, but 
 Counts = tuple[int, int, int, int]
 """How many tokens were drafted, accepted, compared and emitted."""
 
-Waiting = tuple[Situation, Place | None, Decision, Counts, Sequence[float], float, Sequence[bool], Made, int, int]
-"""Where the round was planned, and made, if that is not the same; what was decided; what became of its draft, how sure
-the drafter was, what its first pass took; what was foretold; its times, what of them belongs to no round in
-nanoseconds, and how many plain rounds were made like it before it."""
+Waiting = tuple[Situation | Place, Decision, Counts, Sequence[float], float, Sequence[bool], Made, int, int]
+"""Where the round was made; what was decided; what became of its draft, how sure the drafter was, what its first pass
+took; what was foretold; its times, what of them belongs to no round in nanoseconds, and how many plain rounds were made
+like it before it."""
 
 
 class Heard:
@@ -32,17 +33,15 @@ class Heard:
         self._controller = controller
         self._patience = patience
         self._waiting: list[Waiting] = []
+        self._planned = Situation(0, 0, 0, 0, model=False, lookup=False)
         self._since: Made | None = None
-        self._skipped = self._tested = self._opens = 0
-
-    @property
-    def tested(self) -> int:
+        self._skipped = self._opens = 0
+        self.tested = 0
         """How many tokens of the draft model were compared in this turn, in the rounds that were learned from."""
-        return self._tested
 
     def begin(self, opens: int) -> None:
         """A turn begins, whose answer has but begun while the context has fewer than `opens` tokens."""
-        self._skipped = self._tested = 0
+        self._skipped = self.tested = 0
         self._opens, self._since = opens, None
 
     def skip(self) -> None:
@@ -51,28 +50,26 @@ class Heard:
 
     def hear(
         self,
-        planned: Situation,
-        place: Place | None,
+        now: Situation | Place,
         decision: Decision,
         step: Step,
         foretold: Sequence[bool],
         made: Made,
         away_ns: int,
     ) -> None:
-        """A round was made, with all that were skipped before it."""
+        """A round was made, with all that were skipped before it; `away_ns` of its time belong to none."""
         draft, verdict = step.draft, step.verdict
         counts = len(draft.tokens), verdict.accepted, len(verdict.judged), step.kept
         sure, first_ms, skipped = draft.confidence, draft.first_ms, self._skipped
-        self._waiting.append((planned, place, decision, counts, sure, first_ms, foretold, made, away_ns, skipped))
+        self._waiting.append((now, decision, counts, sure, first_ms, foretold, made, away_ns, skipped))
         self._skipped = 0
 
     def settle(self) -> None:
         """Learns from all of them."""
         waiting, self._waiting = self._waiting, []
-        for planned, place, decision, counts, sure, first_ms, foretold, made, away_ns, skipped in waiting:
-            now, timed, since = planned, Timed(made), self._since
-            if place:
-                now = self._there(planned, *place)
+        for told, decision, counts, sure, first_ms, foretold, made, away_ns, skipped in waiting:
+            now = self._planned = told if isinstance(told, Situation) else self._again(*told)
+            timed, since = Timed(made), self._since
             drafted, accepted, compared, emitted = counts
             times = timed.times
             other_ms = times.other + times.rollback - away_ns / 1e6
@@ -93,21 +90,12 @@ class Heard:
             )
             self._since = made
             if decision.source == "model":
-                self._tested += compared
+                self.tested += compared
             self._controller.learn(now, decision, outcome)
             if not now.rested:
                 self._patience.took(outcome.milliseconds)
 
-    def _there(self, planned: Situation, depth: int, unread: int, rested: bool) -> Situation:
-        return Situation(
-            depth,
-            unread,
-            0,
-            planned.longest,
-            planned.model,
-            planned.lookup,
-            planned.free,
-            planned.ahead,
-            opening=depth < self._opens,
-            rested=rested,
-        )
+    def _again(self, depth: int, unread: int, rested: bool) -> Situation:
+        """Where a plan was used again."""
+        opening, before = depth < self._opens, self._planned
+        return replace(before, depth=depth, unread=unread, match=0, opening=opening, resumed=False, rested=rested)

@@ -56,8 +56,7 @@ class Planner:
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._ways = self._ways_of(Settings(k=0))
-        self._situation: Situation | None = None
-        self._place: Place | None = None
+        self._now: Situation | Place | None = None
         self._decision = Decision("none", 0, "")
         self._patience = Patience()
         self._heard = Heard(controller, self._patience)
@@ -65,7 +64,6 @@ class Planner:
         self.coasting = 0
         """For so many rounds the last plan holds without a further look."""
         self._still: Plan | None = None
-        self._hears = False
         self._rested = False
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
@@ -111,7 +109,7 @@ class Planner:
             self._heard.skip()
         else:
             tokens = context.tokens
-            self._place, self._hears = (len(tokens), model.unread(tokens) if model else 0, rested), True
+            self._now = len(tokens), model.unread(tokens) if model else 0, rested
         return still
 
     def plan(
@@ -121,7 +119,7 @@ class Planner:
 
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
-        self._rested, self.coasting, self._hears, self._place = rested, 0, False, None
+        self._rested, self.coasting, self._now = rested, 0, None
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
             self.settle()
@@ -160,23 +158,21 @@ class Planner:
         stop = decision.stop.begin if decision.stop else None
         made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
         if not (decision.source == "lookup" or decision.besides or self._follows_a_copy):
-            self.coasting, self._still = (
-                min(self._patience.coasts(self._left), self._fitting(made, context, wanted)),
-                made,
-            )
+            self.coasting = min(self._patience.coasts(self._left), self._fitting(made, context, wanted))
+            self._still = made
         self._patience.planned()
         return made
 
     def learn(self, context: Context, step: Step, made: Made) -> None:
         """Hears what became of the round that was planned last."""
-        now, place, away_ns = self._situation, self._place, self.away_ns
-        self.away_ns = 0
-        if not (now and self._hears):
+        now, away_ns = self._now, self.away_ns
+        self._now, self.away_ns = None, 0
+        if now is None:
             return
-        self._hears, self._place = False, None
-        looked = self._lookout.match and not place
-        told = self._lookout.foretold(context.tokens[now.depth :]) if looked else ()
-        self._heard.hear(now, place, self._decision, step, told, made, away_ns)
+        told: Sequence[bool] = ()
+        if isinstance(now, Situation) and self._lookout.match:
+            told = self._lookout.foretold(context.tokens[now.depth :])
+        self._heard.hear(now, self._decision, step, told, made, away_ns)
 
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
@@ -186,7 +182,7 @@ class Planner:
     def settle(self) -> None:
         """Learns from all rounds that were heard of; the next one is decided anew."""
         self._heard.settle()
-        self._hears, self._left, self.coasting = False, 0, 0
+        self._now, self._left, self.coasting = None, 0, 0
 
     def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
         """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
@@ -227,7 +223,7 @@ class Planner:
                 ends = ends or self._patience.falls_short(decision, self._left, context.position - self._decided_at)
             if ends:
                 return None
-        self._situation, self._hears = self._situation_of(context, match, longest, model, by_match), True
+        self._now = self._situation_of(context, match, longest, model, by_match)
         return decision
 
     def _decided(self, context: Context, model: bool, lookup: bool, longest: int) -> Decision:
@@ -236,8 +232,7 @@ class Planner:
         self.settle()
         self._lookout.match = None
         self._matched = self._lookout.look(context, self._ways) if lookup else 0
-        now = self._situation = self._situation_of(context, self._matched, longest, model, lookup)
-        self._hears = True
+        now = self._now = self._situation_of(context, self._matched, longest, model, lookup)
         waits = not (model or self._matched) and self._ways.model and context.position == 0
         self._decision = Decision("none", 0, _WAITS) if waits else self._controller.decide(now)
         self._decided_at = context.position
@@ -265,8 +260,8 @@ class Planner:
         if source == "model" and self._model:
             if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
                 self._read(context.tokens)
-                if self._situation:
-                    self._situation.unread = self._unread(context.tokens)
+                if isinstance(self._now, Situation):
+                    self._now.unread = self._unread(context.tokens)
             return self._model
         return self._lookout.drafter(context.tokens, self._ways) if source == "lookup" else None
 

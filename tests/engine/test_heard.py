@@ -62,7 +62,7 @@ def test_nothing_is_learned_before_it_is_asked_for_and_nothing_twice() -> None:
     rounds, listening = heard()
     made = lasting(marks(0, 0, 0, 0), marks(10, 2, 6, 1))
     for accepted in (3, 1):
-        rounds.hear(NOW, None, DRAFTS, round_of(3, accepted, 3), (True, False), made, MILLISECOND // 2)
+        rounds.hear(NOW, DRAFTS, round_of(3, accepted, 3), (True, False), made, MILLISECOND // 2)
     assert not listening.learned
     assert not rounds.tested
     rounds.settle()
@@ -78,8 +78,8 @@ def test_nothing_is_learned_before_it_is_asked_for_and_nothing_twice() -> None:
 def test_what_was_made_by_the_plan_of_before_is_learned_from_where_it_was_made() -> None:
     rounds, listening = heard()
     made = lasting(marks(0, 0, 0, 0), marks(10, 2, 6, 1))
-    for place in (None, (13, 2, False), (14, 1, True)):
-        rounds.hear(NOW, place, DRAFTS, round_of(3, 2, 3), (), made, 0)
+    for place in (NOW, (13, 2, False), (14, 1, True)):
+        rounds.hear(place, DRAFTS, round_of(3, 2, 3), (), made, 0)
     rounds.settle()
     there = replace(NOW, match=0, resumed=False)
     assert [now for now, _, _ in listening.learned] == [
@@ -93,11 +93,11 @@ def test_what_was_made_by_the_plan_of_before_is_learned_from_where_it_was_made()
 def test_plain_rounds_that_nobody_looked_at_are_learned_from_with_the_next_one() -> None:
     """It took 2 ms beside its pass, since something was looked for; the four before it 0.25 ms each."""
     rounds, listening = heard()
-    rounds.hear(NOW, None, PLAINLY, round_of(0, 0, 0), (), lasting(marks(0, 0, 0, 0), marks(3, 0, 1, 0)), 0)
+    rounds.hear(NOW, PLAINLY, round_of(0, 0, 0), (), lasting(marks(0, 0, 0, 0), marks(3, 0, 1, 0)), 0)
     for _ in range(4):
         rounds.skip()
-    rounds.hear(NOW, None, PLAINLY, round_of(0, 0, 0), (), lasting(marks(8, 0, 5, 0), marks(11, 0, 6, 0)), 0)
-    rounds.hear(NOW, None, PLAINLY, round_of(0, 0, 0), (), lasting(marks(11, 0, 6, 0), marks(14, 0, 7, 0)), 0)
+    rounds.hear(NOW, PLAINLY, round_of(0, 0, 0), (), lasting(marks(8, 0, 5, 0), marks(11, 0, 6, 0)), 0)
+    rounds.hear(NOW, PLAINLY, round_of(0, 0, 0), (), lasting(marks(11, 0, 6, 0), marks(14, 0, 7, 0)), 0)
     rounds.settle()
     assert [(outcome.rounds, outcome.other_ms) for _, _, outcome in listening.learned] == [(1, 2), (5, 0.25), (1, 2)]
 
@@ -105,12 +105,12 @@ def test_plain_rounds_that_nobody_looked_at_are_learned_from_with_the_next_one()
 def test_a_new_turn_knows_nothing_of_what_the_last_one_skipped_or_tested() -> None:
     rounds, listening = heard()
     made = lasting(marks(0, 0, 0, 0), marks(10, 2, 6, 1))
-    rounds.hear(NOW, None, DRAFTS, round_of(3, 2, 3), (), made, 0)
+    rounds.hear(NOW, DRAFTS, round_of(3, 2, 3), (), made, 0)
     rounds.settle()
     rounds.skip()
     rounds.begin(opens=0)
     assert not rounds.tested
-    rounds.hear(NOW, (3, 1, False), PLAINLY, round_of(0, 0, 0), (), made, 0)
+    rounds.hear((3, 1, False), PLAINLY, round_of(0, 0, 0), (), made, 0)
     rounds.settle()
     now, _, outcome = listening.learned[-1]
     assert (now.opening, outcome.rounds) == (False, 1)

@@ -18,6 +18,7 @@ from specchat_engine.drafters.matches import MatchIndex
 from specchat_engine.lookout import Lookout
 from specchat_engine.planner import Planner
 from specchat_engine.testing import ScriptedModel
+from support.clocks import Clock
 from support.controllers import Watched, knowing, taught
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
@@ -432,20 +433,6 @@ def test_the_time_of_deciding_is_not_taken_for_the_drafts(monkeypatch: pytest.Mo
     decided = sum(event.ms.other > 20 for event in rounds)
     assert decided >= 4
     assert sum(outcome.other_ms > 15 for _, outcome in controller.heard) <= decided / 2, "but for a busy machine, none"
-
-
-class Clock:
-    """Stands still but for a microsecond at each look, and for the milliseconds that are let pass by."""
-
-    def __init__(self) -> None:
-        self.now = 0
-
-    def __call__(self) -> int:
-        self.now += 1000
-        return self.now
-
-    def pass_by(self, milliseconds: float) -> None:
-        self.now += round(milliseconds * 1e6)
 
 
 @pytest.fixture

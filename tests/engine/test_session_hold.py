@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from specchat_engine import Session
 from specchat_engine.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
+from support.clocks import Clock
 from support.controllers import Watched, knowing
 from support.conversations import ask, conversation, letters
 
 HELD_MS = 5000.0
-
-
-class Clock:
-    """Stands still but for a microsecond at each look, and for what is added to it."""
-
-    def __init__(self) -> None:
-        self.now = 0
-
-    def __call__(self) -> int:
-        self.now += 1000
-        return self.now
-
-    def pass_by(self) -> None:
-        self.now += int(HELD_MS * 1e6)
 
 
 @pytest.fixture
@@ -48,7 +36,7 @@ def speaking(hold: Callable[[], None] | None, controller: Watched | None, k: int
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_the_time_that_an_answer_is_held_belongs_to_no_round(clock: Clock, k: int) -> None:
-    session = speaking(clock.pass_by, None, k)
+    session = speaking(partial(clock.pass_by, HELD_MS), None, k)
     rounds = list(session.generate("hello"))
     assert clock.now > len(rounds) * HELD_MS * 1e6
     assert all(event.ms.other < 1 for event in rounds)
@@ -59,7 +47,7 @@ def test_the_time_that_an_answer_is_held_belongs_to_no_round(clock: Clock, k: in
 
 def test_the_controller_hears_nothing_of_it(clock: Clock) -> None:
     heard = []
-    for hold in (None, clock.pass_by):
+    for hold in (None, partial(clock.pass_by, HELD_MS)):
         controller = knowing(0.05, 0.05)
         ask(speaking(hold, controller, "auto"))
         heard.append([outcome.other_ms for _, outcome in controller.heard])
@@ -73,7 +61,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
 ) -> None:
     """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
     monkeypatch.setattr("specchat_engine.measuring.plain_passes", lambda *_: ())
-    hold = clock.pass_by if rests else lambda: None
+    hold = partial(clock.pass_by, HELD_MS) if rests else lambda: None
     controller = knowing(0.05, 0.05)
     seen = [controller.target.seen(width) for width in range(1, 9)]
     told: list[object] = []
@@ -90,7 +78,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
 
 
 def test_a_rest_ends_with_the_round_behind_it(clock: Clock) -> None:
-    session = speaking(clock.pass_by, knowing(0.05, 0.05), 0)
+    session = speaking(partial(clock.pass_by, HELD_MS), knowing(0.05, 0.05), 0)
     session.settings = replace(session.settings, max_tokens=40)
     told: list[object] = []
     session._passed = lambda _, passes: told.extend(passes)

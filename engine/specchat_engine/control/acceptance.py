@@ -9,6 +9,8 @@ from typing import Any
 _CAPPED = 64
 POSITIONS = 32
 """Positions of a draft that are told apart; those behind count as the last of them."""
+ALL = (1.0,) * POSITIONS
+"""The shares of what never fails at any of them."""
 
 _CONFIDENCES = (0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997)
 _ACCEPTED_BY_CONFIDENCE = (0.25, 0.42, 0.58, 0.72, 0.85, 0.92, 0.96, 0.98, 0.99, 0.995)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specchat_engine.control import draft_costs
-from specchat_engine.control.acceptance import POSITIONS, Habits, matches_from
+from specchat_engine.control.acceptance import ALL, POSITIONS, Habits, matches_from
 from specchat_engine.control.best_draft import BestDraft, Terms
 from specchat_engine.control.choice import Option, best_option
 from specchat_engine.control.costs import PassCosts, following
@@ -42,7 +42,6 @@ it are mostly too high: stories in Q4_K_M that promised 1.00 to 1.05 went at 0.9
 _TOLD = 16
 """So many trials, of which old ones fade, are enough to know a kind of text: some 32 tokens, or a record."""
 
-_ALL = (1.0,) * POSITIONS
 _LONGEST_DRAFT, _LONGEST_MATCH = 16, 31
 """The most tokens that the draft model and lookup draft where k is free: longer drafts of the model never paid, and
 kernels go through tokens in fours, eights or sixteens: a pass over 33 takes up to 1.16 times one over 32."""
@@ -143,8 +142,8 @@ class Controller:
                 reason = f"match of {now.match}{' behind an edit' * now.resumed}, {gain:.2f} × plain expected"
         if source != "none":
             self._plain_runs.expect(best.rate / plain.rate, best.tokens, verify_ms[1])
-        stop = of_model.stop if source == "model" and now.free and not probe else None
-        return Decision(source, best.k, reason, stop, bool(probe), not probe, best.milliseconds, best.tokens)
+        k, stop = of_model.end if source == "model" and now.free and not probe else (best.k, None)
+        return Decision(source, k, reason, stop, bool(probe), not probe, best.milliseconds, best.tokens)
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """Counts what became of a decision; passes of the draft model that led to no token are a draft that fails."""
@@ -174,8 +173,7 @@ class Controller:
         found = self._imagined(depth, longest)
         if found is None:
             return min(longest, USUAL_K, _LONGEST_DRAFT), None, math.inf
-        stop = found.stop
-        return found.option.k, stop, self._gain(found)
+        return *found.end, self._gain(found)
 
     def promises(self, depth: int, longest: int) -> bool:
         """Whether a draft of the model is expected to pay at such a depth, or nothing is known of that."""
@@ -256,7 +254,7 @@ class Controller:
     def _of_lookup(self, now: Situation, verify_ms: Sequence[float], pace: float, lengths: range) -> Option:
         shares = self._now.of_matches(now.opening, now.resumed).all()
         stands = [shares[found] for found in matches_from(now.match, lengths.stop - 1)]
-        return best_option(stands, _ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
+        return best_option(stands, ALL, verify_ms, 0.0, self._between_ms, pace, lengths)
 
     def _learn_pace(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         """What the target's pass took, what a plain round takes besides, and how many tokens a millisecond brought."""
