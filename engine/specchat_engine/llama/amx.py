@@ -17,7 +17,8 @@ from specchat_engine.gguf import Header
 from specchat_engine.llama.devices import system_info
 
 _MENDED = {11: 5, 12: 4, 13: 3}
-_FIRST = 14
+"""GCC 10 knows nothing of tiles, and what an older one made of a library are a few lines around its code."""
+
 _OURS = re.compile(r"/lib(ggml|llama)[^/]*$")
 _MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
 
@@ -41,7 +42,7 @@ def uses_tiles(features: str) -> bool:
 def leaves_tiles_out(library: bytes) -> bool:
     """Whether a compiler that leaves tiles undescribed made this library; another than GCC does not."""
     versions = ((int(major), int(minor)) for major, minor in _MADE_BY.findall(library))
-    return any(major < _FIRST and minor < _MENDED.get(major, minor + 1) for major, minor in versions)
+    return any(minor < _MENDED.get(major, 0) for major, minor in versions)
 
 
 def _is_broken(path: Path) -> bool:

@@ -310,6 +310,18 @@ def test_where_drafts_were_ended_is_not_where_they_end_for_good() -> None:
     assert drafted > 12
 
 
+@pytest.mark.parametrize("ended", [1, 2, 3])
+def test_what_is_imagined_goes_as_far_as_what_would_be_drafted(ended: int) -> None:
+    """Drafts that ended so early would pay but for a few tokens more, if they were to end there again."""
+    controller = measured()
+    stopped = Outcome(ended, ended, ended, ended + 1, [0.99] * ended, [], cheap(ended + 1), ended * DRAFT, 0.0)
+    for _ in range(60):
+        controller.learn(NOW, Decision("model", 16, ""), stopped)
+    k, stop, _ = controller.imagine(NOW.depth, 16)
+    assert stop is not None
+    assert k == len(stop.bounds) == controller.decide(NOW).k == 16
+
+
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_a_step_that_looks_ahead_is_counted_once_a_draft(k: int) -> None:
     """What drafts of any length cost tells the same step, and the step ahead lowers what a draft promises."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specchat_engine.gguf.files import read_model
-from specchat_engine.llama import amx
+from specchat_engine.llama import amx, model
 from specchat_engine.llama.amx import lays_out_anew, leaves_tiles_out
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
@@ -26,15 +26,15 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", [*FLOAT_TYPES, *QUANTISED_TYPES])
 def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Path, source: Path, kind: str) -> None:
     quantise(source, tmp_path / "written.gguf", kind)
-    model = LlamaModel(tmp_path / "written.gguf")
-    context = LlamaContext(model, n_ctx=64, max_rows=len(IDS), threads=1)
+    written = LlamaModel(tmp_path / "written.gguf")
+    context = LlamaContext(written, n_ctx=64, max_rows=len(IDS), threads=1)
     try:
         one_by_one = np.array([context.advance([token], 1)[0].copy() for token in IDS])
         context.clear()
         together = np.array(context.advance(IDS, len(IDS)))
     finally:
         context.close()
-        model.close()
+        written.close()
     assert np.isfinite(together).all()
     assert np.abs(together - one_by_one).max() < 0.1 * np.abs(one_by_one).max()
 
@@ -46,6 +46,8 @@ def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Pat
         ("GCC: (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0", True),
         ("GCC: (GNU) 11.2.1 20210728 (Red Hat 11.2.1-1)", True),
         ("GCC: (Ubuntu 13.2.0-4ubuntu3) 13.2.0", True),
+        ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)\0GCC: (GNU) 13.2.1 20231205", True),
+        ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)\0GCC: (GNU) 14.2.1 20250110", False),
         ("GCC: (GNU) 11.5.0", False),
         ("GCC: (Debian 12.4.0-1) 12.4.0", False),
         ("GCC: (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0", False),
@@ -69,6 +71,22 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
     assert lays_out_anew(header) is anew
     monkeypatch.setattr(amx, "crashes_on_tiles", lambda: False)
     assert lays_out_anew(header)
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_llama_cpp_is_told(source: Path, tmp_path: Path, crashes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    load = model.api.llama_model_load_from_file
+    monkeypatch.setattr(amx, "crashes_on_tiles", lambda: crashes)
+    monkeypatch.setattr(
+        model.api,
+        "llama_model_load_from_file",
+        lambda path, params: (told.append(params.use_extra_bufts), load(path, params))[1],
+    )
+    quantise(source, tmp_path / "written.gguf", "Q8_0")
+    for path in (source, tmp_path / "written.gguf"):
+        LlamaModel(path).close()
+    assert told == [True, not crashes]
 
 
 def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
