@@ -22,8 +22,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from specchat.cli.verify import verify
-from specchat.options import ChatOptions
-from specchat.paths import worker_log
+from specchat.settings.options import ChatOptions
+from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.transcript import Transcript

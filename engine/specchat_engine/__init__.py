@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from specchat_engine.costs import MeasuredCosts
-    from specchat_engine.described import ModelInfo
+    from specchat_engine.analysis.inspection import InspectedToken, Inspection
+    from specchat_engine.decoding.costs import MeasuredCosts
+    from specchat_engine.decoding.drafts import Context, Draft, Drafter
+    from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
+    from specchat_engine.decoding.stats import TurnStats
+    from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
-    from specchat_engine.drafts import Context, Draft, Drafter
     from specchat_engine.engine import Engine
     from specchat_engine.errors import (
         Cancelled,
@@ -35,51 +38,48 @@ if TYPE_CHECKING:
         SettingError,
         TemplateError,
     )
-    from specchat_engine.inspection import InspectedToken, Inspection
-    from specchat_engine.memory_use import MemoryUse
-    from specchat_engine.options import LoadOptions
-    from specchat_engine.params import SamplingParams
-    from specchat_engine.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
+    from specchat_engine.load_options import LoadOptions
+    from specchat_engine.memory.memory_use import MemoryUse
+    from specchat_engine.model_info import ModelInfo
+    from specchat_engine.prompt.template import Message
+    from specchat_engine.sampling.params import SamplingParams
     from specchat_engine.session import Session
     from specchat_engine.settings import Settings
-    from specchat_engine.stats import TurnStats
-    from specchat_engine.template import Message
-    from specchat_engine.verify import Verdict, Verifier
 
 _HOMES = {
     "Cancelled": "errors",
-    "Context": "drafts",
+    "Context": "decoding.drafts",
     "ContextOverflowError": "errors",
     "DecodeError": "errors",
-    "Draft": "drafts",
-    "DraftedToken": "rounds",
-    "Drafter": "drafts",
+    "Draft": "decoding.drafts",
+    "DraftedToken": "decoding.rounds",
+    "Drafter": "decoding.drafts",
     "Engine": "engine",
     "EngineError": "errors",
     "HeaderError": "errors",
-    "InspectedToken": "inspection",
-    "Inspection": "inspection",
-    "LoadOptions": "options",
-    "MeasuredCosts": "costs",
-    "MemoryUse": "memory_use",
-    "Message": "template",
+    "InspectedToken": "analysis.inspection",
+    "Inspection": "analysis.inspection",
+    "LoadOptions": "load_options",
+    "MeasuredCosts": "decoding.costs",
+    "MemoryUse": "memory.memory_use",
+    "Message": "prompt.template",
     "ModelDrafter": "drafters",
     "ModelFileError": "errors",
-    "ModelInfo": "described",
-    "Outcome": "rounds",
+    "ModelInfo": "model_info",
+    "Outcome": "decoding.rounds",
     "PairError": "errors",
     "PromptLookupDrafter": "drafters",
-    "Round": "rounds",
-    "SamplingParams": "params",
+    "Round": "decoding.rounds",
+    "SamplingParams": "sampling.params",
     "Session": "session",
     "SettingError": "errors",
     "Settings": "settings",
-    "TargetToken": "rounds",
+    "TargetToken": "decoding.rounds",
     "TemplateError": "errors",
-    "TokenKind": "rounds",
-    "TurnStats": "stats",
-    "Verdict": "verify",
-    "Verifier": "verify",
+    "TokenKind": "decoding.rounds",
+    "TurnStats": "decoding.stats",
+    "Verdict": "decoding.verification",
+    "Verifier": "decoding.verification",
 }
 
 __all__ = [

@@ -10,30 +10,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from specchat_engine.constraint import constraint_of
-from specchat_engine.control.controller import Controller
-from specchat_engine.control.crowding import Passes
-from specchat_engine.costs import PlainCost
-from specchat_engine.described import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.gguf.files import read_model
+from specchat_engine.grammar.constraint import constraint_of
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version
 from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.measuring import measure
-from specchat_engine.memory_use import MemoryUse
+from specchat_engine.load_options import LoadOptions, ThreadCount
+from specchat_engine.memory.memory_use import MemoryUse
+from specchat_engine.memory.saving import restore, save
+from specchat_engine.model_info import info_of, machine, recommended_by, template_of, versions
 from specchat_engine.models import SessionModel
-from specchat_engine.options import LoadOptions, ThreadCount
 from specchat_engine.pairing import check_pair
-from specchat_engine.processors import read_processors
-from specchat_engine.saving import restore, save
+from specchat_engine.policy.calibration import measure
+from specchat_engine.policy.controller import Controller
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.threads import Threads
+from specchat_engine.threads.cpu_contention import Passes
+from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.processors import read_processors
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 

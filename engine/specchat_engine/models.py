@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.constraint import GrammarVocabulary
-from specchat_engine.prompt import Tokenizer
+from specchat_engine.grammar.constraint import GrammarVocabulary
+from specchat_engine.prompt.encoding import Tokenizer
 
 
 class CausalModel(Protocol):

@@ -9,34 +9,34 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
-from specchat_engine.books import Books
-from specchat_engine.cancel import Cancel
-from specchat_engine.constraint import Constraint, constraint_of
-from specchat_engine.control.controller import Controller
-from specchat_engine.control.crowding import Passes
-from specchat_engine.costs import MeasuredCosts, PlainCost
+from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.analysis.inspector import Place, inspect, sampling_at
+from specchat_engine.decoding.books import Books
+from specchat_engine.decoding.cancel import Cancel
+from specchat_engine.decoding.costs import MeasuredCosts, PlainCost
+from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.generate import Plan, generate
+from specchat_engine.decoding.recorder import Recorder
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import end_line, start_line
+from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.drafters import Translation, drafting_with
-from specchat_engine.drafts import Context
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
-from specchat_engine.generate import Plan, generate
-from specchat_engine.given import check_given, check_room
-from specchat_engine.inspection import Inspection
-from specchat_engine.inspector import Place, inspect, sampling_at
-from specchat_engine.measuring import measure_plain
+from specchat_engine.grammar.constraint import Constraint, constraint_of
 from specchat_engine.models import SessionModel, SessionVocabulary
-from specchat_engine.noise import turn_seed
-from specchat_engine.overflow import Fitted, fit
-from specchat_engine.params import SamplingParams
-from specchat_engine.planner import Planner
-from specchat_engine.prompt import encode
-from specchat_engine.recorder import Recorder
-from specchat_engine.rounds import Round
-from specchat_engine.sampling import Sampler
+from specchat_engine.policy.calibration import measure_plain
+from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.planner import Planner
+from specchat_engine.prompt.context_fit import Fitted, fit
+from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.prefill import check_given, check_room
+from specchat_engine.prompt.template import ChatTemplate, Message
+from specchat_engine.sampling.noise import turn_seed
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import Settings
-from specchat_engine.stats import TurnStats
-from specchat_engine.template import ChatTemplate, Message
-from specchat_engine.trace_lines import end_line, start_line
-from specchat_engine.transcript import Transcript
+from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.verifiers import VERIFIERS
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from specchat_engine.errors import SettingError
-from specchat_engine.params import SamplingParams
+from specchat_engine.sampling.params import SamplingParams
 
 DraftLength = int | Literal["auto"]
 AUTO: Final = "auto"

@@ -13,7 +13,14 @@ HEAVY = {"textual", "llama_cpp", "torch", "numpy", "pydantic", "rich"}
 
 
 @pytest.mark.parametrize(
-    "module", ["specchat.cli", "specchat.worker.client", "specchat.options", "specchat.store", "specchat.presets"]
+    "module",
+    [
+        "specchat.cli",
+        "specchat.worker.client",
+        "specchat.settings.options",
+        "specchat.store",
+        "specchat.settings.presets",
+    ],
 )
 def test_light_modules_stay_light(module: str) -> None:
     code = f"import {module}, sys; print(*sorted({HEAVY!r} & set(sys.modules)))"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Context, Draft, Engine, ModelDrafter, Session, Settings
-from specchat_engine.sampling import Sampler
+from specchat_engine.sampling.sampler import Sampler
 
 RULES = ("coupled", "rejection", "block", "argmax")
 TEMPERATURES = (0.5, 0.8, 1.0)

@@ -19,7 +19,7 @@ from statistics import median
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings
-from specchat_engine.processors import read_processors
+from specchat_engine.threads.processors import read_processors
 
 PROMPTS = ("Tell me a short story about a fox.", "What is speculative decoding?", "Show me the code of textwrap.indent")
 WAYS = {

@@ -25,9 +25,9 @@ from typing import Any, Protocol
 
 from e2e.terminal import SPECCHAT, Terminal, clean_environment
 from specchat.bench.estimates import estimate, paired_ratios
-from specchat.config import read_config
-from specchat.options import ChatOptions
-from specchat.pair import chat_options
+from specchat.models.chosen_pair import chat_options
+from specchat.settings.config import read_config
+from specchat.settings.options import ChatOptions
 from specchat.store import Store
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Loaded

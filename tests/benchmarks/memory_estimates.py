@@ -12,9 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from specchat_engine.footprint import Use, estimate
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.machine import this_machine
+from specchat_engine.memory.estimate import Use, estimate
 from support.resident import taken
 from support.roomy_models import KINDS
 

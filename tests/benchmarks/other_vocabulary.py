@@ -23,7 +23,7 @@ from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Settings
 from specchat_engine.drafters import TranslatedDrafter
-from specchat_engine.sampling import Sampler
+from specchat_engine.sampling.sampler import Sampler
 
 _RECIPE = Path(__file__).parents[2] / "assets" / "recipe"
 _SHARES = {"facts": 0.45, "python": 0.15, "copy": 0.15, "structured": 0.1, "story": 0.1, "other": 0.05}

@@ -22,7 +22,7 @@ from specchat.bench.measure import peak_memory_bytes
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings, TurnStats
-from specchat_engine.sampling import Sampler
+from specchat_engine.sampling.sampler import Sampler
 
 WAYS: Mapping[str, Settings] = {
     "plain": Settings(k=0, drafter="none"),

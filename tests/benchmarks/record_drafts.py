@@ -17,11 +17,11 @@ from rich.console import Console
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, ModelDrafter, SamplingParams, Settings
-from specchat_engine.drafts import Context
+from specchat_engine.decoding.drafts import Context
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.prefix import common_prefix
-from specchat_engine.sampling import Sampler
+from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.sampling.sampler import Sampler
 
 SEED, LONGEST, MAX_TOKENS = 7, 16, 192
 
@@ -45,7 +45,7 @@ def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampli
 def main() -> None:
     """Writes the recording of the built-in pair."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path, nargs="?", default=Path("tests/engine/control/recorded.json.gz"))
+    parser.add_argument("out", type=Path, nargs="?", default=Path("tests/engine/policy/recorded.json.gz"))
     out: Path = parser.parse_args().out
     target, draft = builtin_pair()
     model = LlamaModel(draft)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from specchat.paths import cache_folder
+from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
 from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise

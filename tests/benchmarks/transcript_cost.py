@@ -17,7 +17,7 @@ from specchat.tui.theme import DARK, DARK_NAME
 from specchat.tui.widgets.answer import Answer, View
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.transcript import Transcript
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 
 ROUND = " one two~ three~/ four/> five"
 FRAMES_A_SECOND = 60

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions
-from specchat_engine.measuring import pass_ms
+from specchat_engine.policy.calibration import pass_ms
 
 
 def main() -> None:

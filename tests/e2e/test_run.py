@@ -13,7 +13,7 @@ from e2e.conftest import FLAGS
 from e2e.terminal import SPECCHAT, Terminal
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings
-from specchat_engine.audit import Case, audit
+from specchat_engine.analysis.audit import Case, audit
 
 QUESTION = "What is speculative decoding?"
 PLAIN = ("-k", "0")

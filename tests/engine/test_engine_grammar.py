@@ -11,9 +11,9 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import DecodeError, Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
-from specchat_engine.audit import Case, audit
-from specchat_engine.control.situation import Decision
-from specchat_engine.json_schema import schema_grammar
+from specchat_engine.analysis.audit import Case, audit
+from specchat_engine.grammar.json_schema import schema_grammar
+from specchat_engine.policy.situation import Decision
 
 PROMPT = "Describe a person as JSON."
 SCHEMA = {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import ContextOverflowError, Message, Outcome, SamplingParams, Session, Settings, TokenKind
-from specchat_engine.template import FALLBACK, ChatTemplate
+from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel
 from support.controllers import knowing
 from support.conversations import GREEDY, ask, conversation, letters, model_of, read_by_a_fresh_session, saying

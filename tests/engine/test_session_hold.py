@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from specchat_engine import Session
-from specchat_engine.costs import PlainCost
+from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
 from support.clocks import Clock
 from support.controllers import Watched, knowing
@@ -21,7 +21,7 @@ HELD_MS = 5000.0
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("session", "recorder", "planner", "measuring"):
+    for module in ("session", "decoding.recorder", "policy.planner", "policy.calibration"):
         monkeypatch.setattr(f"specchat_engine.{module}.perf_counter_ns", clock)
     return clock
 
@@ -60,7 +60,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
-    monkeypatch.setattr("specchat_engine.measuring.plain_passes", lambda *_: ())
+    monkeypatch.setattr("specchat_engine.policy.calibration.plain_passes", lambda *_: ())
     hold = partial(clock.pass_by, HELD_MS) if rests else lambda: None
     controller = knowing(0.05, 0.05)
     seen = [controller.target.seen(width) for width in range(1, 9)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine import DecodeError, EngineError, Message, TemplateError
-from specchat_engine.template import ChatTemplate
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 

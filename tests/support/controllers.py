@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from specchat_engine.control.controller import Controller
-from specchat_engine.control.situation import Outcome
+from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.situation import Outcome
 
 Known = TypeVar("Known", bound=Controller)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams, Session, Settings
-from specchat_engine.template import FALLBACK, ChatTemplate
+from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
 from specchat_engine.testing.byte_tokenizer import END
 from specchat_engine.testing.scripted import Law

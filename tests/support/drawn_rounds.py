@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 TEXTS = ("word ", "\n", "- ", "```", "x", "<think>", "</think>", "1. ", "")
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from specchat_engine.candidates import Candidates
-from specchat_engine.verify import Decide
+from specchat_engine.decoding.verification import Decide
+from specchat_engine.sampling.candidates import Candidates
 
 T = TypeVar("T")
 Rowed = Callable[[tuple[int, ...]], Candidates]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import Drafter, SamplingParams
+from specchat_engine.decoding.verification import Verifier
 from specchat_engine.testing.scripted import Law
-from specchat_engine.verify import Verifier
 from support.loops import Loop
 
 N_VOCAB = 4

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from specchat_engine import Drafter, SamplingParams
-from specchat_engine.drafts import Context, Draft
-from specchat_engine.generate import Plan, Step, generate
-from specchat_engine.sampling import Sampler
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.generate import Plan, Step, generate
+from specchat_engine.decoding.verification import ProposalLaw, Verdict, Verifier
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import ScriptedModel
 from specchat_engine.testing.scripted import Law
 from specchat_engine.verifiers import COUPLED
-from specchat_engine.verify import ProposalLaw, Verdict, Verifier
 
 
 class RandomDrafter:

@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.control.controller import Controller
-from specchat_engine.control.situation import Outcome, Situation
-from specchat_engine.drafts import Context
-from specchat_engine.sampling import Sampler
+from specchat_engine.decoding.drafts import Context
+from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.situation import Outcome, Situation
+from specchat_engine.sampling.sampler import Sampler
 
-RECORDING = Path(__file__).parents[1] / "engine" / "control" / "recorded.json.gz"
+RECORDING = Path(__file__).parents[1] / "engine" / "policy" / "recorded.json.gz"
 LONGEST = 32
 
 

@@ -8,8 +8,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from specchat_engine.footprint import Use
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.estimate import Use
 
 
 def taken(path: Path, use: Use) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat_engine.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 OUTCOMES = {"a": Outcome.ACCEPTED, "r": Outcome.REJECTED, "d": Outcome.DISCARDED}
 

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
-from specchat_engine.stats import TurnStats
+from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.stats import TurnStats
 from support.sample_rounds import sample_round
 
 MODEL = {"name": "specchat-guide", "path": "/secret/guide.gguf", "n_params": 17_832_448}

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import Session, Settings
-from specchat_engine.control.controller import Controller
 from specchat_engine.drafters import TranslatedDrafter, Translation
 from specchat_engine.models import SessionVocabulary
-from specchat_engine.template import FALLBACK, ChatTemplate
+from specchat_engine.policy.controller import Controller
+from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ScriptedModel, random_law
 from specchat_engine.testing.scripted import Law
 from support.piece_tables import PieceTable

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from specchat.bench.plan import PLAIN
 from specchat.bench.summary import Row
-from specchat.palette import BLUE, GREY, ORANGE
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import BLUE, GREY, ORANGE
 
 BASE, GAIN, LOSS, MARK = "▒", "█", "·", "│"
 """As fast as plain, what comes on top, what is missing, and where plain decoding ends: told apart without colour."""

@@ -11,8 +11,8 @@ from specchat.bench.document import Benchmark
 from specchat.bench.estimates import Estimate
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.summary import ALL_KINDS
-from specchat.palette import BLUE, ORANGE
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import BLUE, ORANGE
 from specchat_engine.settings import AUTO
 
 _LABELS, _PANEL, _GAP, _MARGIN = 150, 330, 24, 20

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from specchat.bench.plan import Arm, Turn
 from specchat.bench.samples import Sample
 from specchat_engine import Engine, Round, SamplingParams, Settings
-from specchat_engine.control.controller import Controller
+from specchat_engine.policy.controller import Controller
 
 WARM_UP_TOKENS = 16
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
-from specchat_engine.theory import break_even_alpha, expected_tokens, predicted_speedup
+from specchat_engine.analysis.theory import break_even_alpha, expected_tokens, predicted_speedup
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from specchat.bench.document import Benchmark
 from specchat.bench.estimates import Estimate
 from specchat.bench.plan import PLAIN
 from specchat.bench.summary import ALL_KINDS, Overall, Row
-from specchat.palette import BLUE, ORANGE
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import BLUE, ORANGE
 
 NOTHING = "–"
 _KIND_WIDTH = 12

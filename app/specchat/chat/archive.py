@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from specchat.conversation import Conversation
+from specchat.chat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.store.records import State, StoredMessage, StoredSession
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specchat.store.keeper import Keeper
     from specchat.store.store import Store
     from specchat.traces.trace import Trace
-    from specchat_engine.rounds import Round
+    from specchat_engine.decoding.rounds import Round
     from specchat_engine.settings import Settings
 
 T = TypeVar("T")
@@ -197,7 +197,7 @@ def _last_trace(lines: Sequence[str]) -> Trace:
 
 def _stats(trace: Trace) -> dict[str, Any]:
     """What is kept of a turn's figures: the trace's own, those of each kind of content, and what adds up over turns."""
-    from specchat.insight.summary import Summary
+    from specchat.stats.summary import Summary
 
     summary = Summary.of_turn(trace.rounds, trace.end["stats"] if trace.end else None)
     kinds = {kind: figures.to_stats() for kind, figures in summary.by_kind.items()}

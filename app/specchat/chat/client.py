@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from specchat.worker.protocol import ChatMessage, Event
 
 if TYPE_CHECKING:
-    from specchat_engine.options import LoadOptions
+    from specchat_engine.load_options import LoadOptions
     from specchat_engine.settings import Settings
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from specchat.rules import LOSSY_SIGN
+from specchat.stats.rules import LOSSY_SIGN
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, SEARCHED, USUAL_K, VERIFIER_NAMES, Settings
 

@@ -7,12 +7,12 @@ import unicodedata
 from pathlib import Path
 
 from specchat.chat.archive import Archive
-from specchat.conversation import Conversation
+from specchat.chat.conversation import Conversation
 from specchat.errors import SpecchatError
-from specchat.naming import model_name
-from specchat.paths import expanded
+from specchat.models.naming import model_name
+from specchat.settings.paths import expanded
 from specchat.store.records import StoredMessage
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.exports import export_session
 from specchat.traces.exports.document import SaidMessage
 from specchat.traces.trace import Trace

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from specchat_engine.errors import SettingError
-from specchat_engine.options import CACHE_TYPES, FLASH_ATTENTION, THREADS_LIMIT, LoadOptions, ThreadCount
+from specchat_engine.load_options import CACHE_TYPES, FLASH_ATTENTION, THREADS_LIMIT, LoadOptions, ThreadCount
 from specchat_engine.settings import AUTO
 
 _SMALLEST_CONTEXT, _LARGEST_CONTEXT = 512, 2**20

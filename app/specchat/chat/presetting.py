@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specchat.chat.commands.invocations import ApplyPreset, ForgetPreset, SavePreset
-from specchat.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
-from specchat_engine.params import SamplingParams
+from specchat.settings.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 OfPresets = ApplyPreset | SavePreset | ForgetPreset

@@ -8,7 +8,7 @@ from typing import Any
 
 from specchat.worker.codec import build
 from specchat_engine.errors import SettingError
-from specchat_engine.params import SamplingParams
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
 

@@ -8,14 +8,14 @@ from itertools import groupby
 from typing import Any
 
 from specchat.chat.turn_view import TurnView
-from specchat.insight.break_even import break_even
-from specchat.insight.explain import Shown
-from specchat.insight.summary import Figures, Summary
-from specchat.palette import word_of
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.memory_use import MemoryUse
-from specchat_engine.rounds import Round
-from specchat_engine.stats import measured_speedup
+from specchat.stats.break_even import break_even
+from specchat.stats.explain import Shown
+from specchat.stats.summary import Figures, Summary
+from specchat.terminal.palette import word_of
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import measured_speedup
+from specchat_engine.memory.memory_use import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
 """So many words the ribbon has at most; then the oldest go all at once, so that the others seldom move."""

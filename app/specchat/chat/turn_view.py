@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from specchat.insight.explain import Shown
-from specchat.insight.summary import Summary
-from specchat_engine.memory_use import MemoryUse
+from specchat.stats.explain import Shown
+from specchat.stats.summary import Summary
+from specchat_engine.memory.memory_use import MemoryUse
 
 
 class TurnView(NamedTuple):

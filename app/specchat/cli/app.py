@@ -114,7 +114,7 @@ def chat(
     """Open the terminal chat."""
     with one_line_errors(debug):
         from specchat.cli.chat import open_chat
-        from specchat.config import read_config
+        from specchat.settings.config import read_config
 
         raise typer.Exit(open_chat(read_config(flags.given()), resume, plain=plain, theme=theme))
 
@@ -125,8 +125,8 @@ def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flag
     """Stream one answer and its statistics."""
     with one_line_errors(debug):
         from specchat.cli.run import answer_once, read_prompt
-        from specchat.config import read_config
-        from specchat.pair import chat_options
+        from specchat.models.chosen_pair import chat_options
+        from specchat.settings.config import read_config
 
         text = read_prompt(prompt)
         if not text.strip():
@@ -141,8 +141,8 @@ def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, fl
     """Check that speculation leaves the text of your pair as it is. --temp, -k, --drafter and --verifier narrow it."""
     with one_line_errors(debug):
         from specchat.cli.verify import verify as verify_pair
-        from specchat.config import read_config
-        from specchat.pair import chat_options
+        from specchat.models.chosen_pair import chat_options
+        from specchat.settings.config import read_config
 
         given = flags.given()
         raise typer.Exit(verify_pair(chat_options(read_config(given)), given.keys(), prompts, as_json=json))
@@ -167,8 +167,8 @@ def bench(
     with one_line_errors(debug):
         from specchat.cli.bench import Request, compare_files
         from specchat.cli.bench import bench as bench_pair
-        from specchat.config import read_config
-        from specchat.pair import chat_options
+        from specchat.models.chosen_pair import chat_options
+        from specchat.settings.config import read_config
 
         given = flags.given()
         if compare:
@@ -198,7 +198,7 @@ def replay(
 
         if tui:
             from specchat.cli.replay import replay_on_screen
-            from specchat.config import read_config
+            from specchat.settings.config import read_config
 
             if export or json or speed != "1":
                 say("--tui plays on the screen, where + and - turn the speed: leave --speed, --export and --json away")

@@ -19,7 +19,7 @@ from specchat.cli.bench_reports import Progress, print_benchmark, print_comparis
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import ConfigError
 from specchat.exits import FAILED, INTERRUPTED
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams
 
 TEMPERATURES = (0.0, 0.8)

@@ -22,8 +22,8 @@ from specchat.bench.exports import Tool, export
 from specchat.bench.samples import Sample
 from specchat.bench.tables import comparison_tables, hindsight_table, tables
 from specchat.cli.reporting import say
-from specchat.palette import GREY
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import GREY
 
 _REWRITE = "\r\x1b[K"
 """Takes the terminal's last row back."""

@@ -8,12 +8,12 @@ import sys
 
 from specchat.cli.looks import Looks
 from specchat.cli.reporting import no_native_debugger, say
-from specchat.config import Config
 from specchat.exits import WRONG_USAGE
-from specchat.first_run import is_first_run
+from specchat.models.chosen_pair import chat_options
+from specchat.models.first_run import is_first_run
 from specchat.models.shelf import remember_pair
-from specchat.pair import chat_options
-from specchat.paths import sessions_db, worker_log
+from specchat.settings.config import Config
+from specchat.settings.paths import sessions_db, worker_log
 from specchat.worker.client import WorkerClient
 
 
@@ -48,6 +48,6 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
 
 
 def _session(asked: str) -> int:
-    from specchat.resuming import session_to_resume
+    from specchat.chat.resuming import session_to_resume
 
     return session_to_resume(asked, sessions_db())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from specchat.chosen_theme import chosen_theme
-from specchat.ground import ask_ground, told_ground
+from specchat.settings.chosen_theme import chosen_theme
+from specchat.terminal.background import ask_ground, told_ground
 
 if TYPE_CHECKING:
-    from specchat.config import Config
+    from specchat.settings.config import Config
     from specchat.tui.appearance import Appearance
 
 

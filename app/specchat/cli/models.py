@@ -110,7 +110,7 @@ def pair(
     With --bench the draft, or every one of this machine that fits, is timed; the best is remembered.
     """
     with one_line_errors(debug):
-        from specchat.config import read_config
+        from specchat.settings.config import read_config
 
         config = read_config({} if ctx_size is None else {"ctx_size": ctx_size})
         if bench:

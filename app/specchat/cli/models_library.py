@@ -14,7 +14,7 @@ from specchat.models.library import Entry, models
 from specchat.models.removal import check_removable, remove
 from specchat.models.shelf import Pair, keep_shelf, read_shelf
 from specchat.models.sizes import count, in_words
-from specchat.paths import expanded
+from specchat.settings.paths import expanded
 
 
 def ls(*, as_json: bool) -> None:

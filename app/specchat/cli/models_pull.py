@@ -19,7 +19,7 @@ from specchat.models.patience import Stopped
 from specchat.models.pull import Pull, PullProgress
 from specchat.models.references import on_the_hub
 from specchat.models.sizes import clock, in_words
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 _LOOK = 0.1
 _LAST_WAIT = 3.0

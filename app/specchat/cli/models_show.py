@@ -10,7 +10,7 @@ import numpy as np
 from specchat.cli.models_tables import print_json
 from specchat.models.headers import Described, describe
 from specchat.models.sizes import count, in_words
-from specchat.terminal import clean, clean_line
+from specchat.terminal.filter import clean, clean_line
 from specchat_engine.gguf import Header, TextArray, Value
 
 _TEMPLATE_LINES = 12

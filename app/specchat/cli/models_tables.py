@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

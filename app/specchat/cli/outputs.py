@@ -8,9 +8,9 @@ from io import TextIOWrapper
 from typing import Any, Protocol, TextIO
 
 from specchat.cli.reporting import say
-from specchat.statistics import statistics_line
-from specchat.terminal import TerminalFilter
-from specchat_engine.rounds import Round
+from specchat.stats.line import statistics_line
+from specchat.terminal.filter import TerminalFilter
+from specchat_engine.decoding.rounds import Round
 
 
 class Output(Protocol):
@@ -114,7 +114,7 @@ class ColourOutput:
 
     def round(self, event: Round) -> None:
         """Prints the round's tokens."""
-        from specchat.rendering import round_text
+        from specchat.terminal.rendering import round_text
 
         self._console.print(round_text(event, self._filter), end="")
         self._console.file.flush()

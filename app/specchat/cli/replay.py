@@ -13,13 +13,13 @@ from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import say
 from specchat.errors import ConfigError
 from specchat.exits import INTERRUPTED, WRONG_USAGE
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
 from specchat.traces.reading import lines_of, read_trace
 from specchat.traces.timeline import Playhead, Timeline
 from specchat.traces.trace import Trace
 
 if TYPE_CHECKING:
-    from specchat.config import Config
+    from specchat.settings.config import Config
 
 STANDARD_INPUT = Path("-")
 MOST = 1000.0

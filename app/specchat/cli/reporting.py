@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from specchat.errors import ConfigError, SpecchatError
 from specchat.exits import FAILED, WRONG_USAGE
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat_assets import BuiltinPairError
 from specchat_engine.errors import EngineError, SettingError
 

@@ -30,7 +30,7 @@ def _chat() -> int:
     """The chat as it is configured."""
     try:
         from specchat.cli.chat import open_chat
-        from specchat.config import read_config
+        from specchat.settings.config import read_config
 
         return open_chat(read_config({}), None, plain=False)
     except Exception as error:  # noqa: BLE001 - as `one_line_errors` for all other commands

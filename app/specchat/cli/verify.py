@@ -12,11 +12,11 @@ from pathlib import Path
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.exits import FAILED, INTERRUPTED
-from specchat.options import DEFAULT_VERIFIER, ChatOptions
-from specchat.paths import data_folder
+from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
+from specchat.settings.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
-from specchat_engine.audit import Case, Difference, audit
+from specchat_engine.analysis.audit import Case, Difference, audit
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
 TEMPERATURES = (0.0, 0.8)

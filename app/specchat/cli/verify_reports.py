@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from specchat.naming import pair_name
-from specchat.palette import GREY, ORANGE
-from specchat.terminal import clean_line
+from specchat.models.naming import pair_name
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine
-from specchat_engine.audit import MARGIN, Audit, Case, Difference
+from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference
 
 _ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
 _REWRITE = "\r\x1b[K"

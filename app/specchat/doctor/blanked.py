@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from specchat.terminal import clean_line
-from specchat_engine.rounds import DraftedToken, Round, TargetToken
-from specchat_engine.stats import TurnStats
+from specchat.terminal.filter import clean_line
+from specchat_engine.decoding.rounds import DraftedToken, Round, TargetToken
+from specchat_engine.decoding.stats import TurnStats
 
 _START = ("schema", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")

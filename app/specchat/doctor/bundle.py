@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from specchat import __version__, paths
+from specchat import __version__
 from specchat.doctor.blanked import blanked
 from specchat.doctor.engine_log import filtered, log_tail
 from specchat.doctor.gathering import configuration, findings, last_trace, records, sizes
 from specchat.doctor.privacy import hidden
 from specchat.errors import BundleError
-from specchat.terminal import clean_line
+from specchat.settings import paths
+from specchat.terminal.filter import clean_line
 
 
 @dataclass(frozen=True, slots=True)

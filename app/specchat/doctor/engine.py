@@ -56,7 +56,7 @@ def engine_findings() -> Iterator[Finding]:
 
 
 def _cores() -> Finding:
-    from specchat_engine.processors import read_processors
+    from specchat_engine.threads.processors import read_processors
 
     found = read_processors()
     told = [f"{found.cores} physical, {os.cpu_count() or 1} logical"]

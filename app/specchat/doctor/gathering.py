@@ -10,13 +10,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from specchat import paths
 from specchat.doctor import examine
 from specchat.doctor.privacy import HIDDEN, is_secret_name
 from specchat.doctor.report import Status
 from specchat.doctor.threads import BEGIN
 from specchat.doctor.threads import SECTION as THREADS
 from specchat.errors import StoreError
+from specchat.settings import paths
 
 _VARIABLES = ("LANG", "LC_ALL", "TERM", "COLORTERM", "NO_COLOR", "SSH_TTY", "TMUX", "WT_SESSION", "TERM_PROGRAM")
 _HUB_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT", "HF_HUB_OFFLINE", "HF_TOKEN")
@@ -43,7 +43,7 @@ def findings(*, with_texts: bool) -> list[dict[str, Any]]:
 
 def configuration(*, with_texts: bool) -> dict[str, Any]:
     """The values of the configuration file and of variables; texts by their length, and no unknown settings."""
-    from specchat.config import ENV_PREFIX, Config
+    from specchat.settings.config import ENV_PREFIX, Config
 
     known = {field.name for field in fields(Config)}
 
@@ -71,8 +71,8 @@ def configuration(*, with_texts: bool) -> dict[str, Any]:
 
 def records() -> list[dict[str, Any]]:
     """What was learned of pairs: the costs of passes, and how often drafts stand on each kind of text."""
-    from specchat_engine.control.controller import Controller
-    from specchat_engine.control.threads import read_choices
+    from specchat_engine.policy.controller import Controller
+    from specchat_engine.threads.choice import read_choices
 
     found: list[dict[str, Any]] = []
     for file in _files(paths.cache_folder() / "pairs", "*.json"):

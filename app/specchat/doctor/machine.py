@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from specchat import paths
 from specchat.doctor.report import Finding, Status
 from specchat.models.environment import hub_environment
+from specchat.settings import paths
 from specchat_assets import BuiltinPairError, builtin_pair
 
 _COMPILERS = ("c++", "g++", "clang++", "cl")
@@ -35,8 +35,8 @@ def machine_findings() -> Iterator[Finding]:
 
 
 def _configuration() -> Finding:
-    from specchat.config import read_config
     from specchat.errors import ConfigError
+    from specchat.settings.config import read_config
 
     try:
         read_config({})

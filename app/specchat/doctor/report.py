@@ -11,8 +11,8 @@ from enum import StrEnum
 from rich.console import Console
 from rich.text import Text
 
-from specchat.palette import BLUE, GREY, ORANGE
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import BLUE, GREY, ORANGE
 
 
 class Status(StrEnum):

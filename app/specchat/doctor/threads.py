@@ -14,8 +14,8 @@ _SHOWN = 5
 
 def thread_findings() -> Iterator[Finding]:
     """What was chosen for each pair, and why; without a record how many threads there are to begin with."""
-    from specchat.records import kept_choices
-    from specchat_engine.processors import read_processors
+    from specchat.worker.records import kept_choices
+    from specchat_engine.threads.processors import read_processors
 
     usual = read_processors().usual
     yield Finding(SECTION, BEGIN, f"{usual}, one for each core that may be used")

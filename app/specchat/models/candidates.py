@@ -9,10 +9,10 @@ from pathlib import Path
 from specchat.models.library import Entry
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import EngineError
-from specchat_engine.footprint import Machine
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, judge
 
 _GOOD_COST = 0.1

@@ -11,7 +11,7 @@ from specchat.errors import LibraryError
 from specchat.models.names import choose, group
 from specchat.models.shelf import read_shelf
 from specchat.models.sources import Found, Source, all_models
-from specchat.paths import expanded
+from specchat.settings.paths import expanded
 
 
 def find_path(name: str) -> Path:

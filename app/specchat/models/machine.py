@@ -12,8 +12,8 @@ import sys
 from dataclasses import asdict, dataclass
 
 from specchat.files import replace_text
-from specchat.paths import cache_folder
-from specchat_engine.footprint import DeviceMemory, Machine
+from specchat.settings.paths import cache_folder
+from specchat_engine.memory.placement import DeviceMemory, Machine
 
 _log = logging.getLogger(__name__)
 _LONGEST = 60.0
@@ -88,9 +88,9 @@ def _keep_bandwidth(bandwidth: float) -> None:
 
 
 def _main() -> None:
-    from specchat_engine.bandwidth import measure_bandwidth
     from specchat_engine.llama.machine import this_machine
-    from specchat_engine.processors import physical_cores
+    from specchat_engine.memory.bandwidth import measure_bandwidth
+    from specchat_engine.threads.processors import physical_cores
 
     machine, cores = this_machine(), physical_cores()
     found = {

@@ -13,7 +13,7 @@ from huggingface_hub.errors import (
 
 from specchat.errors import HubError
 from specchat.models.environment import hub_environment
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 
 class UnknownRepositoryError(HubError):

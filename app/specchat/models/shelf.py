@@ -11,7 +11,7 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.files import replace_text
-from specchat.paths import data_folder, expanded
+from specchat.settings.paths import data_folder, expanded
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LAST_PAIRS = 20

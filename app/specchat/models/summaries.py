@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.files import replace_text
-from specchat.paths import cache_folder
+from specchat.settings.paths import cache_folder
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from specchat.files import replace_text
-from specchat.paths import data_folder
+from specchat.settings.paths import data_folder
 
 _log = logging.getLogger(__name__)
 _MOST = 100

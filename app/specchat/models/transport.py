@@ -21,7 +21,7 @@ from specchat import __version__
 from specchat.errors import HubError
 from specchat.models.environment import access_token, hub_environment
 from specchat.models.refusals import refusal
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 # Its warnings would bring what a server wrote to the terminal as it is; errors are told here, in words.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)

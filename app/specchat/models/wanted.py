@@ -12,7 +12,7 @@ from specchat.models.cache import is_installed, place_of
 from specchat.models.environment import hub_environment
 from specchat.models.hub_files import HubFile, is_digest, is_safe_path
 from specchat.models.names import Group
-from specchat.paths import unfinished_file
+from specchat.settings.paths import unfinished_file
 
 _log = logging.getLogger(__name__)
 _MOST = 50

@@ -8,15 +8,15 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
-from specchat.endings import ending, with_ending
-from specchat.interrupting import stops_on_interrupt
-from specchat.naming import pair_name
+from specchat.models.naming import pair_name
 from specchat.plain.paper import Paper
 from specchat.plain.words import figures_told
+from specchat.stats.endings import ending, with_ending
 from specchat.store.records import StoredMessage
+from specchat.terminal.interrupting import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
 _KEEPING_PAUSE = 1.0

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from specchat.attachments import read_attachments, with_attachments
 from specchat.chat.archive import Archive
+from specchat.chat.attachments import read_attachments, with_attachments
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.session import ChatSession
 from specchat.errors import AttachmentError
 from specchat.exits import FAILED, INTERRUPTED
-from specchat.naming import pair_name
-from specchat.options import ChatOptions
-from specchat.paths import sessions_db, worker_log
+from specchat.models.naming import pair_name
 from specchat.plain.answering import Answering
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper
 from specchat.plain.sessions import StoredSessions
 from specchat.plain.words import spoken
+from specchat.settings.options import ChatOptions
+from specchat.settings.paths import sessions_db, worker_log
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, WorkerFailed
 

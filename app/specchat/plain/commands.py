@@ -14,13 +14,13 @@ from specchat.chat.exporting import export_conversation
 from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError
-from specchat.insight.explain import Shown, explanations
-from specchat.insight.summary import Summary
 from specchat.plain.answering import Answering
 from specchat.plain.paper import Paper
 from specchat.plain.sessions import StoredSessions
 from specchat.plain.words import refusals_told, spoken
-from specchat.presets import preset_names
+from specchat.settings.presets import preset_names
+from specchat.stats.explain import Shown, explanations
+from specchat.stats.summary import Summary
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat_engine.errors import SettingError

@@ -6,7 +6,7 @@ import re
 from io import TextIOWrapper
 from typing import TextIO
 
-from specchat.terminal import TerminalFilter, clean_line
+from specchat.terminal.filter import TerminalFilter, clean_line
 
 _BREATH = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s|\n")
 _LONGEST = 120

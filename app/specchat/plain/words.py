@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from specchat.rules import rule_label
-from specchat.terminal import clean_line
+from specchat.stats.rules import rule_label
+from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Outcome, Round
 
 _SPOKEN = {"×": "times", "α": "alpha", "τ": "tau", "⇠": "with the draft", " · ": ", "}
 

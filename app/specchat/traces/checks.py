@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from specchat_engine.rounds import Outcome, Round, RoundTimes, TokenKind
-from specchat_engine.stats import TurnStats
+from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
+from specchat_engine.decoding.stats import TurnStats
 
 READS = 1
 """The newest version of the lines that is understood."""

@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import Any, Self
 
 from specchat.errors import TraceError
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 
 
 class Runner:

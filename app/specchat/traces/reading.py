@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from specchat.errors import TraceError
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces import checks
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 
 LONGEST_LINE = 8 * 2**20
 """Bytes of one line: the longest conversation that a start line repeats."""

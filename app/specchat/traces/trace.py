@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from specchat_engine.rounds import Round, RoundTimes, TargetToken, TokenKind
-from specchat_engine.stats import TurnStats
+from specchat_engine.decoding.rounds import Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.stats import TurnStats
 
 
 class Trace(NamedTuple):

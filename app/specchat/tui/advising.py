@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specchat.insight.advice import Advice, Answered
-from specchat.insight.advisor import Memory, advise
-from specchat.insight.notice import AlphaRecord, fallen_alpha
+from specchat.stats.advice import Advice, Answered
+from specchat.stats.advisor import Memory, advise
+from specchat.stats.notice import AlphaRecord, fallen_alpha
 from specchat.store.store import Store
 from specchat.store.totals import RECORD_TURNS
 from specchat.traces.trace import Trace
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import Settings
 
 

@@ -18,10 +18,10 @@ from textual.widget import AwaitMount
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
-from specchat.ground import Ground
-from specchat.options import ChatOptions
-from specchat.paths import sessions_db
-from specchat.terminal import clean_line
+from specchat.settings.options import ChatOptions
+from specchat.settings.paths import sessions_db
+from specchat.terminal.background import Ground
+from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import Appearance
 from specchat.tui.downloading import Downloading
 from specchat.tui.listening import listen

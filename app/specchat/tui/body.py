@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from specchat.terminal.pieces import Clickable, Piece
+from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.parts import Part
-from specchat.typeset.pieces import Clickable, Piece
-from specchat.typeset.wrapping import Line, Wrapper
 
 if TYPE_CHECKING:
     from specchat.tui.markdown import MarkdownRows

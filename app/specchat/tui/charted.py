@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from specchat.insight.charts import Line, Style
+from specchat.stats.charts import Line, Style
 
 _STYLES = {
     Style.PLAIN: "",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from specchat.conversation import Conversation
-from specchat.endings import ending_in
+from specchat.chat.conversation import Conversation
+from specchat.stats.endings import ending_in
 from specchat.store.records import StoredMessage
 from specchat.tui.siblings import Siblings
 from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message import UserMessage
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 
 
 def entries_of(conversation: Conversation, name: str, rounds: Callable[[int], Sequence[Round]]) -> list[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App
 
-from specchat.clipboard import copy_natively
+from specchat.terminal.clipboard import copy_natively
 
 
 def copy(app: App[object], text: str) -> str:

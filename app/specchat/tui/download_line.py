@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from specchat.blocks import bar
 from specchat.models.downloads import DownloadView
 from specchat.models.pull import PullState
-from specchat.terminal import clean_line
+from specchat.terminal.blocks import bar
+from specchat.terminal.filter import clean_line
 from specchat.tui.model_rows import ended_at, pace
 
 LOAD_KEY = "Ctrl+G"

@@ -12,9 +12,9 @@ from textual.screen import Screen
 
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession, Question
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, WorkerFailed
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import Settings
 
 SHORTEST, LONGEST = 1 / 20, 1 / 4

@@ -8,11 +8,11 @@ from textual.content import Content
 
 from specchat.models.machine import ask_machine
 from specchat.models.sizes import in_words
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat_engine.errors import EngineError
-from specchat_engine.footprint import DeviceMemory, Machine, Placement, Remedy, where_it_goes
 from specchat_engine.gguf.files import read_model
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import DeviceMemory, Machine, Placement, Remedy, where_it_goes
 
 
 def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from specchat.blocks import bar, columns, levels, number, per_cent, percent, speed
 from specchat.chat.turn_view import TurnView
-from specchat.insight.explain import Figure
-from specchat.terminal import clean_line
+from specchat.stats.explain import Figure
+from specchat.terminal.blocks import bar, columns, levels, number, per_cent, percent, speed
+from specchat.terminal.filter import clean_line
 from specchat.tui.ribbon import QUIET, Styled, latest, words
-from specchat_engine.memory_use import MemoryUse
+from specchat_engine.memory.memory_use import MemoryUse
 
 ACCEPTED = "$outcome-accepted"
 TARGET = "$outcome-correction"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from specchat.palette import LOOKS
-from specchat.typeset.pieces import Ink, Piece
+from specchat.terminal.palette import LOOKS
+from specchat.terminal.pieces import Ink, Piece
 
 _MEANINGS = {
     Ink.ACCEPTED: "a right guess of the draft: nearly free",

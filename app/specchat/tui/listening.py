@@ -14,7 +14,7 @@ from time import monotonic
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from specchat.ground import ANSWER, LAST_ANSWER, Ground
+from specchat.terminal.background import ANSWER, LAST_ANSWER, Ground
 
 _BEGUN = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b\x9c]{0,40}\x1b?)?)?)?|\[(?:\?[0-9;]{0,40})?)?$")
 """The beginning of an answer at the end of what was read."""

@@ -12,8 +12,8 @@ from specchat.traces.trace import Trace
 from specchat.tui.spots import output_tokens
 from specchat.worker.codec import build
 from specchat.worker.protocol import ChatMessage, Inspected, WorkerFailed
-from specchat_engine.inspection import Inspection
-from specchat_engine.params import SamplingParams
+from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 

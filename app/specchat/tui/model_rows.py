@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from specchat.blocks import bar
 from specchat.models.candidates import Candidate
 from specchat.models.downloads import DownloadView
 from specchat.models.hub import FoundRepository
@@ -15,7 +14,8 @@ from specchat.models.library import Entry
 from specchat.models.names import Group
 from specchat.models.pull import PullState
 from specchat.models.sizes import clock, count, in_words
-from specchat.terminal import clean_line
+from specchat.terminal.blocks import bar
+from specchat.terminal.filter import clean_line
 from specchat.tui.rows import row
 from specchat_engine.pairing import Finding, Grade, Verdict
 

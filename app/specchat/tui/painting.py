@@ -10,9 +10,9 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from specchat.typeset.cells import drawn
-from specchat.typeset.pieces import Clickable, Ink, Piece
-from specchat.typeset.wrapping import Line
+from specchat.terminal.cells import drawn
+from specchat.terminal.pieces import Clickable, Ink, Piece
+from specchat.terminal.wrapping import Line
 
 _STROKES = (Ink.REJECTED, Ink.DISCARDED, Ink.CORRECTION)
 """Inks with a line over or under the text, which starts at the first letter, not at the space before it."""

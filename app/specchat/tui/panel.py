@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual.content import Content
 
 from specchat.chat.turn_view import TurnView
-from specchat.insight.explain import Figure, explain
+from specchat.stats.explain import Figure, explain
 from specchat.tui.figures import Row, ribbon, rows
 from specchat.tui.ribbon import Styled
 

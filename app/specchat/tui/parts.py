@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from specchat.thoughts import Span, ThoughtSplitter, without_marks
-from specchat.typeset.pieces import Ink, Inker, Piece
-from specchat_engine.rounds import Round
+from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
+from specchat.terminal.pieces import Ink, Inker, Piece
+from specchat_engine.decoding.rounds import Round
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
 
 MOST_LINES = 20
 MOST_CHARACTERS = 2_000

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
 from specchat.chat.turn_view import TurnView
-from specchat.endings import with_ending
-from specchat.insight.curve import fitted
-from specchat.naming import model_name
-from specchat.rules import rule_label
+from specchat.models.naming import model_name
+from specchat.stats.curve import fitted
+from specchat.stats.endings import with_ending
+from specchat.stats.rules import rule_label
 from specchat.store.records import StoredMessage
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.widgets.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from specchat.blocks import speed
+from specchat.terminal.blocks import speed
 from specchat.traces.race import Race, Runner
 from specchat.tui.playback import clock
 

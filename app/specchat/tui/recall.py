@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from specchat.history import Entry
+from specchat.chat.history import Entry
 
 
 class Recall:

@@ -12,7 +12,7 @@ from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
 from specchat.worker.codec import encode_event
 from specchat.worker.protocol import ChatMessage, Ended, Started, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import AUTO, Settings
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from specchat.ground import Ground
+from specchat.terminal.background import Ground
 from specchat.traces.trace import Trace
 from specchat.tui.appearance import Appearance
 from specchat.tui.listening import listen

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 if TYPE_CHECKING:
     from specchat.models.recommended import Suggestion

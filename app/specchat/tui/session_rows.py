@@ -10,7 +10,7 @@ from textual.content import Content
 
 from specchat.store.records import StoredSession
 from specchat.store.search import SearchHit
-from specchat.terminal import clean, clean_line
+from specchat.terminal.filter import clean, clean_line
 
 MARKS = ("\ue000", "\ue001")
 """Private characters around what a search found, until it is drawn."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specchat.typeset.pieces import Clickable, Piece
+from specchat.terminal.pieces import Clickable, Piece
 
 PREVIOUS = "previous_sibling"
 NEXT = "next_sibling"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specchat.palette import LOOKS
+from specchat.terminal.palette import LOOKS
 from specchat.traces.trace import Trace
-from specchat_engine.inspection import InspectedToken, Inspection
-from specchat_engine.rounds import Outcome, Round, TokenKind
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
-from specchat.blocks import bar, number, per_cent, percent
-from specchat.insight.advice import Answered
-from specchat.insight.advisor import causes
-from specchat.insight.charts import Line, Style, histogram, k_chart, kinds_table, position_bars
-from specchat.insight.explain import Figure, Shown, explain
-from specchat.insight.summary import Figures, Summary
-from specchat.insight.whatif_chart import what_if_chart
+from specchat.stats.advice import Answered
+from specchat.stats.advisor import causes
+from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars
+from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.summary import Figures, Summary
+from specchat.stats.whatif_chart import what_if_chart
 from specchat.store.counters import Counters
-from specchat.terminal import clean_line
+from specchat.terminal.blocks import bar, number, per_cent, percent
+from specchat.terminal.filter import clean_line
 from specchat.tui.summing_up import Kept
 
 Page = Callable[[int], list[Line]]

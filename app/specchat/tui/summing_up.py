@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from specchat.insight.advice import Answered
-from specchat.insight.curve import costs_of
-from specchat.insight.summary import Summary
+from specchat.stats.advice import Answered
+from specchat.stats.curve import costs_of
+from specchat.stats.summary import Summary
 from specchat.store.counters import Counters
 from specchat.store.store import Store
 from specchat.traces.trace import Trace
 from specchat.tui.advising import answered
 from specchat.tui.looking import sampling_of
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import EngineError
 from specchat_engine.settings import Settings
 

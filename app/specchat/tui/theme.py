@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
-from specchat.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
+from specchat.terminal.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
 
 DARK_NAME = "specchat-dark"
 LIGHT_NAME = "specchat-light"

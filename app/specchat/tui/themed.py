@@ -6,8 +6,8 @@ from textual import on
 from textual.app import App
 from textual.driver import Driver
 
-from specchat.chosen_theme import remember_theme
 from specchat.errors import ConfigError
+from specchat.settings.chosen_theme import remember_theme
 from specchat.tui.appearance import Appearance
 from specchat.tui.theme import DARK, LIGHT, outcome_variables
 

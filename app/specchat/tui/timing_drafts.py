@@ -16,7 +16,7 @@ from specchat.worker.protocol import Timed, WorkerFailed
 from specchat.worker.protocol import Timing as Progress
 
 if TYPE_CHECKING:
-    from specchat_engine.options import LoadOptions
+    from specchat_engine.load_options import LoadOptions
 
 SECONDS = 30.0
 """For each draft, as on the command line."""

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from specchat_engine.rounds import Round, TokenKind
+from specchat_engine.decoding.rounds import Round, TokenKind
 
 
 def tokens_of(event: Round) -> int:

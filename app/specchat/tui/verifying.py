@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from specchat.options import DEFAULT_VERIFIER
-from specchat.terminal import clean
+from specchat.settings.options import DEFAULT_VERIFIER
+from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.spots import known, output_tokens, visible
-from specchat_engine.inspection import InspectedToken, Inspection
-from specchat_engine.noise import gumbel_each, turn_seed
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.sampling.noise import gumbel_each, turn_seed
 
 _NEAR = 0.01
 """Two values of log p + g that are closer than this are a near-tie: the last bits of logits can turn it."""

@@ -45,11 +45,11 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.inspection import Inspection
-from specchat_engine.memory_use import MemoryUse
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Round
+from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.memory.memory_use import MemoryUse
+from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings

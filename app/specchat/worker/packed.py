@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 _KINDS = {kind.value: kind for kind in TokenKind}

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from specchat.bench.gain import Gain
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.inspection import Inspection
-from specchat_engine.memory_use import MemoryUse
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Round
+from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.memory.memory_use import MemoryUse
+from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
     from specchat_engine import LoadOptions, Settings
-    from specchat_engine.options import ThreadCount
+    from specchat_engine.load_options import ThreadCount
 
 
 @dataclass(frozen=True, slots=True)

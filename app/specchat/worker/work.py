@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from specchat.records import keep, recall
 from specchat.worker.codec import build
 from specchat.worker.gate import Gate
 from specchat.worker.outbox import Outbox
@@ -40,9 +39,10 @@ from specchat.worker.protocol import (
     Time,
     WorkerFailed,
 )
+from specchat.worker.records import keep, recall
 from specchat.worker.timing import time_pair
 from specchat_engine import Engine, Message, Session, TurnStats
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import Cancelled, EngineError, PairError
 from specchat_engine.settings import Settings
 

@@ -1,7 +1,7 @@
 """What proposes tokens: a small model, one with another vocabulary, or the text so far."""
 
-from specchat_engine.drafters.lookup import PromptLookupDrafter
 from specchat_engine.drafters.model import ModelDrafter
+from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
 from specchat_engine.drafters.translated import TranslatedDrafter, Translation
 from specchat_engine.models import SessionModel
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.candidates import Candidates
-from specchat_engine.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import SessionModel
-from specchat_engine.overflow import Fitted
-from specchat_engine.verify import ProposalLaw, Verdict
+from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.sampling.candidates import Candidates
 
 
 class ModelDrafter:

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.candidates import Candidates
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.translated_draft import DraftedText
 from specchat_engine.drafters.translated_text import GrowingText, parted
 from specchat_engine.drafters.translated_tokens import Entries
-from specchat_engine.drafts import Context, Draft
 from specchat_engine.errors import TemplateError
 from specchat_engine.models import SessionModel, SessionVocabulary
-from specchat_engine.overflow import Fitted
-from specchat_engine.prefix import common_prefix
-from specchat_engine.prompt import encode
-from specchat_engine.template import ChatTemplate, Message
-from specchat_engine.verify import ProposalLaw, Verdict
+from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.template import ChatTemplate, Message
+from specchat_engine.sampling.candidates import Candidates
 
 _STEPS, _MORE = 4, 8
 """At most so many draft steps for each token wanted, and so many more."""

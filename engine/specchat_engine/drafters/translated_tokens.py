@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.models import SessionVocabulary
-from specchat_engine.prefix import common_prefix
+from specchat_engine.prompt.prefix import common_prefix
 
 
 class Entries:

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from specchat_engine.footprint.estimate import TILED
 from specchat_engine.gguf import Header
 from specchat_engine.llama.devices import system_info
+from specchat_engine.memory.estimate import TILED
 
 _MENDED = {11: 5, 12: 4, 13: 3}
 """GCC 10 knows nothing of tiles, and what an older one made of a library are a few lines around its code."""

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.attention import Attention
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch
 from specchat_engine.llama.buffers import read_buffers
@@ -23,8 +22,9 @@ from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import Rollback, find_ways
 from specchat_engine.llama.rows import LogitRows
-from specchat_engine.options import LoadOptions
-from specchat_engine.prefix import common_prefix
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.attention import Attention
+from specchat_engine.prompt.prefix import common_prefix
 
 _DRAFTED = 32
 """A pass with more tokens than this beyond its rows of logits reads a prompt."""

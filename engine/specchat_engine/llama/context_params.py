@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from specchat_engine.attention import Attention, rounded
 from specchat_engine.llama.library import api
 from specchat_engine.llama.rollback import SNAPSHOTS
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.attention import Attention, rounded
 
 _BF16 = 30
 """GGML_TYPE_BF16 of ggml.h, which the binding leaves out."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from specchat_engine.footprint.estimate import REPACKED_ARM, REPACKED_X86, TILED
-from specchat_engine.footprint.placement import DeviceMemory, Machine
 from specchat_engine.llama.amx import crashes_on_tiles, uses_tiles
 from specchat_engine.llama.devices import devices, system_info
+from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
+from specchat_engine.memory.placement import DeviceMemory, Machine
 
 _HALVES = frozenset({"F16"})
 """Of these CPUs with AMX get a copy, though they multiply them without it."""

@@ -11,7 +11,7 @@ from specchat_engine.errors import EngineError, ModelFileError, SettingError
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.library import PINNED, api
 from specchat_engine.llama.logs import native_log
-from specchat_engine.processors import physical_cores
+from specchat_engine.threads.processors import physical_cores
 
 FLOAT_TYPES: Final = ("F32", "F16", "BF16")
 QUANTISED_TYPES: Final = (

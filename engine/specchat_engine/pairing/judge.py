@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import PairError
-from specchat_engine.footprint import Machine, Placement, Remedy, where_it_goes
-from specchat_engine.footprint.layers import SNAPSHOTS, has_state
 from specchat_engine.gguf import Header
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.layers import SNAPSHOTS, has_state
+from specchat_engine.memory.placement import Machine, Placement, Remedy, where_it_goes
 from specchat_engine.pairing.sizes import compare_sizes, expect_speedup
 from specchat_engine.pairing.tokens import compare_tokens, difference
 from specchat_engine.pairing.verdict import Finding, Grade, Verdict

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.analysis.theory import predicted_speedup
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.gguf import Header
 from specchat_engine.pairing.verdict import Finding, Grade
 from specchat_engine.settings import K_LIMIT
-from specchat_engine.theory import predicted_speedup
 
 _DEAR: Final = 0.35
 """From this share of the target's cost on a draft seldom pays."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from specchat_engine.footprint import Placement
+from specchat_engine.memory.placement import Placement
 
 
 class Grade(StrEnum):

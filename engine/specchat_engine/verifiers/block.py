@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specchat_engine.candidates import Candidates
-from specchat_engine.rounds import TokenKind
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
+from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.verifiers.rejection import excess, proposed_with, residual
-from specchat_engine.verify import Chance, Rows, Verdict, Verifier
 
 
 def block(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], chance: Chance) -> Verdict:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specchat_engine.candidates import Candidates
-from specchat_engine.rounds import TokenKind
-from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
+from specchat_engine.sampling.candidates import Candidates
 
 
 def coupled(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates], chance: Chance) -> Verdict:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.candidates import Candidates
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
 from specchat_engine.errors import DecodeError
-from specchat_engine.rounds import TokenKind
-from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+from specchat_engine.sampling.candidates import Candidates
 
 
 def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], chance: Chance) -> Verdict:

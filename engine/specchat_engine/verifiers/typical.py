@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specchat_engine.candidates import Candidates
-from specchat_engine.rounds import TokenKind
-from specchat_engine.verify import Chance, Rows, Verdict, Verifier
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
+from specchat_engine.sampling.candidates import Candidates
 
 THRESHOLD = 0.09
 ENTROPY_SCALE = 0.3

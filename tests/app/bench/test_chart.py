@@ -9,7 +9,7 @@ import pytest
 from specchat.bench.chart import chart
 from specchat.bench.document import Benchmark
 from specchat.bench.plan import PLAIN, Arm
-from specchat.palette import BLUE, ORANGE
+from specchat.terminal.palette import BLUE, ORANGE
 from support.bench_samples import LOOKUP, MODEL, benchmark, sample
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from specchat.bench.measure import Runner, Setup, peak_memory_bytes
 from specchat.bench.plan import PLAIN, Arm, turns
 from specchat.bench.samples import Sample
 from specchat_engine import Engine, LoadOptions, Session, Settings
-from specchat_engine.control.controller import Controller
+from specchat_engine.policy.controller import Controller
 from specchat_engine.settings import AUTO
 from support.tiny_pair import TinyModels
 

@@ -4,7 +4,7 @@ import pytest
 
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.prediction import predict
-from specchat_engine.theory import break_even_alpha, predicted_speedup
+from specchat_engine.analysis.theory import break_even_alpha, predicted_speedup
 from support.bench_samples import LOOKUP, MODEL, sample
 
 PLAIN_ANSWER = sample(num_rounds=50, verify_ms=500.0)

@@ -12,7 +12,7 @@ import pytest
 
 from app.tui.scripted_client import ended, script
 from specchat.chat.archive import Archive
-from specchat.conversation import Conversation
+from specchat.chat.conversation import Conversation
 from specchat.errors import SpecchatError
 from specchat.store.records import State, StoredSession, new_id
 from specchat.traces.trace import Trace

@@ -11,7 +11,7 @@ from specchat.chat.commands.parsing import parse
 from specchat.chat.commands.sources import Sources
 from specchat.chat.load_dials import LOAD_DIALS, LOADABLE, with_threads
 from specchat_engine.errors import SettingError
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 
 
 @given(place=st.integers(0, len(LOAD_DIALS) - 1), steps=st.lists(st.integers(-3, 3), max_size=12))

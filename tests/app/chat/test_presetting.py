@@ -7,9 +7,9 @@ import pytest
 from specchat.chat.commands.invocations import ApplyPreset, ForgetPreset, SavePreset
 from specchat.chat.presetting import do_preset
 from specchat.errors import ConfigError
-from specchat.paths import presets_file
-from specchat.presets import BUILT_IN, read_presets
-from specchat_engine.params import SamplingParams
+from specchat.settings.paths import presets_file
+from specchat.settings.presets import BUILT_IN, read_presets
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 RECOMMENDED = SamplingParams(temperature=0.6)

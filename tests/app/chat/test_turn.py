@@ -2,7 +2,7 @@ import pytest
 
 from app.tui.scripted_client import ended, script
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.palette import word_of
+from specchat.terminal.palette import word_of
 
 
 def seen(notation: str) -> TurnView:

@@ -16,7 +16,7 @@ from specchat.bench.plan import Turn
 from specchat.bench.samples import Sample
 from specchat.cli import main
 from specchat_engine.errors import DecodeError
-from specchat_engine.processors import read_processors
+from specchat_engine.threads.processors import read_processors
 from support.bench_samples import MODEL, PLAIN, benchmark
 from support.tiny_pair import TinyModels
 

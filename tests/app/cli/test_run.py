@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from specchat.cli import main
-from specchat_engine.rounds import Round
-from specchat_engine.threads import Threads
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.threads.in_force import Threads
 from support.tiny_pair import TinyModels
 
 FLAGS = ["-t", "1", "-s", "7", "-n", "24"]

@@ -13,10 +13,10 @@ import pytest
 
 from specchat.cli import main
 from specchat_engine import Engine
-from specchat_engine.audit import Audit, Case, Difference, Pass, Recording
+from specchat_engine.analysis.audit import Audit, Case, Difference, Pass, Recording
 from specchat_engine.errors import DecodeError
-from specchat_engine.options import ThreadCount
-from specchat_engine.processors import read_processors
+from specchat_engine.load_options import ThreadCount
+from specchat_engine.threads.processors import read_processors
 from support.tiny_pair import TinyModels
 
 FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]

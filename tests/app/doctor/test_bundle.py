@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from specchat import paths
 from specchat.cli import main
 from specchat.doctor.blanked import blanked
+from specchat.settings import paths
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.traces.reading import read_trace
-from specchat_engine.control.controller import Controller
-from specchat_engine.rounds import Round, TokenKind
-from specchat_engine.stats import TurnStats
+from specchat_engine.decoding.rounds import Round, TokenKind
+from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.policy.controller import Controller
 from support.sample_rounds import sample_round
 
 SECRET = "xyzzyplugh"

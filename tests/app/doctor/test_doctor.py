@@ -10,7 +10,7 @@ import specchat_assets
 from specchat.cli import main
 from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
-from specchat.paths import cache_folder, config_file, data_folder
+from specchat.settings.paths import cache_folder, config_file, data_folder
 from specchat_engine.llama import amx, devices
 
 

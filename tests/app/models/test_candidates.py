@@ -12,8 +12,8 @@ from specchat.models.candidates import Candidate, judge_drafts, ranked
 from specchat.models.shelf import Shelf, keep_shelf
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import ModelFileError
-from specchat_engine.footprint import DeviceMemory, Machine
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Grade
 from support.tiny_models import write_tiny_model
 

@@ -11,7 +11,7 @@ import pytest
 from specchat.models.downloads import Downloads
 from specchat.models.pull import PullState
 from specchat.models.wanted import Wanted, bytes_here, remember, unfinished
-from specchat.paths import unfinished_file
+from specchat.settings.paths import unfinished_file
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
 from support.hub_server import Hub, Repository

@@ -8,7 +8,7 @@ import pytest
 
 from specchat.models import machine
 from specchat.models.machine import Place, ask_machine
-from specchat.paths import cache_folder
+from specchat.settings.paths import cache_folder
 
 
 def test_a_child_tells_the_devices_and_the_largest_bandwidth_is_kept() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat.models.timings import Timing, keep_timings, read_timings
-from specchat.paths import data_folder
+from specchat.settings.paths import data_folder
 
 
 def test_what_was_timed_is_kept_best_first_and_replaced_by_the_next_time(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.chat.archive import Archive
-from specchat.paths import sessions_db
+from specchat.chat.resuming import session_to_resume
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
-from specchat.resuming import session_to_resume
+from specchat.settings.paths import sessions_db
 from specchat.store.store import Store
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
 from specchat.worker.protocol import Event, Notice, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 
 
 class Chat:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from specchat import paths
 from specchat.errors import StoreUnavailable
+from specchat.settings import paths
 from specchat.store import Store
 from specchat.store.schema import STEPS, migrate, version_of
 from support.stored import begun, finish, other_process, said

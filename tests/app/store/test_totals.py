@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specchat.errors import StoreError
 from specchat.store import Counters, Store, Totals, new_id
-from specchat_engine.stats import TurnStats
+from specchat_engine.decoding.stats import TurnStats
 from support.stored import begun, said
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from specchat.errors import TraceError
 from specchat.traces.race import Race
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import TokenKind
+from specchat_engine.decoding.rounds import TokenKind
 from support.sample_rounds import sample_round
 from support.sample_traces import CAT, sample_trace, traces
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specchat.errors import TraceError
-from specchat.statistics import statistics_line
+from specchat.stats.line import statistics_line
 from specchat.traces import checks
 from specchat.traces.exports import KINDS, conversation
 from specchat.traces.exports.document import Document
@@ -22,7 +22,7 @@ from specchat.traces.exports.jsonl import jsonl
 from specchat.traces.reading import LONGEST_LINE, lines_of, read_trace
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat_engine.trace_lines import SCHEMA
+from specchat_engine.decoding.trace_lines import SCHEMA
 from support.sample_traces import encoded, sample_trace, start_line, traces
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from specchat.chat.commands.invocations import Invocation
 from specchat.chat.commands.sources import Sources
-from specchat.history import History
+from specchat.chat.history import History
 from specchat.tui.theme import outcome_variables
 from specchat.tui.widgets.popup import Popup
 from specchat.tui.widgets.prompt import Prompt

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
     ChatMessage,
@@ -27,12 +27,12 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat_engine.inspection import InspectedToken, Inspection
-from specchat_engine.options import LoadOptions
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
-from specchat_engine.stats import TurnStats
 
 LOADED = Loaded(
     target=ModelSummary("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),

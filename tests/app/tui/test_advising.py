@@ -6,12 +6,12 @@ import pytest
 
 from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
-from specchat.insight.advice import Advice, Answered, Cause
-from specchat.insight.advisor import Memory
+from specchat.stats.advice import Advice, Answered, Cause
+from specchat.stats.advisor import Memory
 from specchat.traces.trace import Trace
 from specchat.tui.advising import LookedBack, look_back
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
 REFUSED = script("|".join(["~ a~/ b//c/> d"] * 90))

@@ -4,8 +4,8 @@ from textual.widgets import Static, TextArea
 
 from app.tui.chatting import chat, prompt
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.chosen_theme import chosen_theme
 from specchat.errors import ConfigError
+from specchat.settings.chosen_theme import chosen_theme
 from specchat.tui.app import SpecchatApp
 from specchat.tui.appearance import Appearance, _holders, all_bindings, read_appearance
 from specchat.tui.keymap import read_keymap

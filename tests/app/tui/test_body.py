@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from app.tui.test_parts import event
+from specchat.terminal.cells import drawn
+from specchat.terminal.wrapping import Line
 from specchat.tui.body import Body, View
 from specchat.tui.parts import Part, Parts
-from specchat.typeset.cells import drawn
-from specchat.typeset.wrapping import Line
 
 HOSTILE = [
     "\x1b[2J",

@@ -9,7 +9,7 @@ from app.tui.scripted_client import chat_options
 from app.tui.test_model_browser import until
 from specchat.tui.app import SpecchatApp
 from specchat.worker.client import WorkerClient
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from support.crafted import ASSERTION, write_crafted_model
 from support.tiny_pair import TinyModels
 

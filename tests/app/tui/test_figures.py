@@ -2,8 +2,8 @@ import pytest
 from rich.cells import cell_len
 
 from app.tui.scripted_client import script
-from specchat.blocks import bar, columns, levels, percent
 from specchat.chat.turn import TurnModel, TurnView
+from specchat.terminal.blocks import bar, columns, levels, percent
 from specchat.tui.figures import strip
 
 

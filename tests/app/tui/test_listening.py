@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from textual.events import Key
 
-from specchat.ground import Ground
+from specchat.terminal.background import Ground
 from specchat.tui.listening import ListeningParser
 
 ANSWERS = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;22c"

@@ -8,9 +8,8 @@ from specchat.chat.load_dials import LOADABLE
 from specchat.tui.estimating import placed
 from specchat.tui.widgets.load_knobs import LoadKnob, LoadKnobs
 from specchat.worker.protocol import WorkerFailed
-from specchat_engine.footprint import DeviceMemory, Machine, Placement, Remedy
-from specchat_engine.footprint.placement import Part
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy
 
 
 def test_memory_that_is_not_there_is_said_with_what_would_help() -> None:

@@ -16,7 +16,7 @@ from specchat.models.hub import Hub as HubClient
 from specchat.models.references import on_the_hub
 from specchat.models.shelf import Shelf, keep_shelf
 from specchat.models.wanted import Wanted
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.tui.app import SpecchatApp
 from specchat.tui.downloading import downloading
 from specchat.tui.widgets.download_bar import DownloadBar

@@ -8,7 +8,7 @@ from app.tui.chatting import Chat, notices, prompt, quiet, screen
 from app.tui.scripted_client import LOADED
 from app.tui.test_model_browser import chatting, options
 from specchat.models.shelf import Shelf, keep_shelf
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from support.tiny_pair import TinyModels
 
 __all__ = ["options"]

@@ -3,10 +3,10 @@ from rich.cells import cell_len
 
 from app.tui.scripted_client import script
 from specchat.chat.turn import TurnModel, TurnView
-from specchat.insight.explain import Figure
+from specchat.stats.explain import Figure
 from specchat.tui.panel import MARKABLE, Panel, explanation, following, panel
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.memory_use import MemoryUse
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.memory.memory_use import MemoryUse
 
 COSTS = MeasuredCosts(((1, 1.5), (4, 1.8), (8, 2.4)), 0.1)
 MEMORY = MemoryUse(36_000_000, 4_000_000, 12_000_000, 3_000_000, 9_000_000)

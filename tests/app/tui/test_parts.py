@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from app.tui.scripted_client import script
 from specchat.tui.parts import Part, Parts
 from specchat.tui.token_cursor import TokenCursor, tokens_of
-from specchat_engine.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 
 WORDS = ["<think>", "</think>", "<thi", "nk>", "\n", " so", "漢", "</", "think>"]
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
 from specchat.tui.pasting import MOST_CHARACTERS, MOST_LINES, Folds, pasted_text
 
 

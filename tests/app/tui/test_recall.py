@@ -1,4 +1,4 @@
-from specchat.history import Entry
+from specchat.chat.history import Entry
 from specchat.tui.recall import Recall, Search
 
 ONE, TWO, DRAFT = Entry("one"), Entry("two"), Entry("draft")

@@ -1,7 +1,7 @@
 from app.tui.chatting import answers, ask, chat, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.paths import sessions_db
-from specchat.resuming import session_to_resume
+from specchat.chat.resuming import session_to_resume
+from specchat.settings.paths import sessions_db
 from specchat.tui.app import SpecchatApp
 
 

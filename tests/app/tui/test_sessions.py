@@ -7,7 +7,7 @@ from textual.widgets import OptionList
 
 from app.tui.chatting import Chat, ask, chat
 from app.tui.scripted_client import ScriptedClient
-from specchat.paths import sessions_db
+from specchat.settings.paths import sessions_db
 from specchat.store.records import StoredMessage, StoredSession, new_id
 from specchat.store.store import Store
 from specchat.tui.screens import sessions

@@ -7,8 +7,8 @@ from textual.widgets import Static, TabbedContent
 
 from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.insight.charts import as_text
-from specchat.insight.summary import Summary
+from specchat.stats.charts import as_text
+from specchat.stats.summary import Summary
 from specchat.store.counters import Counters
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store

@@ -7,7 +7,7 @@ from app.tui.test_model_browser import chatting, choose, lists, options, shown, 
 from specchat.bench.gain import Gain
 from specchat.models.last_pairs import last_draft
 from specchat.models.timings import Timing, keep_timings, read_timings
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import Timed, WorkerFailed
 from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels

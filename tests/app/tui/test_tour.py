@@ -4,8 +4,8 @@ import pytest
 
 from app.tui.chatting import Chat, ask, chat, header, prompt, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.insight.advice import Answered
-from specchat.insight.advisor import Memory
+from specchat.stats.advice import Answered
+from specchat.stats.advisor import Memory
 from specchat.tui.app import SpecchatApp
 from specchat.tui.tour import STEPS, Tour
 from specchat.tui.widgets.tour_bar import TourBar

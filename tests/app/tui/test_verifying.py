@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from specchat.tui.verifying import Compared, compared, gap_told, not_comparable
-from specchat_engine.inspection import InspectedToken, Inspection
-from specchat_engine.noise import gumbel_each, turn_seed
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import TokenKind
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.sampling.noise import gumbel_each, turn_seed
+from specchat_engine.sampling.params import SamplingParams
 from support.sample_rounds import sample_round
 from support.sample_traces import CAT, sample_trace
 

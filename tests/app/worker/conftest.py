@@ -11,7 +11,7 @@ import pytest
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded
 from specchat_engine import LoadOptions, Settings
-from specchat_engine.params import SamplingParams
+from specchat_engine.sampling.params import SamplingParams
 from support.tiny_pair import TinyModels
 
 OPTIONS = LoadOptions(threads=1, n_ctx=4096)

@@ -13,8 +13,8 @@ import pytest
 from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, WorkerFailed
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.sampling.params import SamplingParams
 from support.tiny_models import write_tiny_model
 from support.tiny_pair import TinyModels
 

@@ -40,11 +40,11 @@ from specchat.worker.protocol import (
     WorkerFailed,
 )
 from specchat_engine import LoadOptions, Settings
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.inspection import InspectedToken, Inspection
-from specchat_engine.memory_use import MemoryUse
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
+from specchat_engine.memory.memory_use import MemoryUse
+from specchat_engine.sampling.params import SamplingParams
 from support.sample_rounds import sample_round
 
 SETTINGS = Settings(

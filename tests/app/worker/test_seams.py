@@ -23,8 +23,8 @@ from specchat.worker.protocol import (
 )
 from specchat_assets import builtin_pair
 from specchat_engine import Inspection, LoadOptions, Settings
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.sampling.params import SamplingParams
 from support.tiny_pair import TinyModels
 from support.weights import tells_weights
 

@@ -17,7 +17,7 @@ from specchat.worker.codec import encode_command
 from specchat.worker.protocol import ChatMessage, Command, Generate, Load, Prepare, Quit, Threads
 from specchat.worker.server import Server
 from specchat_engine import LoadOptions, Session, Settings
-from specchat_engine.processors import read_processors
+from specchat_engine.threads.processors import read_processors
 from support.tiny_pair import TinyModels
 
 SETTINGS = Settings(k=2, max_tokens=4)

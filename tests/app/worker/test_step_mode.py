@@ -11,8 +11,8 @@ from queue import Empty, Queue
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Inspected, Started, WorkerFailed
 from specchat_engine import Settings
-from specchat_engine.params import SamplingParams
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.sampling.params import SamplingParams
 
 HELLO = (ChatMessage("user", "hello"),)
 ENDLESS = Settings(k=2, sampling=SamplingParams(temperature=0.0))

@@ -9,7 +9,7 @@ import threading
 from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_of, text_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, Started, Timed, Timing, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 from support.tiny_pair import TinyModels
 
 

@@ -20,7 +20,7 @@ from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.prompts import read_prompts
 from specchat_assets import builtin_pair
 from specchat_engine import Engine
-from specchat_engine.processors import physical_cores
+from specchat_engine.threads.processors import physical_cores
 
 BASE = ("llama-server", "plain")
 OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")

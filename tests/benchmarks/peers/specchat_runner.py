@@ -11,7 +11,7 @@ from specchat.bench.measure import Runner as Bench
 from specchat.bench.measure import Setup
 from specchat.bench.plan import Arm, Turn
 from specchat_engine import Engine, LoadOptions, Message, Session, Settings
-from specchat_engine.prompt import encode
+from specchat_engine.prompt.encoding import encode
 from specchat_engine.settings import AUTO
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from specchat_engine import Cancelled, ModelDrafter, SamplingParams
-from specchat_engine.drafts import Context
-from specchat_engine.sampling import Sampler
+from specchat_engine.decoding.drafts import Context
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import ScriptedModel, peaked, random_law
 from support.loops import Loop
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from specchat_engine import Message, SamplingParams, Settings
+from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import TranslatedDrafter, Translation
-from specchat_engine.drafts import Context
-from specchat_engine.overflow import Fitted
-from specchat_engine.sampling import Sampler
-from specchat_engine.template import ChatTemplate
+from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.template import ChatTemplate
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import ByteTokenizer, ScriptedModel
 from specchat_engine.testing.byte_tokenizer import END
 from support.conversations import ask

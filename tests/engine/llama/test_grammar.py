@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import DecodeError, SamplingParams, SettingError
-from specchat_engine.constraint import constraint_of
+from specchat_engine.grammar.constraint import constraint_of
 from specchat_engine.llama.grammar import LlamaGrammarState
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.sampling import Sampler
+from specchat_engine.sampling.sampler import Sampler
 from support.engine_files import EngineFiles
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specchat_engine.footprint.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.llama.machine import _repacked, this_machine
+from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 
 AVX2 = "CPU : SSE3 = 1 | AVX2 = 1 | FMA = 1 | OPENMP = 1 | REPACK = 1 | "
 AVX512 = "CPU : AVX2 = 1 | AVX512 = 1 | AVX512_BF16 = 1 | REPACK = 1 | "

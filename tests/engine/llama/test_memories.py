@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
-from specchat_engine.costs import PlainCost
+from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.errors import DecodeError
 from support.memory_models import ARCHITECTURES, write_memory_model
 

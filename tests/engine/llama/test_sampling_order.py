@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams
-from specchat_engine.adjustments import Adjustments
-from specchat_engine.sampling import Sampler
-from specchat_engine.stages import SURVIVED, removed_by
+from specchat_engine.sampling.penalties import Adjustments
+from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.sampling.stages import SURVIVED, removed_by
 from support.reference_sampling import reference
 
 PARAMS = (

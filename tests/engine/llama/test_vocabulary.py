@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from specchat_engine import DecodeError, Message
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.prompt import encode
-from specchat_engine.template import ChatTemplate
+from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.template import ChatTemplate
 from support.engine_files import EngineFiles
 from support.tiny_models import SPECIALS, TEMPLATE, byte_vocabulary, write_tiny_model
 

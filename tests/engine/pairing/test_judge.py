@@ -9,10 +9,10 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, PairError
-from specchat_engine.costs import MeasuredCosts
-from specchat_engine.footprint import DeviceMemory, Machine
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.gguf import Header, TensorInfo, Value
 from specchat_engine.gguf.files import read_model
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, check_pair, judge
 from specchat_engine.pairing.sizes import read_bytes
 from support.engine_files import EngineFiles

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from specchat_engine.decoding.verification import Verifier
 from specchat_engine.verifiers import BLOCK, REJECTION
-from specchat_engine.verify import Verifier
 from support.exact import Branch, Proposer, Rowed, branches, random_rows
 
 

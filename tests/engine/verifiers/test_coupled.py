@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine import SamplingParams, TokenKind
-from specchat_engine.candidates import Candidates
-from specchat_engine.chance import SharedChance
-from specchat_engine.sampling import Sampler
+from specchat_engine.decoding.randomness import SharedChance
+from specchat_engine.decoding.verification import Rows
+from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.verifiers.coupled import coupled
-from specchat_engine.verify import Rows
 
 WHOLE = SamplingParams(temperature=1, top_k=0, top_p=1, min_p=0)
 

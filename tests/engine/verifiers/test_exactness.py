@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from specchat_engine.decoding.verification import Verifier
 from specchat_engine.verifiers import BLOCK, REJECTION
-from specchat_engine.verify import Verifier
 from support.exact import Proposer, Rowed, Stop, error_of_law, random_rows
 
 CLOSE = 1e-12

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine import ModelDrafter, PromptLookupDrafter
+from specchat_engine.decoding.verification import Verifier
 from specchat_engine.testing import ScriptedModel
 from specchat_engine.verifiers import BLOCK, COUPLED, REJECTION, TYPICAL
-from specchat_engine.verify import Verifier
 from support.frequencies import excess, tabled
 
 TARGET, OTHER = tabled(1), tabled(2)

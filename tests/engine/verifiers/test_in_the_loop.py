@@ -13,11 +13,11 @@ from specchat_engine import (
     SettingError,
     Settings,
 )
-from specchat_engine.candidates import Candidates
-from specchat_engine.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.verification import ProposalLaw, Verifier
+from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.testing import ScriptedModel, random_law
 from specchat_engine.verifiers import BLOCK, COUPLED, REJECTION, TYPICAL, VERIFIERS
-from specchat_engine.verify import ProposalLaw, Verifier
 from support.loops import FixedDrafter, Loop, RandomDrafter
 
 N_VOCAB = 24

@@ -9,16 +9,17 @@ from functools import partial
 import numpy as np
 import pytest
 
-from specchat_engine import DecodeError, ModelDrafter, SamplingParams, chance
-from specchat_engine.candidates import Candidates
-from specchat_engine.rounds import TokenKind
-from specchat_engine.sampling import Sampler
+from specchat_engine import DecodeError, ModelDrafter, SamplingParams
+from specchat_engine.decoding import randomness as chance
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
+from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import ScriptedModel, random_law
 from specchat_engine.testing.scripted import Law
 from specchat_engine.verifiers import BLOCK, REJECTION
 from specchat_engine.verifiers import block as block_module
 from specchat_engine.verifiers import rejection as rejection_module
-from specchat_engine.verify import Chance, Rows, Verdict, Verifier
 from support.exact import Branch, Proposer, Text, error_of_law, random_rows
 from support.frequencies import excess, tabled
 from support.loops import Loop, RandomDrafter
@@ -116,7 +117,7 @@ def residual_drawn_with_the_drafts_noise(patch: Patch) -> Callable[[], None]:
         def draw(self, place: int, row: Candidates) -> int:
             return self._own.draw(row, self._start + place)
 
-    patch.setattr("specchat_engine.generate.RoundChance", Reused)
+    patch.setattr("specchat_engine.decoding.generate.RoundChance", Reused)
     return check_frequencies
 
 
@@ -132,13 +133,13 @@ def a_test_with_the_drafts_noise(patch: Patch) -> Callable[[], None]:
             flat = Candidates(np.arange(4), np.full(4, -np.log(4)))
             return self._own.draw(flat, self._start + place) / 4 < probability
 
-    patch.setattr("specchat_engine.generate.RoundChance", Reused)
+    patch.setattr("specchat_engine.decoding.generate.RoundChance", Reused)
     return check_frequencies
 
 
 def noise_of_a_position_used_by_two_rounds(patch: Patch) -> Callable[[], None]:
     """What follows an accepted part of a block is drafted again with the noise that decided how much was accepted."""
-    patch.setattr("specchat_engine.generate.proposer", lambda sampler, _: sampler.reseeded(sampler.seed + 1))
+    patch.setattr("specchat_engine.decoding.generate.proposer", lambda sampler, _: sampler.reseeded(sampler.seed + 1))
     return lambda: check_frequencies([BLOCK])
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from specchat_engine import TokenKind
-from specchat_engine.candidates import Candidates
+from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.verifiers import TYPICAL, VERIFIERS
 from specchat_engine.verifiers.typical import typical
 from support.exact import Proposer, error_of_law, of_weights, random_rows

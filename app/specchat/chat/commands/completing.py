@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from specchat.chat.commands.readers import unquoted
 from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command, Files
 from specchat.chat.commands.sources import Sources
-from specchat.mentions import mention_at, paths_beginning, written
-from specchat.terminal import clean_line
+from specchat.chat.mentions import mention_at, paths_beginning, written
+from specchat.terminal.filter import clean_line
 
 MOST = 200
 

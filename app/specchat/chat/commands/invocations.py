@@ -8,7 +8,7 @@ from typing import Literal
 
 from specchat.chat.commands.settable import Settable
 from specchat.chat.load_dials import LoadDial
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
 ExportKind = Literal["markdown", "html", "jsonl", "svg"]

@@ -8,7 +8,7 @@ from specchat.chat.commands.invocations import Invocation, Refusal
 from specchat.chat.commands.readers import nearest
 from specchat.chat.commands.registry import BY_NAME
 from specchat.chat.commands.sources import Sources
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 _COMMAND = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
 

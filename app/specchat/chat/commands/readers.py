@@ -30,8 +30,8 @@ from specchat.chat.commands.invocations import (
     StepMode,
 )
 from specchat.chat.commands.sources import Sources
-from specchat.paths import expanded
-from specchat.terminal import clean_line
+from specchat.settings.paths import expanded
+from specchat.terminal.filter import clean_line
 
 Read = Invocation | Refusal
 Reader = Callable[[str, Sources], Read]

@@ -11,7 +11,7 @@ from specchat.chat.commands.readers import Reader
 from specchat.chat.commands.settable import ALIASES, settables, values
 from specchat.chat.commands.sources import Sources
 from specchat.chat.load_dials import LOADABLE, LoadDial, LoadName, ThreadsDial
-from specchat.presets import is_built_in
+from specchat.settings.presets import is_built_in
 from specchat_engine.settings import AUTO
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]

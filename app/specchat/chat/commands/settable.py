@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from specchat.chat.dials import ChoiceDial, DraftLengthDial, dials
 from specchat_engine.errors import SettingError
-from specchat_engine.params import SamplingParams
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
 ALIASES = {

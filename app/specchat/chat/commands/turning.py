@@ -19,7 +19,7 @@ from specchat.chat.commands.settable import ALIASES, Settable, settables
 from specchat.chat.commands.sources import Sources
 from specchat.chat.load_dials import LOADABLE, LoadDial
 from specchat_engine.errors import SettingError
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import Settings
 
 MODES: tuple[Literal["on", "off", "auto"], ...] = ("on", "off", "auto")

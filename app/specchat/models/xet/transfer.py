@@ -15,7 +15,7 @@ from typing import IO
 
 from specchat.models.patience import Control
 from specchat.models.xet.order import Order
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 
 _PIECE = 256 * 1024
 _LOOK = 0.1

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from specchat.errors import ExportError
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.exports.document import Document, SaidMessage, conversation
 from specchat.traces.exports.html import html
 from specchat.traces.exports.jsonl import jsonl

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from specchat.palette import LOOKS, ON_LIGHT, Look
-from specchat.typeset.pieces import Ink
-from specchat_engine.rounds import Outcome, TokenKind
+from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
+from specchat.terminal.pieces import Ink
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 FOLDED = "⋯"
 FOLD = "fold"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specchat.endings import with_ending
-from specchat.naming import model_name, pair_name
-from specchat.statistics import statistics_line
+from specchat.models.naming import model_name, pair_name
+from specchat.stats.endings import with_ending
+from specchat.stats.line import statistics_line
 from specchat.traces.trace import Trace
 
 SaidMessage = tuple[str, str, str]

@@ -11,15 +11,15 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from specchat.endings import ending
-from specchat.palette import word_of
-from specchat.rules import rule_label
-from specchat.terminal import clean
+from specchat.stats.endings import ending
+from specchat.stats.rules import rule_label
+from specchat.terminal.filter import clean
+from specchat.terminal.palette import word_of
+from specchat.terminal.pieces import Ink, Inker
 from specchat.traces.exports.colours import shapes, values, when_dark
 from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
-from specchat.typeset.pieces import Ink, Inker
-from specchat_engine.rounds import Outcome, Round
+from specchat_engine.decoding.rounds import Outcome, Round
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """What a script element's end, a comment, or an old parser could be made of."""

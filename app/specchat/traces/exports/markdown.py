@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 
-from specchat.terminal import clean, clean_line
+from specchat.terminal.filter import clean, clean_line
 from specchat.traces.exports.document import Document, pair_of, target_of
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")

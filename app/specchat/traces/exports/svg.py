@@ -8,12 +8,12 @@ from html import escape
 
 from rich.cells import cell_len
 
-from specchat.terminal import clean
+from specchat.terminal.filter import clean
+from specchat.terminal.pieces import Ink, Inker, Piece
+from specchat.terminal.wrapping import Wrapper
 from specchat.traces.exports.colours import FOLD, FOLDED, shapes, values, when_dark
 from specchat.traces.exports.document import Document, figures_of, pair_of
 from specchat.traces.trace import Trace
-from specchat.typeset.pieces import Ink, Inker, Piece
-from specchat.typeset.wrapping import Wrapper
 
 COLUMNS = 96
 _CELL, _ROW, _MARGIN = 8.4, 21, 24

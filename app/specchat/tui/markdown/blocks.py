@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
-from specchat.typeset.cells import cells, fit
-from specchat.typeset.pieces import Piece
-from specchat.typeset.wrapping import Line, Wrapper
+from specchat.terminal.cells import cells, fit
+from specchat.terminal.pieces import Piece
+from specchat.terminal.wrapping import Line, Wrapper
 
 CODE_GROUND = "on $surface"
 QUIET = "$quiet"

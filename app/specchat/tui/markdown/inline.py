@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from specchat.terminal import clean_line
-from specchat.typeset.pieces import OPEN_LINK, Clickable, Piece, shown
+from specchat.terminal.filter import clean_line
+from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

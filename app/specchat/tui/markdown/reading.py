@@ -7,9 +7,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from specchat.terminal.pieces import Piece
 from specchat.tui.markdown.blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
 from specchat.tui.markdown.inline import inline_pieces
-from specchat.typeset.pieces import Piece
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from specchat.terminal.pieces import Piece
+from specchat.terminal.wrapping import Line
 from specchat.tui.markdown.blocks import Block, CodeBlock, TextBlock
 from specchat.tui.markdown.reading import blocks_of, last_part, parse
-from specchat.typeset.pieces import Piece
-from specchat.typeset.wrapping import Line
 
 _BLOCK = 1 << 32
 """Rows of block n begin at place n times this: a place stays what it is when other blocks are laid out anew."""

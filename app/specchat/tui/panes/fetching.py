@@ -11,7 +11,7 @@ from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads, DownloadView
 from specchat.models.pull import PullState
 from specchat.models.sizes import in_words
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.tui.model_rows import download_row
 from specchat.tui.panes.pane import Pane
 

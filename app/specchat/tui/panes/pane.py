@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from specchat.errors import SpecchatError
 from specchat.models.patience import Stopped
 from specchat.models.wanted import Wanted
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.listing import Listing
 from specchat_engine.errors import EngineError
 

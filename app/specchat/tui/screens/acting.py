@@ -12,7 +12,7 @@ from specchat.tui.widgets.answer import Answer
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
-from specchat_engine.rounds import Round, TokenKind
+from specchat_engine.decoding.rounds import Round, TokenKind
 
 
 class ActingScreen(BranchingScreen):

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
-from specchat.naming import pair_name
+from specchat.models.naming import pair_name
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
@@ -17,7 +17,7 @@ from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
-    from specchat.insight.advice import Advice
+    from specchat.stats.advice import Advice
     from specchat.tui.play import Play
 
 

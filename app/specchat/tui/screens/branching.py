@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+from specchat.chat.conversation import Conversation
 from specchat.chat.session import new_conversation
 from specchat.chat.stored_settings import settings_from
 from specchat.chat.turn_view import TurnView
-from specchat.conversation import Conversation
-from specchat.endings import STOPPED
 from specchat.errors import SpecchatError
+from specchat.stats.endings import STOPPED
 from specchat.store.records import State, new_seed
 from specchat.tui.screens.conversation import ConversationScreen
 from specchat.tui.widgets.knobs import Knobs

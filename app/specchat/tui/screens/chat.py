@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.errors import SpecchatError
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.tui.screens.acting import ActingScreen
 from specchat.tui.screens.advising import AdvisingScreen
 from specchat.tui.screens.panels import PanelsScreen

@@ -14,14 +14,14 @@ from textual.widgets import Static
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.sources import Sources
+from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession, Phase, Unsent
 from specchat.chat.turn_view import TurnView
-from specchat.history import History, history_file
-from specchat.naming import model_name, pair_name
-from specchat.options import ChatOptions
-from specchat.paths import memories_folder
-from specchat.priority import give_way
+from specchat.models.naming import model_name, pair_name
+from specchat.settings.options import ChatOptions
+from specchat.settings.paths import memories_folder
+from specchat.terminal.priority import give_way
 from specchat.tui.conversation_entries import entries_of
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.legend import legend_line
@@ -38,7 +38,7 @@ from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.transcript import Transcript
 from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, WorkerFailed
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ConversationScreen(Screen[None]):
 
     def _sources(self) -> Sources:
         """What commands can name at present."""
-        from specchat.presets import preset_names
+        from specchat.settings.presets import preset_names
 
         loaded = self._session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters

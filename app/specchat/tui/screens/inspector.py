@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from specchat.terminal import clean, clean_line
+from specchat.terminal.filter import clean, clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
 from specchat.tui.widgets.key_row import KeyRow
-from specchat_engine.inspection import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
 """Looks again at an output position and tells about these tokens too; a text says why it could not."""

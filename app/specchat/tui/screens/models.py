@@ -25,7 +25,7 @@ from specchat.tui.panes.pane import Pane
 from specchat.tui.panes.roles import Role
 from specchat.tui.panes.suggested import SuggestedPane
 from specchat.tui.widgets.key_row import KeyRow
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from specchat.errors import SpecchatError
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.race import Race
 from specchat.traces.trace import Trace
 from specchat.tui.playback import Deck

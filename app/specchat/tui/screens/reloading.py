@@ -12,12 +12,12 @@ from textual.binding import Binding, BindingType
 
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.tui.panes.roles import Role
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.worker.protocol import Ended, Loaded, WorkerFailed
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import DRAFTERS, Settings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.exports.document import pair_of
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace

@@ -11,7 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
-from specchat.insight.charts import Line, as_text
+from specchat.stats.charts import Line, as_text
 from specchat.tui.charted import charted
 from specchat.tui.copying import copy
 from specchat.tui.statistics_pages import Page

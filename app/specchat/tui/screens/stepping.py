@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
-from specchat.options import ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.stepping import Stepping
 from specchat.tui.widgets.prompt import Prompt

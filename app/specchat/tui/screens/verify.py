@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.errors import SpecchatError
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording
 from specchat.tui.spots import output_tokens

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.pieces import Piece, shown
+from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.body import SECTIONS, Body, View
 from specchat.tui.parts import Parts
 from specchat.tui.siblings import NO_SIBLINGS, Siblings
 from specchat.tui.token_cursor import TokenCursor
 from specchat.tui.widgets.entry import Entry
-from specchat.typeset.pieces import Piece, shown
-from specchat.typeset.wrapping import Line, Wrapper
-from specchat_engine.rounds import Round
+from specchat_engine.decoding.rounds import Round
 
 __all__ = ["Answer", "View"]
 

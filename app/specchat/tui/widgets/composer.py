@@ -10,8 +10,8 @@ from textual.events import Key, Paste
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
-from specchat.history import Entry
-from specchat.terminal import clean
+from specchat.chat.history import Entry
+from specchat.terminal.filter import clean
 from specchat.tui.pasting import Folds, pasted_text
 
 _SCREENS_KEYS = ("f6", "f7")

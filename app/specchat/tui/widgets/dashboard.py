@@ -9,7 +9,7 @@ from textual.events import Click
 from textual.message import Message
 
 from specchat.chat.turn_view import TurnView
-from specchat.insight.explain import Figure
+from specchat.stats.explain import Figure
 from specchat.tui.figures import strip
 from specchat.tui.legend import legend_line
 from specchat.tui.panel import Panel, following, panel

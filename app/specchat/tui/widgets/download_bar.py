@@ -34,7 +34,7 @@ class DownloadBar(Static):
 
     def recall(self) -> None:
         """Offers what an earlier run left unfinished, once: what that needs is imported in a thread."""
-        from specchat.paths import unfinished_file
+        from specchat.settings.paths import unfinished_file
 
         if not self._recalled and unfinished_file().exists():
             self._import_downloads()

@@ -15,11 +15,11 @@ from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
+from specchat.terminal.pieces import Piece
+from specchat.terminal.wrapping import Line
 from specchat.tui.stack import GAP, Stack
 from specchat.tui.widgets.entry import Anchor, Entry
 from specchat.tui.widgets.rows_view import RowsView
-from specchat.typeset.pieces import Piece
-from specchat.typeset.wrapping import Line
 
 _LEFT = 2
 _RIGHT = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from specchat.typeset.pieces import Piece
-from specchat.typeset.wrapping import Line, Wrapper
+from specchat.terminal.pieces import Piece
+from specchat.terminal.wrapping import Line, Wrapper
 
 
 class Anchor(NamedTuple):

@@ -16,12 +16,12 @@ from textual.message import Message
 from textual.widgets import Static
 
 from specchat.chat.load_dials import LOAD_DIALS, LoadDial, with_threads
-from specchat.options import ChatOptions
-from specchat.terminal import clean_line
+from specchat.settings.options import ChatOptions
+from specchat.terminal.filter import clean_line
 from specchat.tui.panes.roles import Role
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
-from specchat_engine.options import LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO
 
 _LABEL = 15

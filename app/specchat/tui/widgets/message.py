@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from specchat.terminal.pieces import Piece, shown
 from specchat.tui.siblings import NO_SIBLINGS, Siblings
 from specchat.tui.widgets.entry import TextEntry
-from specchat.typeset.pieces import Piece, shown
 
 _GROUND = "on $surface"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from textual.events import Key
 
 from specchat.chat.commands.sources import Sources
-from specchat.history import Entry
-from specchat.terminal import clean_line
+from specchat.chat.history import Entry
+from specchat.terminal.filter import clean_line
 from specchat.tui.recall import Search
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.popup import Popup

@@ -5,15 +5,15 @@ from __future__ import annotations
 from specchat.chat.session import plain_ms_of
 from specchat.chat.turn import TurnModel
 from specchat.chat.turn_view import TurnView
-from specchat.endings import with_ending
-from specchat.insight.curve import fitted
+from specchat.stats.curve import fitted
+from specchat.stats.endings import with_ending
 from specchat.traces.exports.document import target_of
 from specchat.traces.trace import Trace
 from specchat.tui.summing_up import costs_in
 from specchat.tui.widgets.answer import Answer, View
 from specchat.tui.widgets.message import UserMessage
 from specchat.tui.widgets.transcript import Transcript
-from specchat_engine.costs import MeasuredCosts
+from specchat_engine.decoding.costs import MeasuredCosts
 
 
 class Played(Transcript, can_focus=False):

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from specchat.chat.commands.sources import Sources
+from specchat.chat.history import Entry, History
 from specchat.errors import AttachmentError
-from specchat.history import Entry, History
 from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers
@@ -212,7 +212,7 @@ class Prompt(Composer):
                 return
             text, shown = message_text(text), message_text(shown)
         if self._sources is not None and "@" in entry.text:
-            from specchat.attachments import read_attachments, with_attachments
+            from specchat.chat.attachments import read_attachments, with_attachments
 
             try:
                 text = with_attachments(text, read_attachments(entry.text, self._sources().folder))
@@ -224,7 +224,7 @@ class Prompt(Composer):
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
         from specchat.chat.commands.invocations import Attach, Refusal
-        from specchat.mentions import written
+        from specchat.chat.mentions import written
 
         if isinstance(command, Refusal):
             self.post_message(self.Refused(command.reason))

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from textual.events import Click
 from textual.strip import Strip
 
+from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece
+from specchat.terminal.wrapping import Line
 from specchat.tui.body import TOGGLE_THOUGHT
 from specchat.tui.painting import CLICK
 from specchat.tui.siblings import NEXT, PREVIOUS
@@ -16,8 +18,6 @@ from specchat.tui.widgets.entry import Entry
 from specchat.tui.widgets.message_actions import MessageActions
 from specchat.tui.widgets.selecting import Selecting
 from specchat.tui.widgets.welcome import Welcome
-from specchat.typeset.pieces import OPEN_LINK, Clickable, Piece
-from specchat.typeset.wrapping import Line
 
 _JUMP = "jump_to_end"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from specchat.terminal.pieces import Piece
 from specchat.tui.legend import legend_pieces
 from specchat.tui.widgets.entry import TextEntry
-from specchat.typeset.pieces import Piece
 
 _TO_TRY = (
     ("/tour", "two minutes of what there is to see"),

@@ -8,7 +8,7 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.commands.registry import COMMANDS
 from specchat.chat.commands.sources import Sources
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
 from specchat_engine.settings import Settings
 
 SOURCES = Sources(

@@ -11,7 +11,7 @@ from hypothesis import given
 from specchat.traces.exports.document import Document
 from specchat.traces.exports.html import html
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import TokenKind
+from specchat_engine.decoding.rounds import TokenKind
 from support.sample_rounds import sample_round
 from support.sample_traces import sample_trace, traces
 

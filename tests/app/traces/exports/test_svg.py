@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.palette import BLUE, ON_LIGHT
-from specchat.terminal import clean_line
+from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import BLUE, ON_LIGHT
 from specchat.traces.exports.document import Document
 from specchat.traces.exports.svg import COLUMNS, svg
 from specchat.traces.trace import Trace
-from specchat_engine.rounds import TokenKind
+from specchat_engine.decoding.rounds import TokenKind
 from support.sample_rounds import sample_round
 from support.sample_traces import sample_trace, traces
 

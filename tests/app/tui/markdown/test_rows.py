@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from specchat.terminal.cells import cells
+from specchat.terminal.pieces import Clickable, shown
+from specchat.terminal.wrapping import Line
 from specchat.tui.markdown import MarkdownRows
-from specchat.typeset.cells import cells
-from specchat.typeset.pieces import Clickable, shown
-from specchat.typeset.wrapping import Line
 
 PARTS = [
     "# Title\n",

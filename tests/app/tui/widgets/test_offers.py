@@ -5,7 +5,7 @@ import pytest
 from app.tui.prompting import Prompting, prompting, sources_in
 from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.registry import COMMANDS
-from specchat.history import Entry, History
+from specchat.chat.history import Entry, History
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from textual.events import Paste
 
 from app.tui.prompting import prompting, sources_in
 from specchat.chat.commands import invocations as asked
-from specchat.history import History
+from specchat.chat.history import History
 
 
 async def test_a_message_goes_out_once_and_leaves_an_empty_prompt() -> None:

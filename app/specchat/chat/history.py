@@ -1,0 +1,169 @@
+"""What was sent from the prompt, kept from one start to the next: one JSON object a line, the newest last.
+
+Several apps may write at once: a line goes to the file's end in one write, under a lock that is waited for only
+briefly. Whatever the disk does, the app goes on: what cannot be kept is remembered until it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from specchat.settings.paths import data_folder
+
+MOST_ENTRIES = 2_000
+MOST_BYTES = 2_000_000
+"""Of the file, when it is read; it is cut back to both limits when it has a quarter more."""
+
+LONGEST_KEPT = 64_000
+"""Characters of a message with what was pasted into it; a longer one is remembered only until the app ends."""
+
+_PATIENCE = 0.1
+
+_log = logging.getLogger(__name__)
+
+
+class Entry(NamedTuple):
+    """A sent text as it was typed; `pasted` are the labels in it and the long texts that they stand for."""
+
+    text: str
+    pasted: tuple[tuple[str, str], ...] = ()
+
+
+def history_file() -> Path:
+    """Where the history is kept; it need not exist."""
+    return data_folder() / "history.jsonl"
+
+
+class History:
+    """The sent texts, oldest first, read when they are first asked for. Without a path nothing is kept."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._entries: list[Entry] | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All that is remembered, at most 2,000 from earlier starts."""
+        return self._known()
+
+    def add(self, entry: Entry) -> None:
+        """Remembers a sent text, unless it is the one that was sent before. Never raises for what the disk does."""
+        known = self._known()
+        if known and known[-1] == entry:
+            return
+        known.append(entry)
+        if len(entry.text) + sum(len(text) for _, text in entry.pasted) <= LONGEST_KEPT:
+            self._append(_line(entry))
+
+    def _known(self) -> list[Entry]:
+        if self._entries is None:
+            self._entries = self._read()
+        return self._entries
+
+    def _read(self) -> list[Entry]:
+        if self._path is None:
+            return []
+        try:
+            size = self._path.stat().st_size
+            with self._path.open("rb") as file:
+                file.seek(max(0, size - MOST_BYTES))
+                lines = file.read(MOST_BYTES).split(b"\n")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            _log.warning("the history is not read: %s", error)
+            return []
+        whole = lines if size <= MOST_BYTES else lines[1:]
+        entries = [entry for entry in map(_entry, whole) if entry is not None]
+        if size > MOST_BYTES * 5 // 4 or len(entries) > MOST_ENTRIES * 5 // 4:
+            self._shorten()
+        return entries[-MOST_ENTRIES:]
+
+    def _append(self, line: bytes) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(self._path):
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+                try:
+                    os.fchmod(descriptor, 0o600)
+                    size = os.fstat(descriptor).st_size
+                    torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+                    line = b"\n" + line if torn else line
+                    if os.write(descriptor, line) < len(line):
+                        os.ftruncate(descriptor, size)
+                        raise OSError("no space for the line")
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            _log.warning("what was sent is not kept in the history: %s", error)
+
+    def _shorten(self) -> None:
+        """Keeps the newest lines; another app's write waits, or is lost where it does not wait long enough."""
+        if self._path is None:
+            return
+        unfinished = self._path.with_suffix(".unfinished")
+        try:
+            with _locked(self._path) as alone:
+                if not alone:
+                    return
+                lines = self._path.read_bytes()[-MOST_BYTES:].split(b"\n")[1:]
+                kept = [line for line in lines if _entry(line) is not None][-MOST_ENTRIES:]
+                descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(b"".join(line + b"\n" for line in kept))
+                unfinished.replace(self._path)
+        except OSError as error:
+            _log.warning("the history stays long: %s", error)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Alone with the file, or, where another app does not let go of it, False after a tenth of a second.
+
+    The lock is a file of its own, since the history is replaced when it is shortened.
+    """
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        alone = _try_lock(descriptor)
+        while not alone and time.monotonic() < deadline:
+            time.sleep(0.005)
+            alone = _try_lock(descriptor)
+        yield alone
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _line(entry: Entry) -> bytes:
+    values = {"text": entry.text} | ({"pasted": entry.pasted} if entry.pasted else {})
+    return json.dumps(values).encode("ascii") + b"\n"
+
+
+def _entry(line: bytes) -> Entry | None:
+    """The entry in a line; None for one that cannot be used."""
+    try:
+        values = json.loads(line)
+        text, pasted = values["text"], tuple((label, content) for label, content in values.get("pasted", ()))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if not all(isinstance(each, str) for each in (text, *(part for pair in pasted for part in pair))):
+        return None
+    return Entry(text, pasted)

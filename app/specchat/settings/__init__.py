@@ -1,0 +1,1 @@
+"""Settings: defaults, config.toml, the environment, flags."""

@@ -1,0 +1,35 @@
+"""The theme that was last chosen in the app, in a small file beside the configuration."""
+
+from __future__ import annotations
+
+import json
+
+from specchat.errors import ConfigError
+from specchat.files import replace_text
+from specchat.settings.paths import theme_file
+
+_HEAD = "# Written by specchat whenever a theme is chosen in the app; a theme in config.toml comes before it.\n"
+
+
+def chosen_theme() -> str | None:
+    """The theme's name; None where none was chosen, or the file cannot be used: colours are no reason to fail."""
+    try:
+        text = theme_file().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    import tomllib
+
+    try:
+        name = tomllib.loads(text).get("theme")
+    except tomllib.TOMLDecodeError:
+        return None
+    return name if isinstance(name, str) else None
+
+
+def remember_theme(name: str) -> None:
+    """The next start has this theme. Raises ConfigError where the file cannot be written."""
+    file = theme_file()
+    try:
+        replace_text(file, f"{_HEAD}theme = {json.dumps(name)}\n")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror or error}; make its folder writable") from None

@@ -1,0 +1,248 @@
+"""Statistics of a turn, of a session, of a pair: made of rounds, added up without loss.
+
+Counters and times add up exactly. Percentiles come from `Spread`, whose parts add up to the whole as well, each
+percentile within 1 % of the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from specchat.stats.kinds import kinds_of_rounds
+from specchat.stats.spread import Spread
+from specchat_engine.decoding.rounds import Outcome, Round
+
+PARTS = ("draft", "verify", "rollback", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What some rounds did and what they took, in counts and milliseconds; `a + b` are those of both.
+
+    At position i `drafted_at` tokens were drafted, `tested_at` of them compared, `accepted_at` accepted. `round_ms` is
+    the spread of the rounds' times.
+    """
+
+    num_rounds: int = 0
+    num_tokens: int = 0
+    num_drafts: int = 0
+    drafted_at: tuple[int, ...] = ()
+    tested_at: tuple[int, ...] = ()
+    accepted_at: tuple[int, ...] = ()
+    draft_ms: float = 0.0
+    verify_ms: float = 0.0
+    rollback_ms: float = 0.0
+    other_ms: float = 0.0
+    round_ms: Spread = field(default_factory=Spread)
+
+    @classmethod
+    def of(cls, rounds: Sequence[Round]) -> Figures:
+        """The figures of these rounds."""
+        drafts = [[token.outcome for token in event.drafted] for event in rounds if event.drafted]
+        longest = range(max(map(len, drafts), default=0))
+        reached = [[draft[place] for draft in drafts if place < len(draft)] for place in longest]
+        return cls(
+            num_rounds=len(rounds),
+            num_tokens=sum(event.num_emitted for event in rounds),
+            num_drafts=len(drafts),
+            drafted_at=tuple(len(outcomes) for outcomes in reached),
+            tested_at=tuple(len(outcomes) - outcomes.count(Outcome.DISCARDED) for outcomes in reached),
+            accepted_at=tuple(outcomes.count(Outcome.ACCEPTED) for outcomes in reached),
+            draft_ms=sum(event.ms.draft for event in rounds),
+            verify_ms=sum(event.ms.verify for event in rounds),
+            rollback_ms=sum(event.ms.rollback for event in rounds),
+            other_ms=sum(event.ms.other for event in rounds),
+            round_ms=Spread.of(_time_of(event) for event in rounds),
+        )
+
+    def __add__(self, other: Figures) -> Figures:
+        """The figures of all rounds of both."""
+        return Figures(
+            **{
+                one.name: _added(getattr(self, one.name), getattr(other, one.name), by_place=one.name.endswith("_at"))
+                for one in fields(self)
+            }
+        )
+
+    @property
+    def num_draft_tokens(self) -> int:
+        """Tokens that were drafted."""
+        return sum(self.drafted_at)
+
+    @property
+    def num_tested(self) -> int:
+        """Drafted tokens that were compared; the others were discarded."""
+        return sum(self.tested_at)
+
+    @property
+    def num_accepted(self) -> int:
+        """Drafted tokens that were accepted."""
+        return sum(self.accepted_at)
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / drafted, None where nothing was drafted."""
+        return self.num_accepted / self.num_draft_tokens if self.num_draft_tokens else None
+
+    @property
+    def alpha(self) -> float | None:
+        """α: accepted / compared, None where nothing was compared."""
+        return self.num_accepted / self.num_tested if self.num_tested else None
+
+    @property
+    def block_efficiency(self) -> float | None:
+        """τ: emitted tokens / target passes."""
+        return self.num_tokens / self.num_rounds if self.num_rounds else None
+
+    @property
+    def decode_ms(self) -> float:
+        """The time of decoding."""
+        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Emitted tokens / the time of decoding."""
+        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
+
+    @property
+    def mean_draft(self) -> float:
+        """Tokens of a draft, 0 where there was none."""
+        return self.num_draft_tokens / self.num_drafts if self.num_drafts else 0.0
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of draft, verify, rollback and other in the time of decoding; they add up to 1, or are none."""
+        if not self.decode_ms:
+            return {}
+        return {part: float(getattr(self, f"{part}_ms")) / self.decode_ms for part in PARTS}
+
+    def to_stats(self) -> dict[str, Any]:
+        """The counters under the names of a trace's statistics, as `Store.keep_stats` takes them for each kind."""
+        return {
+            "num_tokens": self.num_tokens,
+            "num_rounds": self.num_rounds,
+            "num_draft_tokens": self.num_draft_tokens,
+            "num_accepted_tokens": self.num_accepted,
+            "num_rejected_tokens": self.num_tested - self.num_accepted,
+            "decode_ms": self.decode_ms,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """What to keep for the next time."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        values = {one.name: kept[one.name] for one in fields(cls)}
+        for name in ("drafted_at", "tested_at", "accepted_at"):
+            values[name] = tuple(int(count) for count in values[name])
+        return cls(**values | {"round_ms": Spread.from_json(values["round_ms"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Turns, summed up: all their rounds, and these by kind of content and by source. `a + b` sums up both.
+
+    A round counts as a whole for one kind and one source, so that the figures of all kinds add up to `total`.
+    `plain_ms` is what plain decoding would have taken for the tokens of the turns whose C(1) is known, `against_ms`
+    what their decoding took. `first_ms` is the spread of the time to the first token.
+    """
+
+    turns: int = 0
+    total: Figures = field(default_factory=Figures)
+    by_kind: Mapping[str, Figures] = field(default_factory=dict)
+    by_source: Mapping[str, Figures] = field(default_factory=dict)
+    plain_ms: float = 0.0
+    against_ms: float = 0.0
+    first_ms: Spread = field(default_factory=Spread)
+
+    @classmethod
+    def of_turn(cls, rounds: Sequence[Round], stats: Mapping[str, Any] | None = None) -> Summary:
+        """One turn; `stats` is the object of that name in the trace's last line, where the turn came to its end."""
+        total, stats = Figures.of(rounds), stats or {}
+        speedup, first_ms = stats.get("speedup"), stats.get("ttft_ms")
+        kinds = [kind.value for kind in kinds_of_rounds(rounds)]
+        return cls(
+            turns=1,
+            total=total,
+            by_kind=_grouped(rounds, kinds),
+            by_source=_grouped(rounds, [event.source for event in rounds]),
+            plain_ms=speedup * total.decode_ms if speedup else 0.0,
+            against_ms=total.decode_ms if speedup else 0.0,
+            first_ms=Spread.of([first_ms] if first_ms else []),
+        )
+
+    def __add__(self, other: Summary) -> Summary:
+        """All turns of both."""
+        return Summary(
+            turns=self.turns + other.turns,
+            total=self.total + other.total,
+            by_kind=_joined(self.by_kind, other.by_kind),
+            by_source=_joined(self.by_source, other.by_source),
+            plain_ms=self.plain_ms + other.plain_ms,
+            against_ms=self.against_ms + other.against_ms,
+            first_ms=self.first_ms + other.first_ms,
+        )
+
+    @property
+    def speedup(self) -> float | None:
+        """Measured speed-up over plain decoding, None where C(1) was never known."""
+        return self.plain_ms / self.against_ms if self.against_ms else None
+
+    def to_json(self) -> dict[str, Any]:
+        """What to keep for the next time."""
+        return {
+            "turns": self.turns,
+            "total": self.total.to_json(),
+            "by_kind": {name: figures.to_json() for name, figures in self.by_kind.items()},
+            "by_source": {name: figures.to_json() for name, figures in self.by_source.items()},
+            "plain_ms": self.plain_ms,
+            "against_ms": self.against_ms,
+            "first_ms": self.first_ms.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Summary:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
+        return cls(
+            turns=int(kept["turns"]),
+            total=Figures.from_json(kept["total"]),
+            by_kind={str(name): Figures.from_json(figures) for name, figures in kept["by_kind"].items()},
+            by_source={str(name): Figures.from_json(figures) for name, figures in kept["by_source"].items()},
+            plain_ms=float(kept["plain_ms"]),
+            against_ms=float(kept["against_ms"]),
+            first_ms=Spread.from_json(kept["first_ms"]),
+        )
+
+
+def _grouped(rounds: Sequence[Round], names: Sequence[str]) -> dict[str, Figures]:
+    groups: dict[str, list[Round]] = {}
+    for event, name in zip(rounds, names, strict=True):
+        groups.setdefault(name, []).append(event)
+    return {name: Figures.of(group) for name, group in groups.items()}
+
+
+def _joined(left: Mapping[str, Figures], right: Mapping[str, Figures]) -> dict[str, Figures]:
+    return {name: left.get(name, Figures()) + right.get(name, Figures()) for name in (*left, *right)}
+
+
+def _added(left: Any, right: Any, *, by_place: bool) -> Any:
+    if not by_place:
+        return left + right
+    longest = max(len(left), len(right))
+    return tuple(a + b for a, b in zip(_filled(left, longest), _filled(right, longest), strict=True))
+
+
+def _filled(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
+    return counts + (0,) * (length - len(counts))
+
+
+def _plain(value: Any) -> Any:
+    return value.to_json() if isinstance(value, Spread) else list(value) if isinstance(value, tuple) else value
+
+
+def _time_of(event: Round) -> float:
+    return event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other

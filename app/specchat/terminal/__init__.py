@@ -1,0 +1,1 @@
+"""What goes to a terminal: the filter, palette, cells, wrapping."""

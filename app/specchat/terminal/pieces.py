@@ -1,0 +1,107 @@
+"""Rounds as pieces of text, each with the ink that says what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from specchat.terminal.filter import TerminalFilter, clean
+from specchat.terminal.rendering import on_one_line
+from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
+
+FOLD_ABOVE = 2
+"""The most discarded tokens shown one by one; a longer run becomes `⋯`."""
+
+TAB = "    "
+
+OPEN_LINK = "open_link"
+"""What a click on a link does."""
+
+
+class Ink(StrEnum):
+    """How a piece of an answer is drawn: an outcome of a drafted token, or a kind of the target's own token."""
+
+    ACCEPTED = "accepted"
+    BONUS = "bonus"
+    CORRECTION = "correction"
+    REJECTED = "rejected"
+    DISCARDED = "discarded"
+    PLAIN = "plain"
+
+    @property
+    def emitted(self) -> bool:
+        """Whether text in this ink belongs to the answer."""
+        return self not in _THROWN_AWAY
+
+
+class Clickable(NamedTuple):
+    """The ink of text that can be clicked: its style in the theme's words, what a click does, and to what."""
+
+    style: str
+    action: str
+    argument: str = ""
+
+
+_THROWN_AWAY = (Ink.REJECTED, Ink.DISCARDED)
+
+
+class Piece(NamedTuple):
+    """A run of text in one ink, safe for a terminal; only emitted text may hold line ends.
+
+    Text that no round brought has a style in the theme's words instead: `bold $text-primary`. `tokens` is how many
+    tokens became this piece: `⋯` stands for several.
+    """
+
+    text: str
+    ink: Ink | Clickable | str
+    tokens: int = 1
+
+    @property
+    def emitted(self) -> bool:
+        """Whether this text belongs to the answer."""
+        return not (isinstance(self.ink, Ink) and self.ink in _THROWN_AWAY)
+
+
+def shown(text: str) -> str:
+    """A whole text as it can be wrapped and drawn: filtered, its tabs as spaces."""
+    return clean(text).replace("\t", TAB)
+
+
+class Inker:
+    """Turns the rounds of one answer, in order, into pieces; what was thrown away comes before its correction.
+
+    Every token of a round is in one piece, in the order of `Round.drafted` and the target's own last.
+    """
+
+    __slots__ = ("_filter",)
+
+    def __init__(self) -> None:
+        self._filter = TerminalFilter()
+
+    def pieces(self, event: Round) -> Iterator[Piece]:
+        """The pieces of one round in reading order."""
+        discarded: list[DraftedToken] = []
+        for token in event.drafted:
+            if token.outcome is Outcome.ACCEPTED:
+                yield self._emitted(token.text, Ink.ACCEPTED)
+            elif token.outcome is Outcome.REJECTED:
+                yield _thrown_away(token.text, Ink.REJECTED)
+            else:
+                discarded.append(token)
+        if len(discarded) > FOLD_ABOVE:
+            yield Piece("⋯", Ink.DISCARDED, len(discarded))
+        else:
+            for token in discarded:
+                yield _thrown_away(token.text, Ink.DISCARDED)
+        if event.token.kind is not TokenKind.NONE:
+            yield self._emitted(event.token.text, Ink(event.token.kind.value))
+
+    def _emitted(self, text: str, ink: Ink) -> Piece:
+        return Piece(self._filter.feed(text).replace("\t", TAB), ink)
+
+
+def _thrown_away(text: str, ink: Ink) -> Piece:
+    """A token that never became text: line ends and bare spaces are shown as signs, since a stroke needs something."""
+    safe = on_one_line(text)
+    return Piece("␣" * len(safe) if safe and not safe.strip() else safe, ink)

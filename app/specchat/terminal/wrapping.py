@@ -1,0 +1,129 @@
+"""Word wrap that only ever looks at the last row, so that appending to a long answer costs what is appended.
+
+The rows' texts and endings, joined, are what was written: a place in the text is a place on the screen.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from specchat.terminal.cells import cells, fit
+from specchat.terminal.pieces import Piece
+
+_CHUNKS = re.compile(r"\n| +|[^ \n]+")
+
+
+@dataclass(slots=True)
+class Line:
+    """One row of the screen, beginning at character `start` of the whole text.
+
+    `ending` is what stood where the row was broken: a line end, spaces that hang over the edge, or nothing. `prefix`
+    is drawn in front and belongs to no text. `ground` names a style that reaches over the whole row.
+    """
+
+    pieces: list[Piece] = field(default_factory=list)
+    ending: str = ""
+    start: int = 0
+    prefix: tuple[Piece, ...] = ()
+    ground: str = ""
+
+    @property
+    def text(self) -> str:
+        """The row's text without its ending."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+class Wrapper:
+    """Breaks pieces into rows of at most `width` cells; every row but the last is final."""
+
+    __slots__ = ("_length", "_used", "_word_at", "lines", "width")
+
+    def __init__(self, width: int) -> None:
+        self.width = max(width, 2)
+        self.lines: list[Line] = [Line()]
+        self._used = 0
+        self._length = 0
+        self._word_at: int | None = None
+
+    def write(self, pieces: Iterable[Piece]) -> int:
+        """Appends pieces; returns the index of the first row that changed."""
+        first = len(self.lines) - 1
+        for piece in pieces:
+            for chunk in _CHUNKS.findall(piece.text):
+                if chunk == "\n":
+                    self._break("\n")
+                elif chunk[0] == " ":
+                    self._space(piece, chunk)
+                else:
+                    self._word(piece, chunk)
+        return first
+
+    def row_at(self, place: int) -> int:
+        """The row that holds this character of the text, the last row for a place behind its end."""
+        return max(0, bisect_right(self.lines, place, key=lambda line: line.start) - 1)
+
+    def _append(self, piece: Piece, text: str, width: int) -> None:
+        row = self.lines[-1].pieces
+        if row and row[-1].ink == piece.ink:
+            row[-1] = Piece(row[-1].text + text, piece.ink)
+        else:
+            row.append(Piece(text, piece.ink))
+        self._used += width
+        self._length += len(text)
+
+    def _break(self, ending: str) -> None:
+        last = self.lines[-1]
+        last.ending += ending
+        self.lines.append(Line(start=last.start + self._length + len(last.ending)))
+        self._used = self._length = 0
+        self._word_at = None
+
+    def _space(self, piece: Piece, spaces: str) -> None:
+        """Spaces that do not fit hang over the edge, unseen; the next word starts a new row."""
+        self._word_at = None
+        room = self.width - self._used
+        if room > 0 and spaces[:room]:
+            self._append(piece, spaces[:room], min(room, len(spaces)))
+        self.lines[-1].ending += spaces[room:]
+
+    def _word(self, piece: Piece, word: str) -> None:
+        width = cells(word)
+        if self._word_at is None:
+            if self.lines[-1].ending or (self._used >= self.width and width):
+                self._break("")
+            self._word_at = self._length
+        if self._used + width > self.width and self._word_at > 0:
+            self._carry_word()
+        begin = 0
+        while self._used + width > self.width:
+            end = fit(word, self.width - self._used, begin)
+            if end > begin:
+                used = cells(word[begin:end])
+                self._append(piece, word[begin:end], used)
+                begin, width = end, width - used
+            self._break("")
+            self._word_at = 0
+        if begin < len(word):
+            self._append(piece, word[begin:], width)
+
+    def _carry_word(self) -> None:
+        """Moves the word that is being written, which may span pieces, to a new row."""
+        room = self._word_at or 0
+        kept: list[Piece] = []
+        carried: list[Piece] = []
+        for piece in self.lines[-1].pieces:
+            if piece.text[:room]:
+                kept.append(Piece(piece.text[:room], piece.ink))
+            if piece.text[room:]:
+                carried.append(Piece(piece.text[room:], piece.ink))
+            room = max(0, room - len(piece.text))
+        self.lines[-1].pieces = kept
+        self._length = self._word_at or 0
+        self._break("")
+        self.lines[-1].pieces = carried
+        self._length = sum(len(piece.text) for piece in carried)
+        self._used = sum(cells(piece.text) for piece in carried)
+        self._word_at = 0

@@ -1,0 +1,74 @@
+"""What was learned of each pair on this machine, kept from one start to the next."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.files import replace_text
+from specchat.settings.paths import cache_folder
+from specchat_engine.policy.controller import Controller
+from specchat_engine.threads.choice import Choice, read_choices
+
+if TYPE_CHECKING:
+    from specchat_engine import Engine
+
+_log = logging.getLogger(__name__)
+
+
+def recall(engine: Engine) -> bool:
+    """Gives a freshly loaded engine what was learned of its pair before; False where there is nothing to be used."""
+    try:
+        kept = json.loads(_file(engine).read_text(encoding="utf-8"))
+        controller = Controller.from_json(kept)
+        engine.threads.take(kept.get("threads", {}))
+        engine.controller = controller
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, RecursionError) as error:
+        _log.warning("the record of this pair is left alone: %s", error)
+        return False
+    return True
+
+
+def keep(engine: Engine) -> None:
+    """Keeps what the engine has learned; a folder that cannot be written costs nothing but that."""
+    try:
+        record = engine.controller.to_json() | {"models": _models(engine), "threads": engine.threads.to_json()}
+        replace_text(_file(engine), json.dumps(record))
+    except OSError as error:
+        _log.warning("the record of this pair could not be kept: %s", error)
+
+
+def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:
+    """The models of each record that tells how many threads were chosen, and the choices by role; the latest first."""
+    folder = cache_folder() / "pairs"
+    for path in sorted(folder.glob("*.json"), key=_written, reverse=True):
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            models, choices = [str(name) for name in kept["models"]], read_choices(kept["threads"])
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            continue
+        if choices:
+            yield models, choices
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _models(engine: Engine) -> list[str]:
+    return [info.name for info in (engine.target, engine.draft) if info]
+
+
+def _file(engine: Engine) -> Path:
+    """One file for each pair, build, device and machine; in it costs stand by thread count."""
+    name = sha256(engine.identity.encode()).hexdigest()[:24]
+    return cache_folder() / "pairs" / f"{name}.json"

@@ -1,0 +1,1 @@
+"""A closer look: one position inspected, losslessness audited, the formulas."""

@@ -1,0 +1,263 @@
+"""Does speculation change the text? Answers compared with plain decoding, and every difference explained or not.
+
+A pass over several tokens uses other kernels than a pass over one, so that logits differ in their last bits. A
+difference of two texts is numerics exactly when two things hold at the first place where they part. Both ways of
+cutting the text into passes, replayed from the prompt on, give logits that lead the rule to the tokens that were
+recorded; and these logits differ by no more than the noise that was measured apart, on text that was only read.
+Anything else is a bug.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.grammar.constraint import GrammarVocabulary, constraint_of
+from specchat_engine.models import SessionModel
+from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.noise import gumbel
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.session import Session
+from specchat_engine.settings import AUTO, Settings
+
+MARGIN = 4.0
+"""Logits may differ by so many times the largest difference that was measured: a sample does not show its extremes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One round in ids: what was drafted, and what was emitted."""
+
+    drafted: tuple[int, ...]
+    emitted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One answer as it was cut into passes."""
+
+    prompt: tuple[int, ...]
+    seed: int
+    passes: tuple[Pass, ...]
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """The answer."""
+        return tuple(token for each in self.passes for token in each.emitted)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is asked, and how the speculative answer is made."""
+
+    kind: str
+    prompt: str
+    settings: Settings
+
+    @property
+    def plain(self) -> Settings:
+        """The same without speculation."""
+        return replace(self.settings, k=0, drafter="none", verifier="coupled")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two answers part. `gaps` are those between the two best values of log p + g, plain and speculative."""
+
+    case: Case
+    plain: Recording
+    speculative: Recording
+    place: int
+    tokens: tuple[int, int]
+    logit_difference: float
+    noise: float
+    gaps: tuple[float, float]
+    truncation_differs: bool
+    reproduced: bool
+
+    @property
+    def explained(self) -> bool:
+        """Whether the measured noise of the logits explains it."""
+        return self.reproduced and self.logit_difference <= MARGIN * self.noise
+
+    @property
+    def reason(self) -> str:
+        """Why it is numerics, or why it is not."""
+        if not self.reproduced:
+            return "the rule, applied to the logits of the replayed passes, does not give the recorded tokens"
+        if not self.explained:
+            return f"the logits differ by {self.logit_difference:.3g}, the measured noise is {self.noise:.3g}"
+        cut = "another token survived the truncation" if self.truncation_differs else "a near-tie fell the other way"
+        return f"numerics: {cut}, gap {min(self.gaps):.3g} at a logit difference of {self.logit_difference:.3g}"
+
+
+@dataclass(slots=True)
+class Audit:
+    """What was compared and what differed; `noise` holds the largest logit difference of each re-read row."""
+
+    compared: int = 0
+    positions: int = 0
+    noise: list[float] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def unexplained(self) -> list[Difference]:
+        """The differences that are bugs."""
+        return [each for each in self.differences if not each.explained]
+
+
+def audit(
+    session_for: Callable[[Settings], Session],
+    target: SessionModel,
+    vocabulary: GrammarVocabulary,
+    cases: Iterable[Case],
+    heard: Callable[[Case, Difference | None], None] = lambda *_: None,
+) -> Audit:
+    """Answers every case plainly and speculatively and compares the tokens.
+
+    Args:
+        session_for: makes a fresh session on `target` with the settings, always with the same seed.
+        target: the target's memory, which the replays use.
+        vocabulary: the target's, for answers that a grammar constrains.
+        cases: what to ask, those of one prompt together, each under a rule that promises the same text.
+        heard: is told each case's outcome as soon as it is known.
+    """
+    began = time.monotonic()
+    result = Audit()
+    for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
+        together = list(group)
+        target.clear()  # what was read in other pieces than the replays read it in may break a near-tie otherwise
+        plain = record(session_for(settings), prompt)
+        widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
+        result.noise += reading_noise(target, plain, min(max(widths), target.max_rows))
+        for case in together:
+            found = record(session_for(case.settings), prompt)
+            result.compared += 1
+            result.positions += len(found.tokens)
+            difference = None
+            if found.tokens != plain.tokens:
+                noise = max(result.noise, default=0.0)
+                with _rule(settings.sampling, plain, vocabulary) as sampler:
+                    difference = explain(target, case, plain, found, sampler, noise)
+                result.differences.append(difference)
+            heard(case, difference)
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def record(session: Session, prompt: str) -> Recording:
+    """Answers a prompt and keeps what each pass was over."""
+    passes = []
+    for event in session.generate(prompt):
+        drafted = tuple(token.id for token in event.drafted)
+        own = () if event.token.id is None else (event.token.id,)
+        passes.append(Pass(drafted, (*drafted[: event.num_accepted], *own)))
+    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes))
+
+
+def reading_noise(target: SessionModel, recording: Recording, width: int) -> list[float]:
+    """How much logits differ between passes over one token and passes over `width`, for each token of an answer."""
+    tokens = [*recording.prompt, *recording.tokens]
+    singly = [row.copy() for row in _rows(target, tokens, len(recording.prompt) - 1, 1)]
+    together = _rows(target, tokens, len(recording.prompt) - 1, width)
+    return [spread(one, other) for one, other in zip(singly, together, strict=True)]
+
+
+def explain(
+    target: SessionModel,
+    case: Case,
+    plain: Recording,
+    found: Recording,
+    sampler: Sampler,
+    noise: float,
+) -> Difference:
+    """Replays both recordings up to the place where they part and looks at the logits there."""
+    pairs = zip((*plain.tokens, -1), (*found.tokens, -1), strict=False)
+    place = next(place for place, (one, other) in enumerate(pairs) if one != other)
+    before = [*plain.prompt, *plain.tokens[:place]]
+    rows, gaps, kept, drawn = [], [], [], []
+    for recording in (plain, found):
+        row = replayed(target, recording, place)
+        candidates = sampler.candidates(row, before)
+        rows.append(row)
+        gaps.append(_gap(row if sampler.params.temperature == 0 else _values(candidates, plain.seed, place)))
+        kept.append(candidates.ids.tolist())
+        drawn.append(sampler.draw(candidates, place))
+    tokens = tuple(each.tokens[place] if place < len(each.tokens) else -1 for each in (plain, found))
+    return Difference(
+        case=case,
+        plain=plain,
+        speculative=found,
+        place=place,
+        tokens=(tokens[0], tokens[1]),
+        logit_difference=spread(*rows),
+        noise=noise,
+        gaps=(gaps[0], gaps[1]),
+        truncation_differs=kept[0] != kept[1],
+        reproduced=tuple(drawn) == tokens,
+    )
+
+
+@contextmanager
+def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Iterator[Sampler]:
+    """The rule by which a recorded answer was made."""
+    constraint = constraint_of(sampling, vocabulary)
+    try:
+        if constraint:
+            constraint.begin(len(recording.prompt))
+        yield Sampler(sampling, recording.seed, constraint)
+    finally:
+        if constraint:
+            constraint.close()
+
+
+def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[np.float32]:
+    """The logits [V] of an output position as the recorded passes gave them, from the prompt on."""
+    tokens = list(recording.prompt)
+    _read_anew(target, tokens[:-1])
+    start = len(tokens)
+    for each in recording.passes:
+        logits = target.advance((tokens[-1], *each.drafted), len(each.drafted) + 1)
+        offset = start + place - len(tokens)
+        if offset <= len(each.drafted) and offset < max(1, len(each.emitted)):
+            return np.array(logits[offset])
+        tokens += each.emitted
+        target.rewind(len(tokens) - 1)
+    return np.array(target.advance(tokens[-1:], 1)[0])
+
+
+def spread(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """The largest difference between two rows of logits."""
+    return float(np.abs(one - other).max())
+
+
+def _rows(target: SessionModel, tokens: Sequence[int], start: int, width: int) -> Iterator[NDArray[np.float32]]:
+    """The logits behind each token from `start` on, read `width` tokens to a pass."""
+    _read_anew(target, tokens[:start])
+    for first in range(start, len(tokens), width):
+        some = tokens[first : first + width]
+        yield from target.advance(some, len(some))
+
+
+def _values(candidates: Candidates, seed: int, place: int) -> NDArray[np.float64]:
+    """log p + g of the candidates."""
+    return candidates.log_p + gumbel(seed, place, candidates.ids)
+
+
+def _gap(values: NDArray[np.floating[Any]]) -> float:
+    """The distance of the two largest values."""
+    return float(np.ptp(np.partition(values, -2)[-2:])) if len(values) > 1 else float("inf")
+
+
+def _read_anew(target: SessionModel, tokens: Sequence[int]) -> None:
+    target.clear()
+    target.read(tokens, lambda: False)

@@ -1,0 +1,1 @@
+"""The decoding loop: rounds, drafts, the recorder that turns steps into rounds, statistics."""

@@ -1,0 +1,85 @@
+"""What a drafter may see, and what it hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.sampler import Sampler
+
+
+@dataclass(slots=True)
+class Draft:
+    """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
+
+    `confidence[i]` in [0, 1] says how sure the drafter was of token i, where it was asked; `note` why nothing, or less
+    than asked for, was drafted. `first_ms` is what a draft model's first pass took, 0 where nobody timed it.
+    """
+
+    tokens: tuple[int, ...]
+    rows: tuple[Candidates, ...] = ()
+    source: str = "none"
+    note: str = ""
+    confidence: tuple[float, ...] = ()
+    first_ms: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+NOTHING = Draft(())
+
+
+@dataclass(slots=True)
+class Context:
+    """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
+
+    `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule, or a rough
+    one, with the noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
+    is one, is told the confidence of each drafted token in turn, and says whether drafting another one pays; it must
+    not be asked about a token that is then left out.
+    """
+
+    tokens: list[int]
+    prompt_length: int
+    sampler: Sampler
+    ends: frozenset[int] = frozenset()
+    worth_more: Callable[[float], bool] | None = None
+    proposer: Sampler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.proposer = self.sampler
+
+    @property
+    def position(self) -> int:
+        """The output position of the next token: how many tokens the answer has."""
+        return len(self.tokens) - self.prompt_length
+
+    @property
+    def middle(self) -> int:
+        """The depth in the middle of the answer, which stands for all of it where costs are told."""
+        return self.prompt_length + self.position // 2
+
+
+class Drafter(Protocol):
+    """Proposes tokens and learns what became of them."""
+
+    @property
+    def name(self) -> str:
+        """What the events call the source of this drafter's tokens."""
+
+    @property
+    def law(self) -> ProposalLaw:
+        """What its proposals follow; a rule that weighs p against q relies on it."""
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Reads the prompt of a new turn. Raises Cancelled where `cancelled` says so."""
+
+    def propose(self, context: Context, k: int) -> Draft:
+        """At most k tokens to follow `context.tokens`; it may propose fewer, or none, but never changes the context."""
+
+    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
+        """Learns what became of its draft; the context already holds what was kept."""

@@ -1,0 +1,144 @@
+"""The statistics of one turn, gathered round by round. Counters carry vLLM's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
+
+
+class Counted(Protocol):
+    """What a speed-up is told by: tokens, drafts, and milliseconds of the target's passes and of all decoding."""
+
+    @property
+    def num_tokens(self) -> int: ...
+    @property
+    def num_drafts(self) -> int: ...
+    @property
+    def verify_ms(self) -> float: ...
+    @property
+    def decode_ms(self) -> float: ...
+
+
+def measured_speedup(plain_ms: float | None, counted: Counted) -> float | None:
+    """Emitted tokens × C(1) / time of decoding; None until C(1) is known, or before anything was decoded.
+
+    An answer of plain passes alone is held against these, not against others from a quieter moment.
+    """
+    if not counted.decode_ms:
+        return None
+    if not counted.num_drafts:
+        return counted.verify_ms / counted.decode_ms
+    return None if plain_ms is None else counted.num_tokens * plain_ms / counted.decode_ms
+
+
+@dataclass(slots=True)
+class TurnStats:
+    """What one answer did and where its time went; `observe` or `count` is called once a round, in order.
+
+    `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
+    the time of a target pass over one token at a similar depth, None until it has been measured.
+    """
+
+    prompt_tokens: int = 0
+    prompt_ms: float = 0.0
+    draft_prompt_ms: float = 0.0
+    ttft_ms: float = 0.0
+    num_tokens: int = 0
+    num_rounds: int = 0
+    num_drafts: int = 0
+    num_draft_tokens: int = 0
+    num_accepted_tokens: int = 0
+    num_rejected_tokens: int = 0
+    num_accepted_tokens_per_pos: list[int] = field(default_factory=list)
+    draft_ms: float = 0.0
+    verify_ms: float = 0.0
+    rollback_ms: float = 0.0
+    other_ms: float = 0.0
+    wall_ms: float = 0.0
+    plain_ms: float | None = None
+
+    def observe(self, event: Round) -> None:
+        """Counts one round."""
+        outcomes = [token.outcome for token in event.drafted]
+        accepted, compared = event.num_accepted, len(outcomes) - outcomes.count(Outcome.DISCARDED)
+        own = event.token.kind is not TokenKind.NONE
+        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own=own)
+
+    def count(self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, *, own: bool) -> None:
+        """Counts one round by its numbers; `own` says whether it ended with a token of the target."""
+        if not self.num_rounds:
+            self.ttft_ms = t_ms
+        self.num_rounds += 1
+        self.draft_ms += times.draft
+        self.verify_ms += times.verify
+        self.rollback_ms += times.rollback
+        self.other_ms += times.other
+        self.wall_ms = t_ms
+        self.num_tokens += accepted + own
+        if drafted:
+            self.num_drafts += 1
+            self.num_draft_tokens += drafted
+            self.num_accepted_tokens += accepted
+            self.num_rejected_tokens += max(0, min(compared, drafted) - accepted)
+            places = self.num_accepted_tokens_per_pos
+            places += [0] * (accepted - len(places))
+            for place in range(accepted):
+                places[place] += 1
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / drafted; None where nothing was drafted."""
+        return self.num_accepted_tokens / self.num_draft_tokens if self.num_draft_tokens else None
+
+    @property
+    def alpha(self) -> float | None:
+        """Accepted / (accepted + rejected): discarded tokens were never tested. None where nothing was tested."""
+        tested = self.num_accepted_tokens + self.num_rejected_tokens
+        return self.num_accepted_tokens / tested if tested else None
+
+    @property
+    def block_efficiency(self) -> float | None:
+        """τ: emitted tokens / target passes, the target's own tokens included."""
+        return self.num_tokens / self.num_rounds if self.num_rounds else None
+
+    @property
+    def decode_ms(self) -> float:
+        """The time of decoding: draft, verify, rollback and other, without the prompt."""
+        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Emitted tokens / the time of decoding."""
+        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Measured speed-up over plain decoding, see `measured_speedup`."""
+        return measured_speedup(self.plain_ms, self)
+
+    def to_json(self) -> dict[str, Any]:
+        """The statistics as they stand in the last line of a trace."""
+        return {
+            "num_tokens": self.num_tokens,
+            "num_rounds": self.num_rounds,
+            "num_drafts": self.num_drafts,
+            "num_draft_tokens": self.num_draft_tokens,
+            "num_accepted_tokens": self.num_accepted_tokens,
+            "num_accepted_tokens_per_pos": list(self.num_accepted_tokens_per_pos),
+            "acceptance_rate": self.acceptance_rate,
+            "alpha": self.alpha,
+            "block_efficiency": self.block_efficiency,
+            "tokens_per_second": self.tokens_per_second,
+            "ttft_ms": self.ttft_ms,
+            "prompt_tokens": self.prompt_tokens,
+            "prompt_ms": self.prompt_ms,
+            "draft_prompt_ms": self.draft_prompt_ms,
+            "draft_ms": self.draft_ms,
+            "verify_ms": self.verify_ms,
+            "rollback_ms": self.rollback_ms,
+            "other_ms": self.other_ms,
+            "wall_ms": self.wall_ms,
+            "speedup": self.speedup,
+        }

@@ -1,0 +1,1 @@
+"""Answers that follow a grammar or a JSON schema."""

@@ -1,0 +1,244 @@
+"""A JSON schema as a grammar: every answer that the grammar allows is JSON that the schema accepts.
+
+The other way round it is narrower on purpose, so that a model cannot lose itself: properties come in the schema's
+order, an object has no properties beside those that are listed, and little space stands between two tokens. What a
+grammar cannot say is refused, never left out in silence; only `oneOf` is read as `anyOf`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from specchat_engine.errors import SettingError
+from specchat_engine.grammar.json_rules import SHARED_RULES
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_FORMATS = ("date", "time", "date-time", "uuid")
+_NOTES = {"$schema", "$id", "$comment", "$defs", "definitions", "title", "description"} | {
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+}
+"""What does not constrain a value where it stands."""
+_OF_TYPE = {
+    "object": {"properties", "required", "additionalProperties"},
+    "array": {"items", "prefixItems", "minItems", "maxItems"},
+    "string": {"minLength", "maxLength", "format"},
+}
+_EXCERPT = 60
+_LONGEST = 2000
+"""llama.cpp's limit on repetitions."""
+
+
+def schema_grammar(text: str) -> str:
+    """The grammar, in GBNF, of all answers that this JSON schema describes.
+
+    Raises SettingError, in one line that names the place, for a text that is no JSON and for what a grammar cannot say.
+    """
+    try:
+        schema = json.loads(text, parse_constant=_no_constant)
+    except ValueError as error:
+        raise SettingError(f"the JSON schema is not JSON: {error}; correct it") from None
+    except RecursionError:
+        raise SettingError("the JSON schema is nested too deep: give the inner parts names in $defs") from None
+    try:
+        return _Converter(schema).grammar()
+    except RecursionError:
+        raise SettingError("the JSON schema is nested too deep: give the inner parts names in $defs") from None
+
+
+class _Converter:
+    """Makes the rules of one schema. Each place has one rule, so that places may refer to one another."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._rules: list[str] = []
+        self._names: dict[str, str] = {}
+
+    def grammar(self) -> str:
+        """All rules, the one called root first."""
+        body = self._body(self._schema, "#")
+        shared = [f"{name} ::= {rule}" for name, rule in SHARED_RULES.items()]
+        return "\n".join([f"root ::= {body}", *self._rules, *shared]) + "\n"
+
+    def _add(self, rule: str) -> str:
+        """The name of a new rule."""
+        name = f"r{len(self._rules)}"
+        self._rules.append(f"{name} ::= {rule}")
+        return name
+
+    def _rule(self, schema: Any, place: str) -> str:
+        """The name of the rule for what stands at this place."""
+        if place not in self._names:
+            name = self._names[place] = self._add("")
+            number = int(name[1:])
+            self._rules[number] += self._body(schema, place)
+        return self._names[place]
+
+    def _body(self, schema: Any, place: str) -> str:
+        if schema is True:
+            return "value"
+        if not isinstance(schema, dict):
+            raise _refusal(place, schema, "use an object")
+        ours = {key: value for key, value in schema.items() if key not in _NOTES}
+        if "$ref" in ours:
+            _only(ours, {"$ref"}, place)
+            return self._reference(ours["$ref"], f"{place}/$ref")
+        for key in ("const", "enum"):
+            if key in ours:
+                _only(ours, {key, "type"}, place)
+                values = [ours[key]] if key == "const" else _list(ours[key], f"{place}/{key}")
+                kinds = _kinds(ours, place) if "type" in ours else list(_TYPES)
+                possible = [value for value in values if _has_type(value, kinds)]
+                return " | ".join(map(_literal, _list(possible, f"{place}/{key}, as far as the type fits,")))
+        for key in ("anyOf", "oneOf", "allOf"):
+            if key in ours:
+                _only(ours, {key}, place)
+                parts = _list(ours[key], f"{place}/{key}")
+                if key == "allOf" and len(parts) > 1:
+                    raise _refusal(f"{place}/{key}", parts, "write them as one schema")
+                return " | ".join(self._rule(part, f"{place}/{key}/{i}") for i, part in enumerate(parts))
+        return self._typed(ours, place)
+
+    def _typed(self, schema: Mapping[str, Any], place: str) -> str:
+        implied = [kind for kind, keys in _OF_TYPE.items() if keys & schema.keys()] or ["value"]
+        kinds = _kinds(schema, place) if "type" in schema else implied
+        _only(schema, {"type"}.union(*(_OF_TYPE.get(kind, ()) for kind in kinds)), place)
+        makers = {"object": self._object, "array": self._array, "string": self._string}
+        return " | ".join(makers[kind](schema, place) if kind in makers else kind for kind in kinds)
+
+    def _reference(self, target: Any, place: str) -> str:
+        if not isinstance(target, str) or not re.fullmatch(r"#(/.*)?", target):
+            raise _refusal(place, target, "use a place in this schema, such as #/$defs/name")
+        found = self._schema
+        for step in target.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, dict) and key in found:
+                found = found[key]
+            else:
+                raise _refusal(place, target, "there is nothing in that place")
+        return self._rule(found, target)
+
+    def _object(self, schema: Mapping[str, Any], place: str) -> str:
+        listed = schema.get("properties", {})
+        if not isinstance(listed, dict):
+            raise _refusal(f"{place}/properties", listed, "use an object")
+        required = schema.get("required", [])
+        if not isinstance(required, list) or not set(map(str, required)) <= listed.keys():
+            raise _refusal(f"{place}/required", required, "list these names under properties")
+        more = schema.get("additionalProperties", True)
+        if not listed and more is not False:
+            member = f'string ":" space {self._rule(more, f"{place}/additionalProperties")}'
+            return f'"{{" space ({member} ("," space {member})* space)? "}}"'
+        members = []
+        for name, part in listed.items():
+            value = self._rule(part, f"{place}/properties/{name.replace('~', '~0').replace('/', '~1')}")
+            members.append((f'{_literal(name)} ":" space {value}', name in required))
+        return f'"{{" space {self._members(members)} space "}}"'
+
+    def _members(self, members: Sequence[tuple[str, bool]]) -> str:
+        """The listed properties in order, some of them required, with commas between those that are there.
+
+        Two chains of rules say what may come from property i on: where none stands before it, and where one does.
+        """
+        alone = behind = '""'
+        for member, needed in reversed(members):
+            first = f"{member} {behind}"
+            next_one = f'"," space {member} {behind}'
+            alone = self._add(first if needed else f"{first} | {alone}")
+            behind = self._add(next_one if needed else f"{next_one} | {behind}")
+        return alone
+
+    def _array(self, schema: Mapping[str, Any], place: str) -> str:
+        least, most = _bounds(schema, "minItems", "maxItems", place)
+        if "prefixItems" in schema:
+            fixed = _list(schema["prefixItems"], f"{place}/prefixItems")
+            if schema.get("items", False) is not False or not least <= len(fixed) <= (most or len(fixed)):
+                raise _refusal(place, schema, "with prefixItems, items has to be false and the bounds their number")
+            rules = [self._rule(part, f"{place}/prefixItems/{i}") for i, part in enumerate(fixed)]
+            return '"[" space ' + ' "," space '.join(rules) + ' space "]"'
+        if most == 0:
+            return '"[" space "]"'
+        item = self._rule(schema.get("items", True), f"{place}/items")
+        further = f'{item} ("," space {item}){{{max(least - 1, 0)},{"" if most is None else most - 1}}} space'
+        return f'"[" space {further if least else f"({further})?"} "]"'
+
+    def _string(self, schema: Mapping[str, Any], place: str) -> str:
+        least, most = _bounds(schema, "minLength", "maxLength", place)
+        if "format" in schema:
+            if schema["format"] not in _FORMATS or (least, most) != (0, None):
+                raise _refusal(f"{place}/format", schema["format"], f"use {', '.join(_FORMATS)}, without lengths")
+            return str(schema["format"])
+        if (least, most) == (0, None):
+            return "string"
+        return rf'"\"" char{{{least},{"" if most is None else most}}} "\""'
+
+
+def _bounds(schema: Mapping[str, Any], low: str, high: str, place: str) -> tuple[int, int | None]:
+    least, most = schema.get(low, 0), schema.get(high)
+    for name, value in ((low, least), (high, 0 if most is None else most)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST:
+            raise _refusal(f"{place}/{name}", value, f"use 0 to {_LONGEST}")
+    if most is not None and least > most:
+        raise _refusal(f"{place}/{high}", most, f"{low} is {least}: use bounds in order")
+    return least, most
+
+
+def _only(schema: Mapping[str, Any], known: set[str], place: str) -> None:
+    for key in sorted(schema.keys() - known):
+        raise _refusal(f"{place}/{key}", schema[key], "leave it away, or write a grammar")
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise _refusal(place, value, "use a list with something in it")
+    return value
+
+
+def _kinds(schema: Mapping[str, Any], place: str) -> list[str]:
+    """The types that a schema names."""
+    named = schema["type"]
+    kinds = _list(named if isinstance(named, list) else [named], f"{place}/type")
+    for kind in kinds:
+        if not isinstance(kind, str) or kind not in _TYPES:
+            raise _refusal(f"{place}/type", kind, f"use {', '.join(_TYPES)}")
+    return kinds
+
+
+def _has_type(value: Any, kinds: Sequence[str]) -> bool:
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    return any(isinstance(value, _TYPES[kind]) for kind in kinds)
+
+
+def _literal(value: Any) -> str:
+    """A JSON value as a literal of the grammar; what JSON escapes is escaped once more."""
+    text = json.dumps(value, ensure_ascii=False)
+    if re.search("[\ud800-\udfff]", text):
+        text = json.dumps(value)
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}")
+
+
+def _refusal(place: str, value: Any, remedy: str) -> SettingError:
+    shown = json.dumps(value)
+    shown = shown if len(shown) <= _EXCERPT else f"{shown[:_EXCERPT]}…"
+    return SettingError(f"the JSON schema cannot become a grammar: {place} is {shown}: {remedy}")

@@ -1,0 +1,184 @@
+"""How much memory a model will take, from its header and the options alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from specchat_engine.gguf import Header, TensorInfo
+from specchat_engine.gguf.tensors import TYPES
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.attention import Attention, rounded
+from specchat_engine.memory.buffers import FLOAT, compute_bytes, graph_bytes
+from specchat_engine.memory.layers import SNAPSHOTS, has_state, layer_memories
+
+MEGABYTE: Final = 2**20
+_SNAPSHOTS = 8
+"""As many as `llama.rollback.SNAPSHOTS`."""
+_TOKEN_BYTES, _MERGE_BYTES = 160, 130
+"""What llama.cpp's and our tables take for each entry of the vocabulary, measured."""
+_PROCESS_BYTES = 7 * MEGABYTE
+"""Code pages and small things of a loaded model and its context, measured."""
+
+_CACHE_BITS: Final = {name: 8 * bytes_ / block for name, block, bytes_ in TYPES.values()}
+_LAYER: Final = re.compile(r"blk\.(\d+)\.")
+_PER_TOKEN: Final = ("token_embd.", "per_layer_token_embd.")
+"""Tables of which a pass reads single rows; they stay in the computer's memory."""
+
+REPACKED_X86: Final = frozenset({"Q4_0", "Q4_K", "IQ4_NL", "MXFP4"})
+"""Types that llama.cpp lays out anew for CPUs with AVX2, in a second copy."""
+REPACKED_ARM: Final = REPACKED_X86 | {"Q5_K", "Q6_K", "Q8_0"}
+"""Those for ARM CPUs with dot products."""
+TILED: Final = frozenset({"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"})
+"""Those that it multiplies in the tiles of x86 CPUs with AMX."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a model is going to be used. `rows` of logits come out of a pass; `gpu_layers` -1 are all.
+
+    `repacked` are the types that the CPU gets a second copy of.
+    """
+
+    n_ctx: int
+    rows: int = 33
+    batch_size: int = 512
+    ubatch_size: int = 512
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
+    flash_attention: bool = True
+    gpu_layers: int = 0
+    repacked: Collection[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        options: LoadOptions,
+        header: Header,
+        *,
+        draft_of: Header | None = None,
+        gpu: bool = False,
+        repacked: Collection[str] = (),
+    ) -> Use:
+        """How the engine will use a model, as the target or, with `draft_of`, as a draft. `gpu`: there is one."""
+        target = draft_of or header
+        n_ctx = options.n_ctx or target.n_ctx_train
+        layers = (options.gpu_layers_draft if draft_of else options.gpu_layers) if gpu else 0
+        if draft_of:
+            n_ctx = min(n_ctx, header.n_ctx_train or n_ctx)
+        attention = Attention.of(options, header, n_ctx, on_cpu=not layers)
+        return cls(
+            n_ctx=n_ctx,
+            rows=1 if draft_of else options.k_max + 1,
+            batch_size=options.batch_size,
+            ubatch_size=attention.ubatch_size,
+            cache_type_k=options.cache_type_k,
+            cache_type_v=options.cache_type_v,
+            flash_attention=attention.flash != "off",
+            gpu_layers=layers,
+            repacked=repacked,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """Bytes by what they are for. `repacked` is the second copy of weights that some CPUs work on."""
+
+    weights: int = 0
+    repacked: int = 0
+    cache: int = 0
+    compute: int = 0
+    other: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.weights + self.repacked + self.cache + self.compute + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a model takes of the computer's memory and of the GPUs'; `layers` went there, the output counted as one."""
+
+    host: MemoryNeed
+    gpu: MemoryNeed
+    layers: int
+
+    @property
+    def total(self) -> int:
+        """All of it, in bytes."""
+        return self.host.total + self.gpu.total
+
+
+def estimate(header: Header, use: Use) -> Footprint:
+    """The memory that the engine will need for a model; good to some 10 % on CPUs, less exact on GPUs.
+
+    A split model's header has to hold the tensors of all its files, as `gguf.files.read_model` gives it.
+    """
+    layers = header.layers
+    offloaded = layers + 1 if use.gpu_layers < 0 else min(use.gpu_layers, layers + 1)
+    first = layers + 1 - offloaded
+    tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
+    host = gpu = repacked = 0
+    for tensor in header.tensors:
+        size, table = tensor.size or 0, tensor.name.startswith(_PER_TOKEN)
+        on_gpu = not table and _place(tensor, layers) >= first
+        if on_gpu:
+            gpu += size
+        else:
+            host += size
+            repacked += size if not table and _is_repacked(tensor, use.repacked) else 0
+        if tied and offloaded and tensor.name == "token_embd.weight":
+            gpu += size
+    caches = _cache_bytes(header, use)
+    compute = compute_bytes(
+        header,
+        n_ctx=rounded(use.n_ctx),
+        n_ubatch=min(use.ubatch_size, use.batch_size),
+        rows=use.rows,
+        flash=use.flash_attention,
+    )
+    outputs = FLOAT * use.rows * header.n_vocab
+    merges = len(header.texts("tokenizer.ggml.merges"))
+    tables = _TOKEN_BYTES * header.n_vocab + _MERGE_BYTES * merges
+    return Footprint(
+        host=MemoryNeed(
+            weights=host,
+            repacked=repacked,
+            cache=sum(caches[:first]),
+            compute=outputs + (0 if offloaded > layers else compute),
+            other=tables + graph_bytes(header, use.ubatch_size) + _PROCESS_BYTES,
+        ),
+        gpu=MemoryNeed(weights=gpu, cache=sum(caches[first:]), compute=compute if offloaded else 0),
+        layers=offloaded,
+    )
+
+
+def _place(tensor: TensorInfo, layers: int) -> int:
+    """The layer of a tensor; the output counts as one more."""
+    match = _LAYER.match(tensor.name)
+    return int(match[1]) if match else layers
+
+
+def _is_repacked(tensor: TensorInfo, types: Collection[str]) -> bool:
+    return tensor.type_name in types and len(tensor.shape) > 1 and tensor.shape[1] % 8 == 0
+
+
+def _cache_bytes(header: Header, use: Use) -> list[int]:
+    """Bytes that each layer keeps for the whole context."""
+    cells = rounded(use.n_ctx)
+    keys, values = _bits(use.cache_type_k), _bits(use.cache_type_v)
+    copies = 1
+    if has_state(header):
+        snapshots = min(use.rows - 1, _SNAPSHOTS) if header.architecture in SNAPSHOTS else 0
+        copies += snapshots or 1
+    return [
+        int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * FLOAT * layer.state
+        for layer in layer_memories(header)
+    ]
+
+
+def _bits(cache_type: str) -> float:
+    return _CACHE_BITS[cache_type.upper()]

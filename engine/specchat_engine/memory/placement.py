@@ -1,0 +1,194 @@
+"""Where a pair's weights, caches and buffers will lie, what overflows there, and how it could be made to fit.
+
+Layers go to GPUs from the last on, over several GPUs by `tensor_split` or their free memory, as llama.cpp does it; so
+which GPU holds how much is told to about a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from specchat_engine.gguf import Header
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.estimate import Footprint, Use, estimate
+
+HOST: Final = "CPU"
+_SMALLEST_CONTEXT = 2048
+_FINER: Final = ("F32", "F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K")
+_BITS: Final = {
+    "F32": 32.0,
+    "F16": 16.0,
+    "BF16": 16.0,
+    "Q8_0": 8.5,
+    "Q6_K": 6.6,
+    "Q5_K_M": 5.7,
+    "Q4_K_M": 4.9,
+    "Q3_K_M": 3.9,
+    "Q2_K": 3.2,
+}
+"""Bits a weight in files of this quantisation, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """One device and what it has left, in bytes. `kind` is as in `llama.devices`: cpu, gpu, integrated gpu."""
+
+    name: str
+    kind: str
+    free: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is to place models on: the computer's memory first, then GPUs. `repacked` as in `Use`."""
+
+    devices: tuple[DeviceMemory, ...]
+    repacked: Collection[str] = ()
+
+    @property
+    def host(self) -> DeviceMemory:
+        """The computer's own memory."""
+        return next((device for device in self.devices if device.kind == "cpu"), DeviceMemory(HOST, "cpu", 0, 0))
+
+    def gpus(self, names: Sequence[str] = ()) -> list[DeviceMemory]:
+        """The GPUs of these names, all where none are given."""
+        wanted = {name.lower() for name in names}
+        found = [device for device in self.devices if device.kind in ("gpu", "integrated gpu")]
+        return [device for device in found if not wanted or device.name.lower() in wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many bytes of one model on one device. `model` is target or draft, `what` weights, cache or buffers."""
+
+    model: str
+    what: str
+    device: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change of one option that makes it fit: `n_ctx` 8192, `cache_type` q8_0, `gpu_layers` 20, a `quantisation`."""
+
+    option: str
+    value: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What lies where. `over` holds the devices with too little memory and what is missing, in bytes."""
+
+    parts: tuple[Part, ...]
+    over: Mapping[str, int]
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every device has room."""
+        return not self.over
+
+    def on(self, device: str) -> int:
+        """Bytes on one device."""
+        return sum(part.size for part in self.parts if part.device == device)
+
+
+def where_it_goes(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Placement:
+    """Where a pair would go with these options, and single changes that would make it fit where it does not."""
+    parts = tuple(_parts(target, draft, options, machine))
+    over = _over(parts, machine)
+    remedies = tuple(_remedies(target, draft, options, machine)) if over else ()
+    return Placement(parts, over, remedies)
+
+
+def footprints(
+    target: Header, draft: Header | None, options: LoadOptions, machine: Machine
+) -> tuple[Footprint, Footprint | None]:
+    """What the target and the draft take."""
+    gpu, gpu_draft = bool(machine.gpus(options.devices)), bool(machine.gpus(options.devices_draft))
+    big = estimate(target, Use.of(options, target, gpu=gpu, repacked=machine.repacked))
+    if draft is None:
+        return big, None
+    use = Use.of(options, draft, draft_of=target, gpu=gpu_draft, repacked=machine.repacked)
+    return big, estimate(draft, use)
+
+
+def _parts(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Iterator[Part]:
+    big, small = footprints(target, draft, options, machine)
+    yield from _spread("target", big, machine.gpus(options.devices), options.tensor_split, machine)
+    if small:
+        yield from _spread("draft", small, machine.gpus(options.devices_draft), (), machine)
+
+
+def _spread(
+    model: str, taken: Footprint, gpus: Sequence[DeviceMemory], split: Sequence[float], machine: Machine
+) -> Iterator[Part]:
+    host, gpu = taken.host, taken.gpu
+    yield Part(model, "weights", machine.host.name, host.weights + host.repacked)
+    yield Part(model, "cache", machine.host.name, host.cache)
+    yield Part(model, "buffers", machine.host.name, host.compute + host.other)
+    shares = [split[place] if place < len(split) else 0.0 for place in range(len(gpus))] if split else []
+    if not sum(shares):
+        shares = [float(device.free) or 1.0 for device in gpus]
+    for device, share in zip(gpus, shares, strict=True):
+        part = share / sum(shares)
+        if gpu.total and part:
+            yield Part(model, "weights", device.name, round(gpu.weights * part))
+            yield Part(model, "cache", device.name, round(gpu.cache * part))
+            yield Part(model, "buffers", device.name, gpu.compute)
+
+
+def _over(parts: Sequence[Part], machine: Machine) -> dict[str, int]:
+    needed: dict[str, int] = {}
+    for part in parts:
+        needed[part.device] = needed.get(part.device, 0) + part.size
+    free = {device.name: device.free for device in machine.devices}
+    return {name: size - free.get(name, 0) for name, size in needed.items() if size > free.get(name, 0)}
+
+
+def _remedies(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Iterator[Remedy]:
+    def fits(changed: LoadOptions, big: Header = target) -> bool:
+        return not _over(tuple(_parts(big, draft, changed, machine)), machine)
+
+    n_ctx = options.n_ctx or target.n_ctx_train
+    context = _largest(_halves(n_ctx), lambda size: fits(replace(options, n_ctx=size)))
+    if context:
+        yield Remedy("n_ctx", context)
+    if options.cache_type_k == "f16" and options.flash_attention != "off":
+        for name in ("q8_0", "q4_0"):
+            if fits(replace(options, cache_type_k=name, cache_type_v=name)):
+                yield Remedy("cache_type", name)
+                break
+    if machine.gpus(options.devices) and options.gpu_layers:
+        most = target.layers if options.gpu_layers < 0 else options.gpu_layers - 1
+        layers = _largest(range(most, -1, -1), lambda count: fits(replace(options, gpu_layers=count)))
+        if layers is not None:
+            yield Remedy("gpu_layers", layers)
+    finer = target.quantisation
+    if finer in _FINER:
+        for name in _FINER[_FINER.index(finer) + 1 :]:
+            if _BITS[name] < _BITS[finer] and fits(options, _shrunk(target, _BITS[name] / _BITS[finer])):
+                yield Remedy("quantisation", name)
+                break
+
+
+def _largest(sizes: Collection[int], fits: Callable[[int], bool]) -> int | None:
+    """The first that fits, of sizes that go down."""
+    return next((size for size in sizes if fits(size)), None)
+
+
+def _halves(n_ctx: int) -> list[int]:
+    sizes = []
+    while n_ctx // 2 >= _SMALLEST_CONTEXT:
+        n_ctx //= 2
+        sizes.append(n_ctx)
+    return sizes
+
+
+def _shrunk(header: Header, share: float) -> Header:
+    """The header of the same model with smaller weights."""
+    tensors = tuple(replace(tensor, size=round((tensor.size or 0) * share)) for tensor in header.tensors)
+    return replace(header, tensors=tensors)

@@ -1,0 +1,1 @@
+"""Who drafts the next round, how many tokens, and why."""

@@ -1,0 +1,57 @@
+"""A conversation as the token ids that the model is to continue."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from specchat_engine.errors import TemplateError
+from specchat_engine.prompt.template import ChatTemplate, Message
+
+
+class Tokenizer(Protocol):
+    """What a prompt needs to know of a vocabulary."""
+
+    @property
+    def special_texts(self) -> tuple[str, ...]:
+        """Texts that would be read as control tokens."""
+
+    @property
+    def adds_bos(self) -> bool:
+        """Whether a prompt begins with the beginning-of-sequence token."""
+
+    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
+        """The ids of a text."""
+
+
+def encode(messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
+    """The prompt's ids. Control tokens come from the template alone: where a message spells one out, it stays text.
+
+    To that end a mark is put inside such a text before rendering, and the prompt is tokenized between the marks. Raises
+    TemplateError where the template fails or makes nothing of the messages.
+    """
+    mark = _unused_mark([*(message.content for message in messages), *tokenizer.special_texts])
+    guarded = [Message(message.role, _guard(message.content, mark, tokenizer.special_texts)) for message in messages]
+    pieces = template.render(guarded).split(mark)
+    ids = tokenizer.tokenize(pieces[0], special=True, add_bos=tokenizer.adds_bos)
+    if len(ids) > 1 and tokenizer.adds_bos and ids[0] == ids[1]:
+        del ids[0]
+    for piece in pieces[1:]:
+        ids += tokenizer.tokenize(piece, special=True)
+    if not ids:
+        raise TemplateError("the model's chat template makes an empty prompt of this conversation; try another file")
+    return ids
+
+
+def _guard(content: str, mark: str, texts: Sequence[str]) -> str:
+    for text in texts:
+        while len(text) > 1 and text in content:
+            content = content.replace(text, text[0] + mark + text[1:])
+    return content
+
+
+def _unused_mark(texts: Sequence[str]) -> str:
+    """A character that none of the texts holds, a private-use one as long as there is one."""
+    used = set().union(*texts)
+    return next(chr(code) for code in range(0xE000, sys.maxunicode) if chr(code) not in used)

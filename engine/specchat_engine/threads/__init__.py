@@ -1,0 +1,1 @@
+"""How many threads compute, and when fewer are faster."""

@@ -1,0 +1,151 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from specchat.chat.attachments import MOST_BYTES, Attachment, read_attachments, with_attachments
+from specchat.errors import AttachmentError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/app.py").write_text("print('hi')\n")
+    (tmp_path / "my notes.txt").write_text("one\r\ntwo")
+    return tmp_path
+
+
+def sent(message: str, folder: Path) -> str:
+    return with_attachments(message, read_attachments(message, folder))
+
+
+def complaint(message: str, folder: Path) -> str:
+    with pytest.raises(AttachmentError) as caught:
+        read_attachments(message, folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_named_file_stands_at_the_end_of_the_message(folder: Path) -> None:
+    assert sent("What does @src/app.py do?", folder) == (
+        "What does @src/app.py do?\n\nsrc/app.py:\n\n```py\nprint('hi')\n```"
+    )
+
+
+def test_a_name_with_spaces_stands_in_quotes(folder: Path) -> None:
+    assert sent('Sum up @"my notes.txt"', folder).endswith("\n\nmy notes.txt:\n\n```txt\none\ntwo\n```")
+
+
+def test_files_come_in_order_and_each_once(folder: Path) -> None:
+    found = read_attachments('@"my notes.txt" @src/app.py, (not @"my notes.txt") @./src/app.py', folder)
+    assert [each.name for each in found] == ["my notes.txt", "src/app.py"]
+
+
+@pytest.mark.parametrize("mark", [".", ",", "?", "!", ":", ");"])
+def test_the_punctuation_of_the_sentence_is_no_part_of_the_name(folder: Path, mark: str) -> None:
+    assert len(read_attachments(f"Look at @src/app.py{mark}", folder)) == 1
+
+
+def test_the_home_folder_and_absolute_names(folder: Path, isolated_machine: Path) -> None:
+    (isolated_machine / "a.txt").write_text("at home")
+    assert read_attachments("@~/a.txt", folder)[0].text == "at home"
+    assert read_attachments(f"@{folder}/src/app.py", Path("/")) == (
+        Attachment(f"{folder}/src/app.py", "print('hi')\n"),
+    )
+
+
+def test_the_fence_is_longer_than_any_in_the_file(folder: Path) -> None:
+    (folder / "a.md").write_text("````\nx\n````")
+    assert sent("@a.md", folder).endswith("a.md:\n\n`````md\n````\nx\n````\n`````")
+
+
+@given(text=st.text(st.sampled_from("`\na "), max_size=60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_file_ends_its_own_fence(text: str, folder: Path) -> None:
+    message = with_attachments("m", [Attachment("a.md", text)])
+    opening, _, rest = message.removeprefix("m\n\na.md:\n\n").partition("\n")
+    fence = opening.removesuffix("md")
+    lines = rest.split("\n")
+    assert lines[-1] == fence
+    assert not any(line.strip().startswith(fence) for line in lines[:-1])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "@property is a decorator",
+        "mail me@home.py",
+        "npm install @angular/core",
+        "what is @functools.cache?",
+        "@app.route('/x')",
+        "in `@gone.py` and\n```\n@src/gone.py\n```\n",
+        "@ alone",
+    ],
+)
+def test_what_is_no_file_and_looks_like_none_is_said_as_it_is(folder: Path, message: str) -> None:
+    assert sent(message, folder) == message
+
+
+def test_a_file_in_code_is_not_attached(folder: Path) -> None:
+    assert sent("`@src/app.py`", folder) == "`@src/app.py`"
+    assert sent("```\n@src/app.py\n```", folder) == "```\n@src/app.py\n```"
+
+
+@pytest.mark.parametrize("name", ["gone.py", "src/gone", "./gone", "~/gone", "/gone", "dir/gone.txt"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    assert complaint(f"@{name}?", folder) == (
+        f"there is no file {name}: correct its path, or write `@{name}` in backticks to say just that"
+    )
+
+
+def test_a_missing_file_in_quotes_is_named(folder: Path) -> None:
+    assert complaint('@"not there"', folder).startswith("there is no file not there")
+
+
+def test_a_folder_is_no_file(folder: Path) -> None:
+    assert complaint("@src", folder) == "src is a folder: name a file in it"
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0", b"caf\xe9", b"a\0b", "text".encode("utf-16")])
+def test_what_is_no_text_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "data.txt").write_bytes(content)
+    assert complaint("@data.txt", folder) == "data.txt is no text in UTF-8: only text files can be attached"
+
+
+def test_the_byte_order_mark_goes(folder: Path) -> None:
+    (folder / "bom.txt").write_bytes("\ufeffé".encode())
+    assert read_attachments("@bom.txt", folder)[0].text == "é"
+
+
+def test_a_file_at_the_limit_goes_and_one_behind_it_does_not(folder: Path) -> None:
+    (folder / "a.txt").write_text("a" * MOST_BYTES)
+    assert len(read_attachments("@a.txt", folder)[0].text) == MOST_BYTES
+    (folder / "a.txt").write_text("a" * (MOST_BYTES * 2))
+    assert complaint("@a.txt", folder) == (
+        "a.txt has 512 KiB: the limit is 256 KiB for the files of one message; attach a part of it"
+    )
+
+
+def test_the_limit_is_for_all_files_together(folder: Path) -> None:
+    (folder / "a.txt").write_text("a" * (MOST_BYTES - 100 * 1024))
+    (folder / "b.txt").write_text("b" * 120 * 1024)
+    assert "b.txt has 120 KiB: the limit is 256 KiB for the files of one message, 156 KiB of which are taken" in (
+        complaint("@a.txt @b.txt", folder)
+    )
+
+
+def test_a_device_is_refused_instead_of_read(folder: Path) -> None:
+    assert complaint("@/dev/zero", folder) == "/dev/zero is no ordinary file: only text files can be attached"
+
+
+def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert complaint("@src/app.py", folder) == "src/app.py cannot be read: Permission denied; check the path"
+
+
+def test_a_name_too_long_for_any_file_is_part_of_the_message(folder: Path) -> None:
+    assert read_attachments("@" + "a" * 5000, folder) == ()

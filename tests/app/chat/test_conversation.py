@@ -1,0 +1,144 @@
+"""A conversation's branches."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.chat.conversation import Conversation, title_of
+from specchat.store.records import StoredSession, new_id
+
+
+def conversation() -> Conversation:
+    return Conversation(StoredSession(new_id(), system="Be brief.", seed=7))
+
+
+def exchange(talk: Conversation, question: str, answer: str) -> tuple[int, int]:
+    asked = talk.ask(question)
+    said = talk.begin_answer()
+    talk.put(replace(said, content=answer))
+    return asked.id, said.id
+
+
+def said(talk: Conversation) -> list[str]:
+    return [message.content for message in talk.path()]
+
+
+def test_another_answer_stands_beside_the_first_with_noise_of_its_own() -> None:
+    talk = conversation()
+    asked, first = exchange(talk, "Who?", "Me.")
+    talk.rewind_to(asked)
+    second = talk.begin_answer()
+    assert (second.turn, second.attempt) == (0, 1)
+    assert talk.place(second.id) == (2, 2)
+    assert talk.place(first) == (1, 2)
+
+
+def test_another_answer_in_a_copy_has_noise_that_the_copied_one_had_not() -> None:
+    talk = conversation()
+    asked, _ = exchange(talk, "Who?", "Me.")
+    talk.rewind_to(asked)
+    second = talk.begin_answer()
+    copy = talk.copy()
+    copied = copy.path()[-1]
+    copy.rewind_to(copied.parent)
+    assert copied.attempt == second.attempt
+    assert copy.begin_answer().attempt not in {copied.attempt, 0}
+
+
+def test_an_edited_message_begins_a_branch_and_the_first_one_stays() -> None:
+    talk = conversation()
+    exchange(talk, "Who?", "Me.")
+    second, _ = exchange(talk, "Why?", "Because.")
+    edited = talk.edit(second, "How?")
+    assert said(talk) == ["Who?", "Me.", "How?"]
+    assert talk.place(edited.id) == (2, 2)
+    assert talk.switch(edited.id, -1)
+    assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
+
+
+def test_a_message_without_branches_has_none_to_switch_to() -> None:
+    talk = conversation()
+    asked, _ = exchange(talk, "Who?", "Me.")
+    assert not talk.switch(asked, 1)
+    assert said(talk) == ["Who?", "Me."]
+
+
+def test_a_branch_that_is_shown_again_is_shown_to_its_end() -> None:
+    talk = conversation()
+    first, _ = exchange(talk, "Who?", "Me.")
+    exchange(talk, "Why?", "Because.")
+    other = talk.edit(first, "What?")
+    talk.switch(other.id, 1)
+    assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
+
+
+def test_the_model_is_asked_with_the_system_prompt_and_what_was_said_before_the_answer() -> None:
+    talk = conversation()
+    exchange(talk, "Who?", "Me.")
+    talk.ask("Why?")
+    answer = talk.begin_answer()
+    assert [(message.role, message.content) for message in talk.asked(answer.id)] == [
+        ("system", "Be brief."),
+        ("user", "Who?"),
+        ("assistant", "Me."),
+        ("user", "Why?"),
+    ]
+
+
+def test_an_answer_without_a_word_stays_between_two_messages_of_the_user() -> None:
+    talk = conversation()
+    exchange(talk, "My name is Bo.", "")
+    talk.ask("Who am I?")
+    answer = talk.begin_answer()
+    assert [message.role for message in talk.asked(answer.id)] == ["system", "user", "assistant", "user"]
+
+
+def test_what_is_dropped_leaves_what_was_said_before_it() -> None:
+    talk = conversation()
+    asked, answer = exchange(talk, "Who?", "")
+    talk.drop(answer)
+    assert talk.head == asked
+    assert not talk.has_answers(asked)
+    with pytest.raises(KeyError):
+        talk.message(answer)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["ask", "again", "edit", "switch", "rewind"]), st.integers(0, 50)), max_size=40)
+)
+def test_the_turn_of_an_answer_is_the_number_of_questions_before_its_own_and_no_noise_is_used_twice(
+    steps: list[tuple[str, int]],
+) -> None:
+    talk = conversation()
+    seen: set[tuple[int, int, int]] = set()
+    for step, number in steps:
+        path = talk.path()
+        mine = [message for message in path if message.role == "user"]
+        if step == "ask" or not mine:
+            talk.ask(str(number))
+        elif step == "edit":
+            talk.edit(mine[number % len(mine)].id, str(number))
+        elif step == "switch":
+            talk.switch(path[number % len(path)].id, 1)
+            continue
+        else:
+            talk.rewind_to(mine[number % len(mine)].id)
+            if step == "rewind":
+                continue
+        question = talk.head
+        answer = talk.begin_answer()
+        talk.put(replace(answer, content="!"))
+        assert answer.turn == sum(message.role == "user" for message in talk.before(answer.id)) - 1
+        assert question is not None
+        noise = (question, answer.turn or 0, answer.attempt)
+        assert noise not in seen
+        seen.add(noise)
+
+
+@given(st.text(max_size=300))
+def test_a_title_is_one_short_line(text: str) -> None:
+    title = title_of(text)
+    assert len(title) <= 60
+    assert "\n" not in title

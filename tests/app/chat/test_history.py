@@ -1,0 +1,186 @@
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from specchat.chat import history
+from specchat.chat.history import Entry, History, history_file
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data/history.jsonl"
+
+
+def texts(path: Path | None) -> list[str]:
+    return [entry.text for entry in History(path).entries]
+
+
+def test_what_was_sent_is_there_at_the_next_start(path: Path) -> None:
+    sent = History(path)
+    sent.add(Entry("one"))
+    sent.add(Entry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),)))
+    assert [*History(path).entries] == [*sent.entries]
+    assert History(path).entries[1] == Entry("two\nlines é\u2028", (("[pasted 1]", "long\x1b\ntext"),))
+
+
+def test_the_same_text_twice_in_a_row_is_kept_once(path: Path) -> None:
+    sent = History(path)
+    for text in ("a", "a", "b", "a"):
+        sent.add(Entry(text))
+    assert texts(path) == ["a", "b", "a"]
+    History(path).add(Entry("a"))
+    assert texts(path) == ["a", "b", "a"]
+
+
+def test_only_the_user_may_read_it(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch(0o644)
+    History(path).add(Entry("secret"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.unlink()
+    History(path).add(Entry("secret"))
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_lies_in_the_data_folder(isolated_machine: Path) -> None:
+    assert isolated_machine in history_file().parents
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"",
+        b"\xff",
+        b"[]",
+        b"7",
+        b'{"text": 7}',
+        b'{"text": "a", "pasted": [["x"]]}',
+        b'{"text": "a", "pasted": 7}',
+        b'{"text": "a", "pasted": [["x", 7]]}',
+        b'{"other": "a"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda line: repr(line[:30]),
+)
+def test_a_bad_line_is_skipped(path: Path, line: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b'{"text": "one"}\n' + line + b'\n{"text": "two"}\n')
+    assert texts(path) == ["one", "two"]
+
+
+def test_a_line_behind_a_torn_one_is_whole(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b'{"text": "one"}\n{"text": "tw')
+    History(path).add(Entry("three"))
+    assert texts(path) == ["one", "three"]
+
+
+def test_only_the_newest_are_kept_and_the_file_is_cut_back(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps({"text": str(number)}) + "\n" for number in range(2600)))
+    sent = History(path)
+    assert [entry.text for entry in sent.entries] == [str(number) for number in range(600, 2600)]
+    sent.add(Entry("new"))
+    lines = path.read_text().splitlines()
+    assert len(lines) == 2001
+    assert texts(path)[-1] == "new"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not path.with_suffix(".unfinished").exists()
+
+
+def test_a_file_of_many_bytes_is_read_from_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST_BYTES", 1000)
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps({"text": f"{number:080}"}) + "\n" for number in range(50)))
+    found = [int(text) for text in texts(path)]
+    assert found == list(range(50 - len(found), 50))
+    assert len(found) == 10
+    assert path.stat().st_size <= 1000
+
+
+def test_a_very_long_text_is_remembered_until_the_end_only(path: Path) -> None:
+    sent = History(path)
+    sent.add(Entry("a", (("[pasted]", "x" * history.LONGEST_KEPT),)))
+    assert len(sent.entries) == 1
+    assert texts(path) == []
+
+
+def test_two_apps_lose_nothing(path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from specchat.chat.history import Entry, History\n"
+        "sent = History(Path(sys.argv[1]))\n"
+        "for number in range(200): sent.add(Entry(f'{sys.argv[2]} {number}' + 'x' * 4000))"
+    )
+    apps = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "ab"]
+    assert [app.wait(60) for app in apps] == [0, 0]
+    found = [text.rstrip("x") for text in texts(path)]
+    assert sorted(found) == sorted(f"{name} {number}" for name in "ab" for number in range(200))
+    assert [text for text in found if text[0] == "a"] == [f"a {number}" for number in range(200)]
+
+
+def test_a_full_disk_costs_the_kept_line_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = History(path)
+    sent.add(Entry("one"))
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        sent.add(Entry("two"))
+    sent.add(Entry("three"))
+    assert [entry.text for entry in sent.entries] == ["one", "two", "three"]
+    assert texts(path) == ["one", "three"]
+
+
+def test_a_line_that_fits_only_in_part_is_taken_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = History(path)
+    sent.add(Entry("one"))
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5]))
+        sent.add(Entry("two"))
+    assert path.read_text() == '{"text": "one"}\n'
+
+
+def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    sent = History(tmp_path / "file/history.jsonl")
+    sent.add(Entry("one"))
+    assert [entry.text for entry in sent.entries] == ["one"]
+    folder = tmp_path / "history.jsonl"
+    folder.mkdir()
+    sent = History(folder)
+    sent.add(Entry("one"))
+    assert [entry.text for entry in sent.entries] == ["one"]
+
+
+def test_an_app_that_holds_the_lock_for_long_is_not_waited_for(path: Path) -> None:
+    path.parent.mkdir()
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        History(path).add(Entry("one"))
+    assert texts(path) == ["one"]
+
+
+def test_without_a_file_it_is_only_remembered() -> None:
+    sent = History()
+    sent.add(Entry("one"))
+    assert [entry.text for entry in sent.entries] == ["one"]
+
+
+@given(text=st.text(), pasted=st.lists(st.tuples(st.text(), st.text())))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_every_text_comes_back_as_it_was(path: Path, text: str, pasted: list[tuple[str, str]]) -> None:
+    path.unlink(missing_ok=True)
+    History(path).add(Entry(text, tuple(pasted)))
+    assert [*History(path).entries] == [Entry(text, tuple(pasted))]

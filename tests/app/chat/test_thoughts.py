@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.chat.thoughts import Span, ThoughtSplitter, spans, without_marks
+from specchat.stats.kinds import THINKING_TAGS
+
+TAGS = ["<think>", "</think>", "<thi", "nk>", "</", "think>", "[THINK]", "[/THINK]", "\n", " ", "word", "<"]
+TEXTS = st.lists(st.sampled_from(TAGS), max_size=14)
+
+
+def fed(pieces: list[str]) -> tuple[list[Span], bool]:
+    splitter = ThoughtSplitter()
+    found = [span for piece in pieces for span in splitter.feed(piece)]
+    return [*found, *splitter.finish()], splitter.began_inside
+
+
+def said(found: list[Span], *, thought: bool) -> str:
+    return "".join(span.text for span in found if span.thought is thought)
+
+
+@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
+def test_what_stands_between_the_marks_is_thought(opening: str, closing: str) -> None:
+    assert spans(f"{opening}\nwell\n{closing}\n\nYes.") == [
+        Span(f"{opening}\nwell\n{closing}", thought=True),
+        Span("\n\nYes.", thought=False),
+    ]
+
+
+def test_a_mark_in_pieces_is_held_back_until_it_is_decided() -> None:
+    splitter = ThoughtSplitter()
+    assert splitter.feed("<th") == []
+    assert splitter.feed("ink>") == [Span("<think>", thought=True)]
+    assert splitter.thinking
+    assert splitter.feed("so</thi") == [Span("so", thought=True)]
+    assert splitter.feed("s") == [Span("</this", thought=True)]
+
+
+def test_an_answer_may_talk_about_marks_in_the_middle_of_a_line() -> None:
+    assert spans("Write <think> first.") == [Span("Write <think> first.", thought=False)]
+
+
+def test_a_thought_whose_opening_stood_in_the_prompt_reaches_back_to_the_beginning() -> None:
+    assert spans("Hm, 4.\n</think>\n4") == [Span("Hm, 4.\n</think>", thought=True), Span("\n4", thought=False)]
+
+
+def test_the_end_of_a_message_closes_only_what_was_opened() -> None:
+    assert spans("Yes.<|end|>") == [Span("Yes.<|end|>", thought=False)]
+
+
+def test_a_thought_that_never_ends_is_thought_to_the_end() -> None:
+    assert spans("<think>still") == [Span("<think>still", thought=True)]
+
+
+def test_a_thoughts_text_comes_without_its_marks() -> None:
+    assert without_marks("<think>\nwell\n</think>") == "well"
+
+
+@given(TEXTS)
+def test_nothing_is_lost(pieces: list[str]) -> None:
+    assert "".join(span.text for span in fed(pieces)[0]) == "".join(pieces)
+
+
+@given(TEXTS)
+def test_the_way_an_answer_was_cut_into_tokens_changes_nothing(pieces: list[str]) -> None:
+    whole, whole_began = fed(["".join(pieces)])
+    split, split_began = fed(list("".join(pieces)))
+    assert said(whole, thought=True) == said(split, thought=True)
+    assert said(whole, thought=False) == said(split, thought=False)
+    assert whole_began is split_began

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specchat.models.chosen_pair import chat_options
+from specchat.settings.config import read_config
+from specchat_assets import DRAFT_NAME, TARGET_NAME, BuiltinPairError, builtin_pair
+from specchat_engine import LoadOptions
+
+
+@pytest.fixture
+def assets_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("specchat_assets.MODELS", tmp_path / "models")
+    models = tmp_path / "models"
+    models.mkdir()
+    return models
+
+
+def test_without_a_model_the_built_in_pair_answers(assets_folder: Path) -> None:
+    for name in (TARGET_NAME, DRAFT_NAME):
+        (assets_folder / name).touch()
+    options = chat_options(read_config({}))
+    assert (options.target, options.draft) == (assets_folder / TARGET_NAME, assets_folder / DRAFT_NAME)
+
+
+def test_a_missing_built_in_model_says_how_to_make_it(assets_folder: Path) -> None:
+    (assets_folder / TARGET_NAME).touch()
+    with pytest.raises(BuiltinPairError, match=f"{DRAFT_NAME} is missing: make it with `make builtin-pair`"):
+        builtin_pair()
+
+
+def test_a_model_without_a_draft_has_none() -> None:
+    options = chat_options(read_config({"model": "/big.gguf"}))
+    assert (options.target, options.draft) == (Path("/big.gguf"), None)
+
+
+def test_the_rule_is_the_configured_one() -> None:
+    assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).verifier == "block"
+
+
+def test_the_flags_of_loading_reach_the_engine() -> None:
+    flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 40}
+    options = chat_options(read_config(flags)).options
+    assert (options.n_ctx, options.gpu_layers, options.devices, options.threads) == (512, 3, ("A", "B"), 1)
+    assert options.k_max == 40
+    more = {"flash_attention": "on", "cache_type_k": "q8_0", "cache_type_v": "q4_0", "batch_size": 64}
+    options = chat_options(read_config({"model": "/big.gguf", "threads_draft": 3, "ubatch_size": 32, **more})).options
+    assert (options.flash_attention, options.cache_type_k, options.cache_type_v) == ("on", "q8_0", "q4_0")
+    assert (options.batch_size, options.ubatch_size, options.threads_draft) == (64, 32, 3)
+    assert LoadOptions().k_max == chat_options(read_config({"model": "/big.gguf"})).options.k_max

@@ -1,0 +1,166 @@
+"""Templates for sampling: what they set, what they leave, and the file that holds the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from specchat.errors import ConfigError
+from specchat.settings import presets
+from specchat.settings.options import SamplingOverrides
+from specchat.settings.presets import (
+    BUILT_IN,
+    Preset,
+    apply,
+    find_preset,
+    forget_preset,
+    preset_of,
+    read_presets,
+    save_preset,
+)
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import Settings
+
+RECOMMENDED = SamplingParams(temperature=0.6, top_k=20, min_p=0.0)
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "config" / "presets.toml"
+    monkeypatch.setattr(presets, "presets_file", lambda: path)
+    return path
+
+
+def own(name: str, **values: float) -> Preset:
+    return preset_of(name, replace(SamplingParams(), **values))
+
+
+@pytest.mark.parametrize("preset", BUILT_IN, ids=lambda preset: preset.name)
+def test_a_built_in_preset_can_be_applied_and_says_what_it_is_for(preset: Preset) -> None:
+    applied = apply(Settings(k=3), preset, RECOMMENDED)
+    assert applied.k == 3
+    assert preset.sentence.endswith(".")
+    assert preset.built_in
+
+
+def test_each_built_in_preset_samples_in_its_own_way() -> None:
+    by_name = {preset.name: apply(Settings(), preset, RECOMMENDED).sampling for preset in BUILT_IN}
+    assert len(set(by_name.values())) == len(BUILT_IN)
+    assert by_name["recommended"] == RECOMMENDED
+    assert by_name["balanced"] == SamplingParams()
+    assert by_name["greedy"].temperature == 0
+    assert by_name["precise"].temperature < by_name["balanced"].temperature < by_name["creative"].temperature
+
+
+def test_a_preset_leaves_the_grammar_and_the_biases() -> None:
+    sampling = SamplingParams(grammar='root ::= "a"', logit_bias=((3, 1.0),), temperature=2.0)
+    applied = apply(Settings(sampling=sampling), find_preset("recommended"), RECOMMENDED)
+    assert applied.sampling == replace(RECOMMENDED, grammar='root ::= "a"', logit_bias=((3, 1.0),))
+
+
+def test_a_saved_preset_is_found_again_behind_the_built_in_ones(file: Path) -> None:
+    save_preset(own("stories", temperature=1.3))
+    save_preset(own("Code", temperature=0.1, top_k=5))
+    assert [preset.name for preset in read_presets()] == [*(one.name for one in BUILT_IN), "Code", "stories"]
+    assert find_preset("stories").values.temperature == 1.3
+    assert find_preset("Code").sentence == "temperature 0.1, top k 5"
+
+
+def test_saving_under_the_same_name_replaces(file: Path) -> None:
+    save_preset(own("mine", temperature=1.3))
+    save_preset(own("mine", temperature=0.2))
+    assert find_preset("mine").values.temperature == 0.2
+
+
+def test_what_a_preset_leaves_open_stays_open(file: Path) -> None:
+    save_preset(Preset("only top-k", "", SamplingOverrides(top_k=7)))
+    applied = apply(Settings(), find_preset("only top-k"), RECOMMENDED)
+    assert applied.sampling == replace(RECOMMENDED, top_k=7)
+
+
+def test_a_forgotten_preset_is_gone_and_the_others_stay(file: Path) -> None:
+    save_preset(own("one"))
+    save_preset(own("two"))
+    forget_preset("one")
+    assert [preset.name for preset in read_presets() if not preset.built_in] == ["two"]
+    with pytest.raises(ConfigError, match="no preset 'one'"):
+        forget_preset("one")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "greedy", "two\nlines", "x" * 41, "\x1b[31m"])
+def test_a_name_that_cannot_be_used_is_refused(file: Path, name: str) -> None:
+    with pytest.raises(ConfigError):
+        preset_of(name, SamplingParams())
+    with pytest.raises(ConfigError):
+        save_preset(Preset(name, "", SamplingOverrides()))
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[mine", "not valid TOML"),
+        ("mine = 3", "use a table"),
+        ("[mine]\ntemperature = -1", "temperature is -1"),
+        ("[mine]\ntemperature = nan", "temperature is nan"),
+        ("[mine]\ntemprature = 1", "sets temprature: known are temperature"),
+        ("[mine]\ntop_k = 1.5", "use a whole number"),
+        ("[mine]\ntop_p = true", "use a number"),
+        ("[greedy]\ntop_p = 1", "built in"),
+    ],
+)
+def test_a_bad_file_is_told_in_one_line_and_never_overwritten(file: Path, text: str, message: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=message) as told:
+        read_presets()
+    assert str(file) in str(told.value)
+    assert "\n" not in str(told.value)
+    with pytest.raises(ConfigError):
+        save_preset(own("other"))
+    assert file.read_text() == text
+
+
+def test_a_file_that_is_not_text_is_told_in_one_line(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        read_presets()
+
+
+def test_a_file_that_cannot_be_written_leaves_the_one_before(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_preset(own("kept"))
+    before = file.read_text()
+
+    def full(self: Path, data: str, encoding: str) -> int:
+        with self.open("w") as half:
+            half.write(data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ConfigError, match="No space left"):
+        save_preset(own("lost"))
+    assert file.read_text() == before
+    assert [*file.parent.iterdir()] == [file]
+
+
+@given(
+    name=st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=40),
+    temperature=st.floats(0, 100),
+    top_k=st.integers(0, 2**31 - 1),
+    repeat_penalty=st.floats(1e-3, 100),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+def test_any_preset_comes_back_as_it_was_saved(
+    file: Path, name: str, temperature: float, top_k: int, repeat_penalty: float
+) -> None:
+    sampling = SamplingParams(temperature=temperature, top_k=top_k, repeat_penalty=repeat_penalty)
+    preset = Preset(name, "", preset_of("any", sampling).values)
+    if any(one.name == name for one in BUILT_IN):
+        return
+    save_preset(preset)
+    assert apply(Settings(), find_preset(name), RECOMMENDED).sampling == sampling

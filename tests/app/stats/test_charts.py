@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specchat.stats.charts import Line, as_text, histogram, k_chart, kinds_table, position_bars
+from specchat.stats.spread import Spread
+from specchat.stats.summary import Figures, Summary
+from specchat.stats.whatif import WhatIf, what_if
+from specchat.stats.whatif_chart import BEST, DOTTED, POINTS, SOLID, what_if_chart
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from support.drawn_rounds import made_round, rounds_drawn, simulated
+
+COSTS = MeasuredCosts(((1, 2.0), (2, 2.1), (5, 2.6), (9, 3.4)), 0.1)
+
+
+def prediction(k_max: int = 12, ran: int | str = 4) -> WhatIf:
+    found = what_if(simulated((0.85,) * 6, 6, lambda _: 2.9, 0.1, rounds=200), COSTS, ran, k_max)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def widths(lines: list[Line]) -> list[int]:
+    return [sum(len(text) for text, _ in line) for line in lines]
+
+
+@settings(max_examples=40, deadline=None)
+@given(rounds_drawn(), st.integers(30, 160))
+def test_no_line_is_wider_than_the_terminal(rounds: list[Round], width: int) -> None:
+    figures = Figures.of(rounds)
+    for lines in (
+        position_bars(figures, width),
+        k_chart(rounds, width),
+        histogram(figures.round_ms, width),
+        kinds_table(Summary.of_turn(rounds).by_kind.items(), width),
+    ):
+        assert max(widths(lines), default=0) <= width
+
+
+@pytest.mark.parametrize("width", [30, 80, 140])
+@pytest.mark.parametrize("k_max", [0, 1, 12, 32, 200])
+def test_the_what_if_chart_fits_any_terminal(width: int, k_max: int) -> None:
+    lines = what_if_chart(prediction(k_max), width)
+    assert max(widths(lines)) <= width
+    assert "ran: k 4" in as_text(lines)
+
+
+def test_the_what_if_chart_tells_measured_from_extrapolated_by_signs() -> None:
+    found = prediction()
+    drawn = as_text(what_if_chart(found, 80)[:9])
+    for basis, sign in POINTS.items():
+        assert drawn.count(sign) == sum(point.basis is basis for point in found.points)
+    dotted = [line.index(DOTTED) for line in drawn.splitlines() if DOTTED in line]
+    solid = [line.rindex(SOLID) for line in drawn.splitlines() if SOLID in line]
+    assert max(solid) < min(dotted) or len(solid) > 0 == len(dotted)
+
+
+def test_the_best_k_is_marked_under_its_number_and_highest_in_the_curve() -> None:
+    found = prediction()
+    lines = as_text(what_if_chart(found, 80)).splitlines()
+    axis, mark = lines[9], lines[10]
+    assert axis[mark.index(BEST) :].split()[0] == str(found.best.k)
+    assert lines[0][mark.index(BEST)] in POINTS.values()
+    assert f"best: k {found.best.k}" in lines[11]
+
+
+def test_a_higher_prediction_is_never_drawn_lower() -> None:
+    found = prediction()
+    lines = as_text(what_if_chart(found, 80)).splitlines()[:9]
+    gap = 71 // 12
+    rows = [
+        next(r for r, line in enumerate(lines) if line[8 + k * gap : 9 + k * gap] in POINTS.values()) for k in range(13)
+    ]
+    speeds = [point.tokens_per_second for point in found.points]
+    for a in range(13):
+        for b in range(13):
+            assert not (speeds[a] > speeds[b] and rows[a] > rows[b])
+
+
+def test_bars_by_position_show_the_share_of_what_was_drafted_there() -> None:
+    lines = as_text(position_bars(Figures.of([made_round(2, 2), made_round(2, 1)]), 40)).splitlines()
+    assert lines[0].startswith("  1 ")
+    assert "100 % of 2" in lines[0]
+    assert "50 % of 2" in lines[1]
+    assert lines[0].count("█") == pytest.approx(2 * lines[1].count("█"), abs=1)
+
+
+def test_k_over_the_turn_rises_and_names_its_commonest_reasons() -> None:
+    rounds = [made_round(2, 1, k=2, reason=f"{1 + place / 10:.2f} × plain expected") for place in range(6)]
+    rounds += [made_round(8, 1, k=8, reason="match of 9\x1b]0;x\x07")] * 2
+    text = as_text(k_chart(rounds, 60))
+    blocks = text.splitlines()[0].split()[1]
+    assert blocks[0] < blocks[-1] == "█"
+    assert "75 % k 2: 1.50 × plain expected" in text
+    assert "25 % k 8: match of 9" in text
+    assert "\x1b" not in text
+
+
+def test_a_histogram_has_the_longest_bar_where_most_rounds_are() -> None:
+    lines = as_text(histogram(Spread.of([2.0] * 90 + [9.0] * 10), 70)).splitlines()
+    assert "90" in max(lines[:-1], key=lambda line: line.count("█"))
+    assert lines[-1].startswith("ms  p50 1.99")
+    assert "p99 9.0" in lines[-1] or "p99 8.9" in lines[-1]
+
+
+def test_a_table_compares_kinds() -> None:
+    rounds = [
+        made_round(2, 2, text="so "),
+        made_round(0, 0, text="\n"),
+        made_round(2, 1, text="```"),
+        made_round(2, 0, text="x"),
+    ]
+    text = as_text(kinds_table(Summary.of_turn(rounds).by_kind.items(), 60))
+    assert "prose" in text
+    assert "code" in text
+
+
+def test_where_nothing_happened_nothing_is_drawn() -> None:
+    assert position_bars(Figures(), 80) == k_chart([], 80) == histogram(Spread(), 80) == kinds_table([], 80) == []

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.stats.curve import Basis, CostCurve, costs_of, curve_of, fitted
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.decoding.rounds import Round
+from support.drawn_rounds import made_round
+
+CURVE = CostCurve(((1, 2.0), (3, 3.0), (9, 6.0)))
+
+measured = st.dictionaries(st.integers(1, 20), st.floats(0.1, 50), min_size=2, max_size=6).map(
+    lambda points: tuple(sorted(points.items()))
+)
+
+
+def test_a_measured_width_has_its_own_value_and_others_lie_on_lines() -> None:
+    assert [CURVE.at(width) for width in (1, 2, 3, 6, 9)] == pytest.approx([2.0, 2.5, 3.0, 4.5, 6.0])
+    assert CURVE.at(11) == pytest.approx(7.0)
+
+
+def test_every_value_says_what_it_rests_on() -> None:
+    assert [CURVE.basis(width) for width in (1, 2, 9, 10)] == [
+        Basis.MEASURED,
+        Basis.INTERPOLATED,
+        Basis.MEASURED,
+        Basis.EXTRAPOLATED,
+    ]
+
+
+@given(measured, st.integers(1, 40))
+def test_no_pass_costs_nothing_and_beyond_the_widest_none_gets_cheaper(
+    points: tuple[tuple[int, float], ...], width: int
+) -> None:
+    curve = CostCurve(points)
+    assert curve.at(width) > 0
+    last, cost = points[-1]
+    assert curve.at(last + width) >= cost - 1e-9
+    assert all(curve.at(known) == pytest.approx(ms) for known, ms in points)
+
+
+@given(measured, st.floats(0, 1), st.data())
+def test_between_two_measured_widths_the_cost_lies_between_theirs(
+    points: tuple[tuple[int, float], ...], share: float, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(points) - 2))
+    (left, low), (right, high) = points[place], points[place + 1]
+    width = left + round(share * (right - left))
+    assert min(low, high) - 1e-9 <= CostCurve(points).at(width) <= max(low, high) + 1e-9
+
+
+def test_one_width_makes_no_curve() -> None:
+    assert curve_of(MeasuredCosts(((1, 2.0),))) is None
+    assert curve_of(MeasuredCosts(((1, 2.0), (5, 0.0)))) is None
+    assert curve_of(MeasuredCosts(((1, 2.0), (5, 3.0)))) == CostCurve(((1, 2.0), (5, 3.0)))
+
+
+def test_rounds_tell_costs_where_nothing_else_does_but_not_the_cold_first_one() -> None:
+    rounds = [
+        made_round(4, 2, index=index, ms=(0.8, 90.0 if not index else 3.0 + index / 10, 0.1)) for index in range(4)
+    ]
+    assert costs_of(rounds, plain_ms=2.0) == MeasuredCosts(((1, 2.0), (5, pytest.approx(3.2))), pytest.approx(0.2))
+    assert costs_of([]) == MeasuredCosts()
+
+
+RECORD = MeasuredCosts(((1, 2.0), (2, 3.0), (9, 6.0)), 0.2)
+
+
+def passes(width: int, ms: float, count: int, step_ms: float = 0.5) -> list[Round]:
+    drafted = width - 1
+    return [made_round(drafted, 0, index=index, ms=(drafted * step_ms, ms, 0.1)) for index in range(1, count + 1)]
+
+
+def test_a_record_keeps_its_shape_and_takes_the_pace_of_the_turn() -> None:
+    slow = fitted(RECORD, passes(2, 6.0, 10))
+    assert dict(slow.verify) == pytest.approx({1: 4.0, 2: 6.0, 9: 12.0})
+    assert slow.draft_step == pytest.approx(0.5)
+
+
+def test_a_width_that_the_record_lacks_comes_from_the_turn() -> None:
+    found = dict(fitted(RECORD, [*passes(2, 3.0, 10), *passes(5, 4.2, 3), *passes(6, 9.0, 2)]).verify)
+    assert found == pytest.approx({1: 2.0, 2: 3.0, 5: 4.2, 9: 6.0})
+
+
+def test_few_passes_of_a_turn_change_nothing_that_is_known() -> None:
+    assert fitted(RECORD, passes(2, 30.0, 7)) == RECORD
+    assert fitted(RECORD, []) == RECORD
+
+
+def test_one_slow_pass_in_a_turn_does_not_change_its_pace() -> None:
+    rounds = [*passes(2, 3.0, 10), *passes(2, 300.0, 1)]
+    assert dict(fitted(RECORD, rounds).verify) == pytest.approx(dict(RECORD.verify))

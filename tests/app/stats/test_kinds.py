@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.stats.kinds import THINKING_TAGS, ContentKind, KindReader, kinds_of, kinds_of_rounds
+from specchat_engine.decoding.rounds import TokenKind
+from support.sample_rounds import sample_round
+
+PROSE, CODE, LIST, THINKING = ContentKind.PROSE, ContentKind.CODE, ContentKind.LIST, ContentKind.THINKING
+
+ANSWER = """<think>
+First ```not code``` here.
+- not a list
+</think>
+Here is a loop:
+
+```python
+for i in range(3):
+    print(i)  # - no list, no ``` fence
+```
+
+Its steps:
+
+1. count
+   and go on
+2. stop
+
+| a | b |
+|---|---|
+
+**Done** - really. 3 of 3. ```inline``` too
+"""
+
+pieces = st.lists(
+    st.sampled_from(
+        ["`", "``", "```", "~~~", "\n", " ", "- ", "* x", "1", ". ", "|", "word", "<", "<think>", "</think>", "", "é"]
+    ),
+    max_size=60,
+)
+
+
+def by_line(text: str) -> dict[str, ContentKind]:
+    lines = text.splitlines(keepends=True)
+    return dict(zip([line.strip() for line in lines], kinds_of(lines), strict=True))
+
+
+def test_fences_lists_tables_and_thinking_are_told_from_prose() -> None:
+    found = by_line(ANSWER)
+    assert found["<think>"] is found["- not a list"] is found["</think>"] is THINKING
+    assert found["First ```not code``` here."] is THINKING
+    assert found["Here is a loop:"] is found["Its steps:"] is PROSE
+    assert found["```python"] is found["print(i)  # - no list, no ``` fence"] is found["```"] is CODE
+    assert found["1. count"] is found["and go on"] is found["2. stop"] is found["|---|---|"] is LIST
+    assert found["**Done** - really. 3 of 3. ```inline``` too"] is PROSE
+
+
+@pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
+def test_every_models_tags_mark_thinking(opening: str, closing: str) -> None:
+    assert kinds_of([opening, "a", closing, "\n\n", "b"]) == [THINKING, THINKING, THINKING, PROSE, PROSE]
+
+
+def test_a_tag_that_prose_talks_about_opens_nothing() -> None:
+    assert kinds_of(["The tag ", "<think>", " opens it"]) == [PROSE] * 3
+
+
+def test_thinking_that_the_prompt_opened_ends_at_its_tag() -> None:
+    rounds = [sample_round([], (TokenKind.PLAIN, text)) for text in ("hm", " so", "</think>", "\n", "Yes")]
+    assert kinds_of_rounds(rounds) == [THINKING, THINKING, THINKING, PROSE, PROSE]
+
+
+def test_a_fence_inside_a_fence_of_more_signs_does_not_close_it() -> None:
+    lines = ["````md\n", "```\n", "x\n", "```\n", "````\n", "y\n"]
+    assert kinds_of(lines) == [CODE] * 5 + [PROSE]
+
+
+def test_a_fence_is_known_also_where_tokens_cut_it() -> None:
+    assert kinds_of(["``", "`py", "\nx", "\n``", "`", "\n", "y"]) == [CODE] * 6 + [PROSE]
+
+
+def test_a_token_is_told_as_soon_as_its_line_is_plain() -> None:
+    reader = KindReader()
+    assert reader.feed("-") == []
+    assert reader.feed(" one") == [LIST, LIST]
+    assert reader.feed(" more") == [LIST]
+
+
+def test_a_round_is_of_the_kind_of_most_of_its_tokens() -> None:
+    event = sample_round([("a", "say:\n"), ("a", "```\n"), ("a", "x"), ("r", "y")], (TokenKind.CORRECTION, "z"))
+    assert kinds_of_rounds([event]) == [CODE]
+
+
+@given(pieces)
+def test_every_token_gets_one_kind_however_the_answer_ends(texts: list[str]) -> None:
+    assert len(kinds_of(texts)) == len(texts)
+
+
+@given(pieces, st.data())
+def test_how_an_answer_is_cut_into_tokens_changes_no_characters_kind(texts: list[str], data: st.DataObject) -> None:
+    answer = ANSWER[: data.draw(st.integers(0, len(ANSWER)))] + "".join(texts)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(answer)), max_size=20)))
+    tokens = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
+    single = kinds_of(answer)
+    place = 0
+    for token, kind in zip(tokens, kinds_of(tokens), strict=True):
+        if token.strip():
+            blank = len(token) - len(token.lstrip())
+            assert kind is single[place + blank]
+        place += len(token)

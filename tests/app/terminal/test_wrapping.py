@@ -1,0 +1,85 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from specchat.terminal.cells import cells, drawn
+from specchat.terminal.pieces import Ink, Piece, shown
+from specchat.terminal.wrapping import Wrapper
+
+HOSTILE = "ab \n漢é👍🏽\u200d\ufe0f\u0301\u0300👩🇩🇪\u200cक्ष\u0e33"
+TEXTS = st.lists(st.one_of(st.text(alphabet=HOSTILE, max_size=12), st.text(max_size=6).map(shown)), max_size=12)
+
+
+def wrapped(width: int, *texts: str) -> Wrapper:
+    wrapper = Wrapper(width)
+    for text in texts:
+        wrapper.write([Piece(text, Ink.PLAIN)])
+    return wrapper
+
+
+def rows(width: int, *texts: str) -> list[str]:
+    return [line.text for line in wrapped(width, *texts).lines]
+
+
+def test_words_move_to_the_next_row_as_a_whole() -> None:
+    assert rows(10, "seven eight nine") == ["seven ", "eight nine"]
+
+
+def test_a_word_that_grows_by_tokens_moves_when_it_no_longer_fits() -> None:
+    assert rows(8, "over", " see", "ing", "!") == ["over ", "seeing!"]
+
+
+def test_a_word_longer_than_the_row_is_folded() -> None:
+    assert rows(4, "abcdefghij") == ["abcd", "efgh", "ij"]
+
+
+def test_indentation_survives() -> None:
+    assert rows(20, "def f():\n    return 1") == ["def f():", "    return 1"]
+
+
+def test_a_character_of_two_cells_is_never_cut_in_half() -> None:
+    assert rows(3, "漢漢") == ["漢", "漢"]
+
+
+def test_marks_stay_with_their_letter() -> None:
+    assert rows(4, "abcde\u0301\u0302", "f") == ["abcd", "e\u0301\u0302f"]
+
+
+def test_only_the_rows_from_the_last_one_on_change() -> None:
+    wrapper = Wrapper(6)
+    wrapper.write([Piece("one two three ", Ink.PLAIN)])
+    before = list(wrapper.lines[:-1])
+    first = wrapper.write([Piece("four five", Ink.ACCEPTED)])
+    assert wrapper.lines[: len(before)] == before
+    assert first == len(before)
+
+
+def test_a_word_of_a_hundred_thousand_letters_is_folded_like_any_other() -> None:
+    assert rows(100, "x" * 100_000) == ["x" * 100] * 1000
+    assert rows(100, "漢" * 100_000) == ["漢" * 50] * 2000
+
+
+def test_a_place_in_the_text_is_found_on_the_screen() -> None:
+    wrapper = wrapped(6, "one two three")
+    assert [wrapper.row_at(place) for place in (0, 7, 8, 12, 99)] == [0, 1, 2, 2, 2]
+
+
+@given(TEXTS, st.integers(2, 9))
+def test_no_row_is_wider_than_the_screen(texts: list[str], width: int) -> None:
+    for row in rows(width, *texts):
+        assert cells(row) <= width
+        assert cell_len(drawn(row)) == cells(drawn(row)) == cells(row)
+
+
+@given(TEXTS, st.integers(2, 9))
+def test_the_way_a_text_was_cut_into_tokens_does_not_show(texts: list[str], width: int) -> None:
+    assert rows(width, *texts) == rows(width, "".join(texts))
+
+
+@given(TEXTS, st.integers(2, 9))
+def test_the_rows_and_their_endings_are_the_text(texts: list[str], width: int) -> None:
+    lines = wrapped(width, *texts).lines
+    assert "".join(line.text + line.ending for line in lines) == "".join(texts)
+    assert [line.start for line in lines] == [
+        len("".join(line.text + line.ending for line in lines[:index])) for index in range(len(lines))
+    ]

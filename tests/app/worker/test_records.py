@@ -1,0 +1,98 @@
+"""What was learned of a pair is found again at the next start, and nothing but that is lost where it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from specchat.worker import records
+from specchat_engine.policy.controller import Controller
+from specchat_engine.threads.in_force import Threads
+from specchat_engine.threads.processors import Processors
+from support.threaded import ThreadedScript
+
+if TYPE_CHECKING:
+    from specchat_engine import Engine
+
+
+@dataclass
+class Named:
+    name: str
+
+
+@dataclass
+class Pair:
+    """As much of an engine as is asked for."""
+
+    identity: str = "one pair"
+    controller: Controller = field(default_factory=Controller)
+    target: Named = field(default_factory=lambda: Named("one"))
+    draft: Named | None = None
+    threads: Threads = field(
+        default_factory=lambda: Threads(ThreadedScript(), ThreadedScript(), Processors(4, 4), ("auto", "auto"))
+    )
+
+
+def as_engine(pair: Pair) -> Engine:
+    return cast("Engine", pair)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(records, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def test_a_second_start_knows_what_the_first_learned(folder: Path) -> None:
+    first, second, other = Pair(), Pair(), Pair("another pair")
+    first.controller.target.observe(1, 0, 2.5)
+    records.keep(as_engine(first))
+    assert records.recall(as_engine(second))
+    assert second.controller.target.at(1, 0) == pytest.approx(2.5)
+    assert not records.recall(as_engine(other))
+
+
+def test_the_next_start_computes_with_the_threads_that_were_chosen_and_its_own_costs(folder: Path) -> None:
+    first, second = Pair(), Pair()
+    first.threads.take({"target": {"threads": 2, "speeds": [[2, 1.0], [4, 0.7]], "day": "2026-03-01"}})
+    for threads, milliseconds in ((4, 3.0), (2, 2.0)):
+        first.controller.use_threads(threads, 1)
+        first.controller.target.observe(1, 0, milliseconds)
+    records.keep(as_engine(first))
+    assert second.threads.in_force.counts == (4, 4)
+    assert records.recall(as_engine(second))
+    assert second.threads.in_force.counts == (2, 2)
+    for threads, milliseconds in ((2, 2.0), (4, 3.0)):
+        second.controller.use_threads(threads, 1)
+        assert second.controller.target.at(1, 0) == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"target": {"0": {"1": -3}}, "draft": {}, "habits": {}}',
+        '{"target": {}, "draft": {}, "habits": {}, "threads": {"target": {"threads": "many"}}}',
+        '{"target": {}, "draft": {}, "habits": {}, "threads": [1]}',
+    ],
+)
+def test_a_damaged_record_is_left_alone(folder: Path, text: str) -> None:
+    records.keep(as_engine(Pair()))
+    for path in (folder / "pairs").iterdir():
+        path.write_text(text)
+    pair = Pair()
+    before = pair.controller
+    assert not records.recall(as_engine(pair))
+    assert pair.controller is before
+    assert pair.threads.in_force.counts == (4, 4)
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(folder: Path) -> None:
+    folder.write_text("a file where the folder should be")
+    records.keep(as_engine(Pair()))
+    assert not records.recall(as_engine(Pair()))

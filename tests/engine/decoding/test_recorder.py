@@ -1,0 +1,210 @@
+"""Rounds as a reader sees them: texts, outcomes, probabilities and times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from threading import Thread
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from specchat_engine import Outcome, Round, SamplingParams, TokenKind
+from specchat_engine.decoding.costs import PlainCost
+from specchat_engine.testing import ScriptedModel, random_law
+from support.conversations import N_VOCAB, ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+
+COUSIN = letters(3, order=1)
+
+
+def test_rounds_count_and_time_themselves() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    began = time.perf_counter()
+    rounds = list(session.generate("hello"))
+    wall = (time.perf_counter() - began) * 1000
+    assert [event.index for event in rounds] == list(range(len(rounds)))
+    assert all(before.t_ms < after.t_ms for before, after in pairwise(rounds))
+    assert session.stats.wall_ms == rounds[-1].t_ms <= wall
+    assert all(event.ms.other >= 0 for event in rounds)
+    assert session.stats.decode_ms <= rounds[-1].t_ms
+
+
+def test_a_slow_reader_shows_in_the_time_that_is_neither_draft_nor_verify() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=5)
+    for _ in session.generate("hello"):
+        time.sleep(0.05)
+    assert session.stats.other_ms > 4 * 50
+    assert session.stats.decode_ms <= session.stats.wall_ms
+
+
+@pytest.mark.parametrize("slow", ["target", "draft"])
+def test_going_back_is_neither_verifying_nor_drafting_nor_other(slow: str) -> None:
+    models = {"target": ScriptedModel(letters(3, end=-50)), "draft": ScriptedModel(COUSIN)}
+    models[slow] = SlowToGoBack(models[slow].law)
+    session = conversation(models["target"], models["draft"])
+    rounds = list(session.generate("hello"))
+    went_back = sum(event.ms.rollback for event in rounds)
+    assert went_back == pytest.approx(models[slow].rollback_ns / 1e6, rel=0.3)
+    assert went_back == session.stats.rollback_ms > 20
+    assert session.stats.draft_ms + session.stats.verify_ms < 1, "a scripted pass counts a microsecond"
+    assert went_back < session.stats.decode_ms <= session.stats.wall_ms
+
+
+class SlowToGoBack(ScriptedModel):
+    """Takes a few milliseconds to forget, and counts them."""
+
+    def rewind(self, length: int) -> None:
+        began = time.perf_counter_ns()
+        time.sleep(0.005 if length < len(self.tokens) else 0)
+        super().rewind(length)
+        self.rollback_ns += time.perf_counter_ns() - began
+
+
+def test_the_texts_of_the_rounds_are_the_answer() -> None:
+    session = conversation(saying("Grüße, 😀 und Küsse"), saying("Grüße, 😀 und Bisse"))
+    rounds = list(session.generate("hello"))
+    assert "".join(event.text for event in rounds) == session.text == "Grüße, 😀 und Küsse"
+
+
+def test_an_event_shows_the_draft_and_the_targets_best_candidates() -> None:
+    session = conversation(saying("abcdefgh"), saying("abcxefgh"), k=4)
+    first = next(iter(session.generate("hello")))
+    shown = [(token.text, token.outcome) for token in first.drafted]
+    assert shown == [
+        ("a", Outcome.ACCEPTED),
+        ("b", Outcome.ACCEPTED),
+        ("c", Outcome.ACCEPTED),
+        ("x", Outcome.REJECTED),
+    ]
+    assert (first.token.text, first.token.kind, first.text) == ("d", TokenKind.CORRECTION, "abcd")
+    assert [token.q for token in first.drafted] == [1.0] * 4
+    assert [token.p for token in first.drafted] == [1.0, 1.0, 1.0, 0.0]
+    assert first.top[0].text == "d"
+
+
+def test_lookup_has_no_probabilities_of_its_own() -> None:
+    session = conversation(saying("abcabcabcabc"), drafter="lookup", k=4, ngram_min=1)
+    drafted = [token for event in session.generate("hello") for token in event.drafted]
+    assert drafted
+    assert all(token.q is None for token in drafted)
+
+
+def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    ask(session)
+    assert session.stats.plain_ms is not None
+    assert session.stats.speedup is not None
+
+
+@pytest.mark.parametrize(("ks", "counted"), [((4, 0), 0), ((0, 0), 1)], ids=["between drafts", "among plain ones"])
+def test_a_plain_pass_right_behind_a_draft_is_not_what_plain_decoding_takes(
+    ks: tuple[int, int], counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat_engine.policy.calibration.plain_passes", lambda *_: ())
+    session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model")
+    for event in session.generate("hello"):
+        session.settings = replace(session.settings, k=ks[(event.index + 1) % 2])
+    assert (session._plain_cost.missing(1) < PlainCost().missing(1)) == counted
+
+
+def test_measuring_plain_passes_leaves_the_memory_alone() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    ask(session)
+    held = list(model_of(session).tokens)
+    assert held == read_by_a_fresh_session(session)
+
+
+def test_what_nobody_looks_at_is_not_made_until_the_answer_ends() -> None:
+    session = conversation(saying("abcdefgh"), saying("abcxefgh"), k=4)
+    rounds = session.generate("hello")
+    first, second = next(rounds), next(rounds)
+    assert first.text == "abcd"
+    assert not_made(second)
+    rest = list(rounds)
+    assert not any(not_made(event) for event in (first, second, *rest))
+    assert "".join(event.text for event in (first, second, *rest)) == session.text == "abcdefgh"
+
+
+def test_a_long_answer_does_not_hold_on_to_what_its_rounds_are_made_of() -> None:
+    session = conversation(letters(3, end=-50), max_tokens=400)
+    held = [event for _, event in zip(range(350), session.generate("hello"), strict=False) if not_made(event)]
+    assert len(held) < 350, "rounds far back are made by then"
+
+
+def test_a_round_of_which_many_tokens_were_candidates_is_made_at_once() -> None:
+    """It holds on to arrays of them, one for each of its places."""
+    whole = SamplingParams(temperature=8.0, top_k=0, top_p=1.0, min_p=0.0)
+    session = conversation(random_law(N_VOCAB), random_law(N_VOCAB, seed=1), max_tokens=60, sampling=whole)
+    rounds = session.generate("hello")
+    assert not any(not_made(event) for event in [next(rounds) for _ in range(8)])
+
+
+def test_a_round_that_is_read_late_or_elsewhere_is_the_same_round() -> None:
+    at_once = [event.to_json() for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello")]
+    rounds: list[Round] = []
+    for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello"):
+        reader = Thread(target=event.to_json)
+        reader.start()
+        event.settle()
+        reader.join()
+        rounds.append(event)
+    for one, other in zip(at_once, rounds, strict=True):
+        line = other.to_json()
+        assert line | {"ms": None, "t_ms": None} == one | {"ms": None, "t_ms": None}
+        assert Round.from_json(line) == other == replace(other)
+
+
+def test_a_round_has_no_other_attributes() -> None:
+    event = next(iter(conversation(saying("ab")).generate("hello")))
+    with pytest.raises(AttributeError, match="nothing_else"):
+        _ = event.nothing_else  # type: ignore[attr-defined]
+
+
+def not_made(event: Round) -> bool:
+    """Whether a round's tokens are still to be made."""
+    try:
+        object.__getattribute__(event, "token")
+    except AttributeError:
+        return True
+    return False
+
+
+def test_passes_are_told_a_few_together() -> None:
+    heard: list[list[tuple[int, float, float]]] = []
+    session = conversation(
+        letters(3, end=-50), COUSIN, max_tokens=199, passed=lambda _, passes: heard.append(list(passes))
+    )
+    rounds = list(session.generate("hello"))
+    made = [(1 + len(event.drafted), event.ms.verify, event.ms.draft) for event in rounds]
+    assert len(made) > 64
+    assert [one for few in heard for one in few] == made[: len(made) // 32 * 32]
+    assert {len(few) for few in heard} == {32}
+
+
+class SlowToRead(ScriptedModel):
+    """Counts some milliseconds more for each pass."""
+
+    more_ms = 50
+
+    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
+        self.busy_ns += self.more_ms * 1_000_000
+        return super().advance(tokens, rows)
+
+
+def test_the_longer_passes_take_the_fewer_are_told_together() -> None:
+    model, heard = SlowToRead(letters(3, end=-50)), list[int]()
+    model.more_ms = 15
+    session = conversation(model, max_tokens=9, passed=lambda _, passes: heard.append(len(passes)))
+    list(session.generate("hello"))
+    assert heard == [3, 3, 3]
+
+
+def test_a_pass_that_took_long_is_told_at_once_and_whoever_hears_it_may_add_a_notice() -> None:
+    session = conversation(
+        SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda told, passes: told.append(f"{len(passes)} pass")
+    )
+    list(session.generate("hello"))
+    assert session.notices == ["1 pass"] * 5

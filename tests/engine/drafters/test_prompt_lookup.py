@@ -1,0 +1,195 @@
+"""Prompt lookup proposes what a search of the whole context would find, without searching it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError
+from specchat_engine.decoding.drafts import Context
+from specchat_engine.drafters import prompt_lookup
+from specchat_engine.sampling.sampler import Sampler
+
+SAMPLER = Sampler(SamplingParams(), 0)
+texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
+
+
+def context(tokens: Sequence[int], ends: frozenset[int] = frozenset()) -> Context:
+    return Context(list(tokens), len(tokens), SAMPLER, ends)
+
+
+def proposal(drafter: PromptLookupDrafter, tokens: Sequence[int], k: int = 4) -> tuple[int, ...]:
+    return drafter.propose(context(tokens), k).tokens
+
+
+def proposal_of(drafter: PromptLookupDrafter, prompt: Sequence[int]) -> tuple[int, ...]:
+    """The proposal behind a prompt that begins a turn."""
+    drafter.begin(prompt, lambda: False)
+    return proposal(drafter, prompt, 8)
+
+
+def searched(tokens: Sequence[int], k: int, shortest: int, longest: int) -> tuple[int, ...]:
+    """The same by searching: longest n-gram first, most recent match, repeating where it runs into the end."""
+    tokens = list(tokens)
+    for length in range(min(longest, len(tokens) - 1), shortest - 1, -1):
+        tail = tokens[-length:]
+        for end in range(len(tokens) - 1, length - 1, -1):
+            if tokens[end - length : end] == tail:
+                said = list(tokens)
+                for place in range(k):
+                    said.append(said[end + place])
+                return tuple(said[len(tokens) :])
+    return ()
+
+
+@given(texts, st.integers(1, 6), st.integers(1, 4), st.integers(0, 3))
+def test_the_index_finds_what_a_search_finds(tokens: list[int], k: int, shortest: int, more: int) -> None:
+    drafter = PromptLookupDrafter(shortest, shortest + more)
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, k) == searched(tokens, k, shortest, shortest + more)
+
+
+def following(said: Sequence[Sequence[int]], shortest: int, longest: int) -> set[int]:
+    """What followed the longest match of the last text's end in any of the texts; nothing where nothing ever did."""
+    tail = said[-1]
+    for length in range(min(longest, len(tail)), shortest - 1, -1):
+        followed = {
+            text[end] for text in said for end in range(length, len(text)) if text[end - length : end] == tail[-length:]
+        }
+        if followed:
+            return followed
+    return set()
+
+
+@given(st.lists(texts, min_size=1, max_size=5), st.lists(st.integers(0, 20), min_size=5), st.integers(1, 3))
+def test_what_was_said_is_found_wherever_the_conversation_turned(
+    turns: list[list[int]], kept: list[int], shortest: int
+) -> None:
+    drafter = PromptLookupDrafter(shortest, shortest + 2)
+    said: list[list[int]] = [[]]
+    for turn, keep in zip(turns, kept, strict=False):
+        said.append(said[-1][:keep] + turn)
+        drafter.begin(said[-1], lambda: False)
+        for token in (1, 2, 1):
+            said[-1].append(token)
+            expected = following(said, shortest, shortest + 2)
+            match = drafter.find(context(said[-1]))
+            if match and match.resumed:
+                continue
+            found = proposal(drafter, said[-1], 1)
+            assert set(found) <= expected
+            assert bool(found) == bool(expected)
+
+
+def test_nothing_follows_the_end_of_what_was_said() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3, 4, 5], lambda: False)
+    assert proposal_of(drafter, [9, 4, 5]) == ()
+    assert proposal_of(drafter, [8, 2, 3]) == (4, 5)
+
+
+def test_an_answer_that_is_given_again_is_proposed_from_its_question_on() -> None:
+    drafter = PromptLookupDrafter()
+    question, answer = [1, 2, 3, 4], [5, 6, 7]
+    drafter.begin([*question, *answer], lambda: False)
+    assert proposal_of(drafter, question) == (5, 6, 7)
+    assert proposal_of(drafter, [0, *question]) == (5, 6, 7)
+
+
+def test_a_drafter_that_is_to_recall_nothing_keeps_its_index_while_the_conversation_goes_on() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([9, 1, 2, 3], lambda: False)
+    assert proposal_of(drafter, [8, 1, 2]) == (3,)
+    drafter.recalls = False
+    assert proposal_of(drafter, [8, 1, 2]) == ()
+    index = drafter._index
+    assert proposal_of(drafter, [8, 1, 2, 7, 1, 2]) == (7, 1, 2, 7, 1, 2, 7, 1)
+    assert drafter._index is index
+    assert proposal_of(drafter, [8, 5, 1, 2]) == ()
+
+
+def test_what_was_said_long_ago_is_forgotten_with_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt_lookup, "_PAST", 8)
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3, 4], lambda: False)
+    assert proposal_of(drafter, [7, 1, 2]) == (3, 4)
+    drafter.begin([5, 6, 7, 8, 9, 10, 11, 12], lambda: False)
+    assert proposal_of(drafter, [7, 1, 2]) == ()
+
+
+def test_a_copied_passage_is_proposed_word_for_word() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [10, 11, 12, 13, 14, 15, 99, 10, 11]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens) == (12, 13, 14, 15)
+
+
+def test_a_copy_goes_on_behind_an_edit_and_another_turn_knows_nothing_of_it() -> None:
+    drafter, source = PromptLookupDrafter(), [*range(10, 30)]
+    prompt = [*source, 1]
+    drafter.begin(prompt, lambda: False)
+    for length in range(7):
+        proposal(drafter, [*prompt, *source[:length]])
+    edited = [*prompt, *source[:6], 99]
+    assert proposal(drafter, edited) == ()
+    assert drafter.astray
+    assert proposal(drafter, [*edited, source[7]]) == tuple(source[8:12])
+    drafter.begin([*edited, 98], lambda: False)
+    assert not drafter.astray
+    assert proposal(drafter, [*edited, 98, source[7]]) == ()
+
+
+def test_the_longest_match_wins_over_the_latest() -> None:
+    drafter = PromptLookupDrafter(1, 3)
+    tokens = [1, 2, 3, 7, 9, 3, 8, 1, 2, 3]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, 1) == (7,)
+
+
+def test_of_equal_matches_the_latest_wins() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [1, 2, 3, 1, 2, 4, 1, 2]
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens, 1) == (4,)
+
+
+def test_a_repetition_goes_on_as_long_as_wanted() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([5, 6, 5, 6], lambda: False)
+    assert proposal(drafter, [5, 6, 5, 6], 7) == (5, 6, 5, 6, 5, 6, 5)
+
+
+def test_a_draft_stops_behind_a_token_that_ends_the_answer() -> None:
+    drafter = PromptLookupDrafter()
+    tokens = [1, 2, 3, 0, 4, 1, 2]
+    drafter.begin(tokens, lambda: False)
+    assert drafter.propose(context(tokens, frozenset({0})), 4).tokens == (3, 0)
+
+
+def test_nothing_new_is_proposed_and_it_says_why() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([1, 2, 3], lambda: False)
+    draft = drafter.propose(context([1, 2, 3]), 4)
+    assert (draft.tokens, draft.source, draft.note) == ((), "lookup", "no earlier match")
+
+
+@pytest.mark.parametrize("tokens", [[], [1]])
+def test_a_very_short_context_is_no_problem(tokens: list[int]) -> None:
+    drafter = PromptLookupDrafter(1, 4)
+    drafter.begin(tokens, lambda: False)
+    assert proposal(drafter, tokens) == ()
+
+
+def test_lookup_has_no_probabilities() -> None:
+    drafter = PromptLookupDrafter()
+    drafter.begin([5, 6, 5, 6], lambda: False)
+    assert drafter.propose(context([5, 6, 5, 6]), 2).rows == ()
+
+
+@pytest.mark.parametrize(("shortest", "longest"), [(0, 4), (3, 2), (2, 65), (-1, -1)])
+def test_n_gram_lengths_out_of_range_are_refused(shortest: int, longest: int) -> None:
+    with pytest.raises(SettingError, match=f"{shortest} to {longest}"):
+        PromptLookupDrafter(shortest, longest)

@@ -1,0 +1,181 @@
+"""The cost of a pass by its width is learned from passes, in whatever mood the machine is."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat_engine.policy.costs import PassCosts
+
+curves = st.lists(st.floats(0.05, 0.9), min_size=16, max_size=16).map(
+    lambda steps: [0.0, *(1 + sum(steps[:width]) for width in range(len(steps)))]
+)
+
+
+def learned(curve: list[float], widths: list[int], *, times: int = 15, depth: int = 0) -> PassCosts:
+    costs = PassCosts(slope=0.35)
+    for _ in range(times):
+        for width in widths:
+            costs.observe(width, depth, curve[width])
+    return costs
+
+
+@given(curves)
+def test_widths_that_were_seen_cost_what_they_cost(curve: list[float]) -> None:
+    costs = learned(curve, [1, 2, 5, 16])
+    for width in (1, 2, 5, 16):
+        assert costs.at(width, 0) == pytest.approx(curve[width], rel=0.02)
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from([100, 3000]), st.floats(0.5, 3.0)), max_size=60))
+def test_whoever_looks_at_costs_in_between_changes_nothing(passes: list[tuple[int, int, float]]) -> None:
+    looked, alone = PassCosts(slope=0.35), PassCosts(slope=0.35)
+    for width, depth, milliseconds in passes:
+        for costs in (looked, alone):
+            costs.observe(width, depth, milliseconds)
+        looked.measured(depth)
+        looked.to_json()
+    assert looked.to_json() == alone.to_json()
+    assert looked.measured(100) == alone.measured(100)
+
+
+def test_a_step_stays_a_step() -> None:
+    curve = [0.0, *[1.0] * 8, *[2.3] * 8]
+    costs = learned(curve, [*range(1, 17)])
+    drawn = costs.curve(0, 16)
+    assert drawn is not None
+    assert drawn[8] == pytest.approx(1, rel=0.02)
+    assert drawn[9] == pytest.approx(2.3, rel=0.02)
+
+
+def test_between_two_widths_lies_the_straight_line_and_beyond_them_it_goes_on() -> None:
+    costs = learned([0.0, 1.0, 0, 0, 0, 3.0], [1, 5])
+    assert costs.at(3, 0) == pytest.approx(2, rel=0.02)
+    assert costs.at(9, 0) == pytest.approx(3 + 4 * 0.35, rel=0.02), "no steeper than usual, so that it is tried"
+
+
+@given(st.lists(st.tuples(st.integers(1, 24), st.floats(0.5, 9)), min_size=1, max_size=40), st.integers(1, 32))
+def test_the_curve_says_of_all_widths_what_each_costs(seen: list[tuple[int, float]], most: int) -> None:
+    """However few passes were seen, and also where a wider one seems cheaper."""
+    costs = PassCosts(slope=0.35)
+    for width, milliseconds in seen:
+        costs.observe(width, 0, milliseconds)
+    drawn = costs.curve(0, most)
+    assert drawn is not None
+    assert len(drawn) > most
+    known = costs.measured(0)
+    for width in range(most + 1):
+        cost = costs.at(width, 0)
+        assert cost is not None
+        if width in known:  # a cheaper wide pass is drawn as dear as the narrower ones before it
+            assert drawn[width] == pytest.approx(cost) or drawn[width] > cost
+        else:
+            assert drawn[width] == pytest.approx(cost)
+
+
+def test_while_one_width_is_known_the_others_are_guessed() -> None:
+    costs = learned([0.0, 2.0], [1], times=1)
+    assert costs.at(2, 0) == pytest.approx(2 * 1.35)
+
+
+def test_nothing_is_known_before_the_first_pass() -> None:
+    costs = PassCosts(slope=0.35)
+    assert (costs.at(1, 0), costs.curve(0, 4)) == (None, None)
+    costs.observe(1, 0, 0.0)
+    assert costs.at(1, 0) is None, "a clock that stood still measures nothing"
+
+
+def test_one_slow_pass_among_many_changes_nothing() -> None:
+    costs = learned([0.0, 1.0, 1.2], [1, 2])
+    costs.observe(2, 0, 30.0)
+    assert costs.at(2, 0) == pytest.approx(1.2, rel=0.1)
+
+
+def test_a_width_that_was_slow_once_is_not_written_off() -> None:
+    """Else it would never be tried again."""
+    costs = learned([0.0, 1.0, 1.1, 1.2, 0, 1.4], [1, 2, 3, 5])
+    costs.observe(4, 0, 13.0)
+    guess = costs.at(4, 0)
+    assert guess is not None
+    assert guess < 7
+
+
+def test_a_machine_that_slows_down_slows_what_is_not_tried_just_now_as_well() -> None:
+    costs = learned([0.0, 1.0, 1.2, 1.4, 1.6, 1.8], [1, 5])
+    for _ in range(60):
+        costs.observe(5, 0, 3 * 1.8)
+    wide, plain = costs.at(5, 0), costs.at(1, 0)
+    assert wide is not None
+    assert plain is not None
+    assert wide / plain == pytest.approx(1.8, rel=0.1)
+    assert plain == pytest.approx(3, rel=0.1)
+
+
+def test_many_noisy_passes_of_one_width_do_not_drift_away_from_the_others() -> None:
+    """Noise only adds to a time, and the level that follows it must not carry the widths that do not come."""
+    chance = random.Random(1)
+    costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
+    for _ in range(3000):
+        costs.observe(1, 0, 1.0 + chance.expovariate(4))
+    plain, wide = costs.at(1, 0), costs.at(4, 0)
+    assert plain is not None
+    assert wide is not None
+    assert wide / plain == pytest.approx(2, rel=0.1)
+
+
+def test_depths_are_told_apart_and_the_nearest_known_one_stands_in() -> None:
+    costs = learned([0.0, 1.0, 1.5], [1, 2])
+    for _ in range(20):
+        costs.observe(1, 5000, 2.0)
+        costs.observe(2, 5000, 2.2)
+    deep, shallow = [[costs.at(width, depth) or 0 for width in (1, 2)] for depth in (5000, 0)]
+    assert deep[1] / deep[0] == pytest.approx(1.1, rel=0.03)
+    assert shallow[1] / shallow[0] == pytest.approx(1.5, rel=0.03)
+    assert [costs.at(width, 100_000) for width in (1, 2)] == deep
+
+
+def test_a_drawn_curve_follows_new_widths_at_once() -> None:
+    costs = learned([0.0, 1.0, 1.2], [1, 2])
+    before = costs.curve(0, 8)
+    costs.observe(8, 0, 1.3)
+    after = costs.curve(0, 8)
+    assert before is not None
+    assert after is not None
+    assert after[8] < before[8]
+
+
+def test_what_was_learned_survives_a_restart() -> None:
+    costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
+    again = PassCosts.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
+    for width in (1, 2, 3, 4, 9):
+        assert again.at(width, 0) == pytest.approx(costs.at(width, 0), rel=0.02)
+
+
+def test_one_pass_of_an_earlier_time_is_no_more_than_one_pass() -> None:
+    costs = PassCosts(slope=0.35)
+    costs.observe(1, 0, 30.0)
+    again = PassCosts.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
+    assert again.seen(1) == 1
+    again.observe(1, 0, 1.0)
+    assert again.at(1, 0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"0": {"1": [-1, 8]}},
+        {"0": {"1": [1, 0]}},
+        {"0": {"0": [1, 8]}},
+        {"0": {"1": ["x", 8]}},
+        {"0": {"1": 1.0}},
+        {"a": {"1": [1, 8]}},
+        {"0": 3},
+    ],
+)
+def test_a_damaged_record_is_refused(kept: dict[str, object]) -> None:
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        PassCosts.from_json(kept, slope=0.35)

@@ -1,0 +1,105 @@
+"""On recorded answers, under frozen costs, the controller keeps up with whatever would have been best.
+
+Deterministic: the drafts of a real pair were recorded, and what a pass costs is a formula.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.situation import Decision, Situation
+from support.replay import Answer, Machine, looked_up, measured, recorded
+
+MACHINES = {
+    "a second token that costs more than the next ten": Machine(
+        lambda width: (1, 2.35, 2.6, 2.8, 3)[width - 1] if width < 6 else 3 + 0.27 * (width - 5), 0.2
+    ),
+    "half precision on two cores": Machine(lambda width: 1 + 0.375 * (width - 1), 0.12),
+    "half precision, bound by memory": Machine(lambda width: 1 + 0.13 * (width - 1), 0.06),
+    "four bits on two cores": Machine(lambda width: 1 + 0.7 * (width - 1), 0.06),
+    "four bits, sixteen tokens at a time": Machine(lambda width: 0.3 + 0.7 * (width % 16) + 8.5 * (width // 16), 0.07),
+    "a step behind eight tokens": Machine(lambda width: 1 + 0.01 * width + (1.3 if width > 8 else 0), 0.15),
+    "a slow draft model": Machine(lambda width: 1 + 0.2 * (width - 1), 0.4),
+}
+FIXED = [("model", k) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16)] + [
+    ("lookup", k) for k in (2, 4, 6, 8, 12, 15, 16, 24, 31, 32)
+]
+ROUGHLY = {"facts": "prose", "story": "prose", "python": "code", "structured": "code", "copy": "pasted"}
+each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+
+
+@cache
+def spent(machine: Machine) -> dict[str, dict[object, float]]:
+    """By kind of text: the time of each fixed setting, of plain decoding, and of the controller."""
+    times: dict[str, dict[object, float]] = defaultdict(lambda: defaultdict(float))
+    controller = measured(machine)
+    for answer in recorded():
+        kind = times[answer.kind]
+        kind["plain"] += answer.plain(machine)
+        for setting in FIXED:
+            kind[setting] += answer.fixed(*setting, machine)
+        kind["auto"] += answer.adaptive(controller, machine)
+    return times
+
+
+@each_machine
+def test_it_is_within_three_percent_of_the_best_fixed_setting_of_each_kind_in_hindsight(machine: Machine) -> None:
+    for kind, times in spent(machine).items():
+        best = min(time for setting, time in times.items() if setting != "auto")
+        assert times["auto"] <= best / 0.97, kind
+
+
+@each_machine
+def test_over_all_kinds_it_is_ahead_of_every_fixed_setting(machine: Machine) -> None:
+    totals: dict[object, float] = defaultdict(float)
+    for times in spent(machine).values():
+        for setting, time in times.items():
+            totals[setting] += time / times["plain"]
+    assert min(totals, key=lambda setting: totals[setting]) == "auto"
+
+
+@each_machine
+def test_what_is_remembered_of_the_last_question_changes_no_answer(machine: Machine) -> None:
+    class Forgetful(Controller):
+        def decide(self, now: Situation) -> Decision:
+            self._found = None
+            return super().decide(now)
+
+    forgetful = measured(machine)
+    forgetful.__class__ = Forgetful
+    times: dict[str, float] = defaultdict(float)
+    for answer in recorded():
+        times[answer.kind] += answer.adaptive(forgetful, machine)
+    assert times == {kind: of_kind["auto"] for kind, of_kind in spent(machine).items()}
+
+
+@each_machine
+def test_also_where_kinds_are_told_apart_but_roughly_and_come_in_any_order(machine: Machine) -> None:
+    """As they are in a chat: a request for a fact and one for a story look alike."""
+    answers = [*recorded()]
+    random.Random(1).shuffle(answers)
+    controller = measured(machine)
+    auto: dict[str, float] = defaultdict(float)
+    for answer in answers:
+        auto[answer.kind] += replace(answer, kind=ROUGHLY[answer.kind]).adaptive(controller, machine)
+    kinds = spent(machine)
+    assert min(kinds[kind]["plain"] / auto[kind] for kind in kinds) >= 0.96
+    totals = {setting: sum(times[setting] / times["plain"] for times in kinds.values()) for setting in FIXED}
+    assert sum(auto[kind] / kinds[kind]["plain"] for kind in kinds) < min(totals.values())
+
+
+@each_machine
+@pytest.mark.parametrize("confidence", ["random", "always sure"])
+def test_a_draft_that_knows_nothing_costs_next_to_nothing(machine: Machine, confidence: str) -> None:
+    """From a cold start, on random text: never under 0.97 of plain decoding."""
+    chance = random.Random(1)
+    prompt, text = ([chance.randrange(4000) for _ in range(length)] for length in (50, 256))
+    sure = [[chance.random() if confidence == "random" else 0.995 for _ in range(16)] for _ in text]
+    answer = Answer("prose", len(prompt), len(text), [0] * len(text), sure, looked_up(prompt, text))
+    assert answer.plain(machine) / answer.adaptive(Controller(), machine) >= 0.97
