@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.analysis.inspector import Place, inspect, sampling_at
-from specchat_engine.decoding.books import Books
 from specchat_engine.decoding.cancel import Cancel
 from specchat_engine.decoding.costs import MeasuredCosts, PlainCost
 from specchat_engine.decoding.drafts import Context
@@ -38,6 +38,9 @@ from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import Settings
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.verifiers import VERIFIERS
+
+_TOLD_PASSES, _TOLD_MS = 32, 40.0
+"""Passes are told together, at most this many, and fewer once they have taken this long."""
 
 
 class Session:
@@ -88,7 +91,9 @@ class Session:
         self._vocabulary = vocabulary
         self._template = template
         self._plain_cost = plain_cost or PlainCost()
-        self._books = Books(self._plain_cost)
+        self._stats = TurnStats()
+        self._counting = Lock()
+        self._passes: list[tuple[int, float, float]] = []
         self._about = about
         self._passed = passed
         self._controller = controller or Controller()
@@ -102,8 +107,9 @@ class Session:
 
     @property
     def stats(self) -> TurnStats:
-        """What the answer did so far, and where its time went."""
-        return self._books.stats
+        """What the answer did so far, and where its time went; a copy that no later round changes, from any thread."""
+        with self._counting:
+            return self._stats.copy()
 
     @property
     def text(self) -> str:
@@ -139,7 +145,7 @@ class Session:
         self._asked = tuple(messages)
         self.turn, self.turn_seed = turn, turn_seed(self.seed, turn, attempt)
         self.end_reason, self.notices = "error", []
-        self._books = Books(self._plain_cost, partial(self._passed, self.notices) if self._passed else None)
+        self._stats, self._passes = TurnStats(), []
         self._transcript = Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
         self._prefix, self._context = tuple(prefix), None
         constraint = constraint_of(self.settings.sampling, self._vocabulary)
@@ -150,7 +156,7 @@ class Session:
                 yield from self._decode(context, began)
             if not self._planner.plain_because:
                 measure_plain(self._target, context, self._plain_cost, self._controller, self._cancel)
-            self.stats.plain_ms = self._plain_cost.at(context.middle)
+            self._stats.plain_ms = self._plain_cost.at(context.middle)
         except Cancelled:
             self.end_reason = "cancelled"
         except GeneratorExit:
@@ -246,7 +252,7 @@ class Session:
 
         Where the prefix itself ends the answer, `end_reason` says so.
         """
-        stats, settings, capacity = self.stats, self.settings, self._target.capacity
+        stats, settings, capacity = self._stats, self.settings, self._target.capacity
         fitted = self._fit(messages)
         if fitted.dropped:
             self.notices.append(fitted.notice(capacity))
@@ -275,24 +281,33 @@ class Session:
         return fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), self._target.capacity)
 
     def _decode(self, context: Context, began: int) -> Iterator[Round]:
-        """Runs the loop and keeps the turn's books."""
-        planner, piece = self._planner, self._vocabulary.piece
-        recorder = Recorder(self._target, self._draft, piece, self._transcript, self._books, began)
-        try:
-            for step in generate(self._target, context, partial(self._plan, recorder), self._transcript.receive):
-                event, made = recorder.record(step)
-                planner.learn(context, step, made)
-                if step.end:
-                    self.end_reason = step.end
-                if planner.coasting and not step.plan.drafter:  # nothing is learned of such rounds
-                    yield event
-                else:
-                    left = perf_counter_ns()
-                    yield event
-                    planner.away_ns += perf_counter_ns() - left
-        finally:
-            recorder.settle()
-            self._books.count()
+        """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
+        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, self._transcript, began)
+        after_plain = False
+        for step in generate(self._target, context, partial(self._plan, recorder), self._transcript.receive):
+            event = recorder.record(step)
+            with self._counting:
+                self._stats.observe(event)
+            if step.end:
+                self.end_reason = step.end
+            plain = not event.drafted and not recorder.rested
+            if plain and after_plain:  # a pass right after a draft takes longer than plain decoding does
+                self._plain_cost.observe(len(context.tokens), event.ms.verify)
+            after_plain = plain
+            if not recorder.rested:
+                self._tell_passes((1 + len(event.drafted), event.ms.verify, event.ms.draft))
+            self._planner.learn(context, step, recorder.own_times, rested=recorder.rested)
+            with recorder.away():
+                yield event
+
+    def _tell_passes(self, latest: tuple[int, float, float]) -> None:
+        """Passes on what the target's passes took, several short ones together."""
+        self._passes.append(latest)
+        passes = self._passes
+        if len(passes) == _TOLD_PASSES or sum(verify + draft for _, verify, draft in passes) > _TOLD_MS:
+            self._passes = []
+            if self._passed:
+                self._passed(self.notices, passes)
 
     def _plan(self, recorder: Recorder, context: Context) -> Plan:
         """The next round, as the settings are now. Raises Cancelled where the turn is to stop."""
@@ -309,13 +324,10 @@ class Session:
             settings.sampling.check_tokens(self._vocabulary.size)
             sampler = Sampler(settings.sampling, self.turn_seed, sampler.constraint)
             self._in_force.append((context.position, settings.sampling))
-        again = planner.again(context, settings, rested=recorder.rested)
-        if again:
-            return again
         read_ms = planner.draft_prompt_ms
         made = planner.plan(context, settings, sampler, self._transcript.remaining, rested=recorder.rested)
         if planner.draft_prompt_ms > read_ms:
-            self.stats.draft_prompt_ms = planner.draft_prompt_ms
+            self._stats.draft_prompt_ms = planner.draft_prompt_ms
             recorder.leave_out()
         return made
 

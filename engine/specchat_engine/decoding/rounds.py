@@ -1,16 +1,14 @@
 """The events of decoding: one `Round` is one draft and the one target pass that verified it.
 
-A round as JSON is the contract that `--json`, trace files, replay and the app share. Nothing here is meant to be
-changed once made; the classes are not frozen because that triples the time of making one, of which a round needs a
-dozen.
+A round as JSON is the contract that `--json`, trace files, replay and the app share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 BY_MODEL = frozenset(("model", "translated"))
 """The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
@@ -33,7 +31,7 @@ class TokenKind(StrEnum):
     NONE = "none"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class DraftedToken:
     """One drafted token; q and p are the rule's probabilities, None where there is none or it was not computed."""
 
@@ -48,7 +46,7 @@ class DraftedToken:
         return {"id": self.id, "text": self.text, "q": self.q, "p": self.p, "outcome": self.outcome.value}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TargetToken:
     """The target's own token at the end of a round; id None and text empty where an accepted token ended the answer."""
 
@@ -62,7 +60,7 @@ class TargetToken:
         return {"id": self.id, "text": self.text, "p": self.p, "kind": self.kind.value}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One of the target's best candidates at the round's last position, with its probability after truncation."""
 
@@ -71,10 +69,10 @@ class Candidate:
     p: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RoundTimes:
-    """Milliseconds of the draft's passes, the target's pass, everything else in the round, and going back behind
-    tokens that were not accepted (0 in traces from before it was counted)."""
+    """Milliseconds of the draft model's passes, the target's pass, the rollback of tokens that were not accepted (0 in
+    old traces, which did not count it), and everything else. They add up to the round's time."""
 
     draft: float
     verify: float
@@ -82,23 +80,8 @@ class RoundTimes:
     rollback: float = 0.0
 
 
-Filling = tuple[Callable[..., None], *tuple[Any, ...]]
-"""A function that sets all fields of the round that it is given, and the arguments behind that one."""
-
-
-class _Deferred:
-    """Room for how a round is filled in, where nobody has looked at it yet."""
-
-    __slots__ = ("_filling",)
-    _filling: Filling | None
-
-
-_set_filling = _Deferred.__dict__["_filling"].__set__
-"""The type checker knows the slots of a dataclass only."""
-
-
-@dataclass(slots=True)
-class Round(_Deferred):
+@dataclass(frozen=True, slots=True)
+class Round:
     """One draft, verified. `k` is what was allowed, `reason` why; `t_ms` is the time since the turn began."""
 
     index: int
@@ -110,31 +93,6 @@ class Round(_Deferred):
     top: tuple[Candidate, ...]
     ms: RoundTimes
     t_ms: float
-
-    @classmethod
-    def deferred(cls, filling: Filling) -> Self:
-        """A round that is filled in when it is first looked at: right behind a pass that costs several times what it
-        costs later, when caches are warm and rounds are read together."""
-        made = cls.__new__(cls)
-        _set_filling(made, filling)
-        return made
-
-    def settle(self) -> None:
-        """Fills the round in now, if that is still to be done; from any thread."""
-        filling = getattr(self, "_filling", None)
-        if filling is not None:
-            fill, *given = filling
-            fill(self, *given)
-            _set_filling(self, None)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Python asks for it where a slot is empty."""
-            if name not in _FIELDS:
-                raise AttributeError(f"a round has no {name!r}")
-            self.settle()
-            return object.__getattribute__(self, name)
 
     @property
     def num_accepted(self) -> int:
@@ -191,6 +149,3 @@ class Round(_Deferred):
             ms=RoundTimes(**line["ms"]),
             t_ms=line["t_ms"],
         )
-
-
-_FIELDS = frozenset(field.name for field in fields(Round))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
+from specchat_engine.decoding.rounds import Outcome, Round
 
 
 class Counted(Protocol):
@@ -35,7 +35,7 @@ def measured_speedup(plain_ms: float | None, counted: Counted) -> float | None:
 
 @dataclass(slots=True)
 class TurnStats:
-    """What one answer did and where its time went; `observe` or `count` is called once a round, in order.
+    """What one answer did and where its time went. `observe` is called once a round, in order.
 
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
     the time of a target pass over one token at a similar depth, None until it has been measured.
@@ -61,31 +61,29 @@ class TurnStats:
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
-        outcomes = [token.outcome for token in event.drafted]
-        accepted, compared = event.num_accepted, len(outcomes) - outcomes.count(Outcome.DISCARDED)
-        own = event.token.kind is not TokenKind.NONE
-        self.count(event.ms, event.t_ms, len(outcomes), accepted, compared, own=own)
-
-    def count(self, times: RoundTimes, t_ms: float, drafted: int, accepted: int, compared: int, *, own: bool) -> None:
-        """Counts one round by its numbers; `own` says whether it ended with a token of the target."""
         if not self.num_rounds:
-            self.ttft_ms = t_ms
+            self.ttft_ms = event.t_ms
         self.num_rounds += 1
-        self.draft_ms += times.draft
-        self.verify_ms += times.verify
-        self.rollback_ms += times.rollback
-        self.other_ms += times.other
-        self.wall_ms = t_ms
-        self.num_tokens += accepted + own
-        if drafted:
+        self.num_tokens += event.num_emitted
+        self.draft_ms += event.ms.draft
+        self.verify_ms += event.ms.verify
+        self.rollback_ms += event.ms.rollback
+        self.other_ms += event.ms.other
+        self.wall_ms = event.t_ms
+        if event.drafted:
+            accepted = event.num_accepted
             self.num_drafts += 1
-            self.num_draft_tokens += drafted
+            self.num_draft_tokens += len(event.drafted)
             self.num_accepted_tokens += accepted
-            self.num_rejected_tokens += max(0, min(compared, drafted) - accepted)
-            places = self.num_accepted_tokens_per_pos
-            places += [0] * (accepted - len(places))
-            for place in range(accepted):
-                places[place] += 1
+            self.num_rejected_tokens += sum(token.outcome is Outcome.REJECTED for token in event.drafted)
+            per_pos = self.num_accepted_tokens_per_pos
+            per_pos += [0] * (accepted - len(per_pos))
+            for position in range(accepted):
+                per_pos[position] += 1
+
+    def copy(self) -> TurnStats:
+        """The same statistics, which no later round changes."""
+        return replace(self, num_accepted_tokens_per_pos=[*self.num_accepted_tokens_per_pos])
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -86,10 +86,6 @@ class Patience:
         self._granted = min(int(self._thinking_ms / (share * round_ms)), most)
         return self._granted
 
-    def coasts(self, left: int) -> int:
-        """How many of the next rounds, `left` of which a decision is good for, look for nothing."""
-        return 0 if left < 2 or self.watches else (left - 1) % self._apart
-
     def struck(self, decision: Decision, match: int) -> bool:
         """Whether a match of so many tokens ends what was decided without one."""
         return match >= (_WATCHED_FOR if self.watches else _STRIKING)[decision.source]

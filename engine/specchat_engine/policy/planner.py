@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 
-from specchat_engine.decoding.books import Made
 from specchat_engine.decoding.drafts import Context, Drafter
 from specchat_engine.decoding.generate import Plan, Step
+from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.drafters import ModelDrafter, TranslatedDrafter
 from specchat_engine.models import SessionModel
 from specchat_engine.policy.allowed_drafters import Ways
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.heard import Heard, Place
 from specchat_engine.policy.kinds import PASTED, kind_of
 from specchat_engine.policy.lookup_state import Lookout
 from specchat_engine.policy.patience import Patience
 from specchat_engine.policy.rehearsal import ENOUGH, Rehearsal
-from specchat_engine.policy.situation import Decision, Situation
+from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import AUTO, Settings
@@ -35,9 +34,7 @@ _WAITS = "the draft model reads the prompt behind the first token"
 class Planner:
     """Makes the plans of a session's rounds; the controller may be shared by all sessions on a pair.
 
-    `draft_prompt_ms` is how long the draft model has read the turn's prompt so far. `away_ns` sums up what belongs to
-    no round, though it passed in one: what deciding took, and for how long whoever reads the rounds kept the next one
-    waiting.
+    `draft_prompt_ms` is how long the draft model has read the turn's prompt so far.
     """
 
     def __init__(
@@ -49,34 +46,29 @@ class Planner:
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can."""
         self.plain_because = plain_because
-        self.draft_prompt_ms, self.away_ns = 0.0, 0
+        self.draft_prompt_ms = self._thinking_ms = 0.0
         self._target = target
         self._model = model
         self._lookout = Lookout()
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._ways = self._ways_of(Settings(k=0))
-        self._now: Situation | Place | None = None
+        self._now: Situation | None = None
         self._decision = Decision("none", 0, "")
         self._patience = Patience()
-        self._heard = Heard(controller, self._patience)
-        self._left = self._matched = self._decided_at = 0
-        self.coasting = 0
-        """For so many rounds the last plan holds without a further look."""
-        self._still: Plan | None = None
+        self._left = self._matched = self._decided_at = self._tested = 0
         self._rested = False
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
-        self.draft_prompt_ms, self.away_ns = 0.0, 0
+        self.draft_prompt_ms = self._thinking_ms = 0.0
         self._cancelled = cancelled
-        self.settle()
+        self._now, self._left, self._tested = None, 0, 0
         kind = kind_of(prompt.request)
         self._controller.begin(kind)
         hopeless = self._controller.hopeless
         self._patience.begin(known=self._controller.knows, hopeless=hopeless, copies=kind == PASTED)
         self._lookout.begin(cancelled)
-        self._heard.begin(len(prompt.tokens) + _OPENING)
         ways = self._ways = self._ways_of(settings)
         if ways.lookup:
             self._lookout.drafter(tokens, ways)
@@ -93,25 +85,6 @@ class Planner:
             self._model.open(prompt.tokens, prompt)
             self._model.begin(prompt.tokens, cancelled)
 
-    def again(self, context: Context, settings: Settings, *, rested: bool) -> Plan | None:
-        """The plan of before once more, where nothing that it rests on has changed and no match is to be looked for;
-        None where the next round is to be planned."""
-        ways, still, model, known = self._ways, self._still, self._model, self._controller.threads
-        if not (self.coasting and still and ways.settings is settings and self._target.threads == known[0]):
-            return None
-        if model and model.model.threads != known[1]:
-            return None
-        self.coasting -= 1
-        if not ways.chooses:
-            return still
-        self._left -= 1
-        if still.drafter is None:
-            self._heard.skip()
-        else:
-            tokens = context.tokens
-            self._now = len(tokens), model.unread(tokens) if model else 0, rested
-        return still
-
     def plan(
         self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, rested: bool = False
     ) -> Plan:
@@ -119,10 +92,10 @@ class Planner:
 
         `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
         """
-        self._rested, self.coasting, self._now = rested, 0, None
+        self._rested, self._now = rested, None
         threads = self._target.threads, self._model.model.threads if self._model else 0
         if threads != self._controller.threads:
-            self.settle()
+            self._left = 0
             self._controller.use_threads(*threads)
         ways = self._ways
         if ways.settings is not settings:
@@ -130,9 +103,7 @@ class Planner:
             self._left = 0
         model, lookup = ways.model, ways.lookup
         if not (model or lookup):
-            made = Plan(None, 0, sampler, ways.because)
-            self.coasting, self._still = wanted, made
-            return made
+            return Plan(None, 0, sampler, ways.because)
         if model and self._model and (full := self._model.full(context.tokens)):
             model = False
             if not lookup:
@@ -147,48 +118,53 @@ class Planner:
         if settings.k != AUTO and model != lookup:
             reason = "fixed" if settings.k <= longest else limited
             drafter = self._drafter("model" if model else "lookup", context)
-            made = Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
-            if reason == "fixed" and not ways.chooses:
-                self.coasting, self._still = self._fitting(made, context, wanted), made
-            return made
+            return Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
         if settings.k != AUTO:
             longest = min(longest, settings.k)
         decision = self._followed(context, model, longest) or self._decided(context, model, lookup, longest)
         drafter = self._drafter(decision.source, context)
         stop = decision.stop.begin if decision.stop else None
-        made = Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
-        if not (decision.source == "lookup" or decision.besides or self._follows_a_copy):
-            self.coasting = min(self._patience.coasts(self._left), self._fitting(made, context, wanted))
-            self._still = made
         self._patience.planned()
-        return made
+        return Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
 
-    def learn(self, context: Context, step: Step, made: Made) -> None:
-        """Hears what became of the round that was planned last."""
-        now, away_ns = self._now, self.away_ns
-        self._now, self.away_ns = None, 0
+    def learn(self, context: Context, step: Step, times: RoundTimes, *, rested: bool) -> None:
+        """Learns what became of the round that was planned last, from its times without its reader's time.
+
+        `rested`: the models computed nothing for a while before it, so that its times say nothing about other rounds.
+        """
+        now, thinking_ms = self._now, self._thinking_ms
+        self._now, self._thinking_ms = None, 0.0
         if now is None:
             return
-        told: Sequence[bool] = ()
-        if isinstance(now, Situation) and self._lookout.match:
-            told = self._lookout.foretold(context.tokens[now.depth :])
-        self._heard.hear(now, self._decision, step, told, made, away_ns)
+        draft, verdict, decision = step.draft, step.verdict, self._decision
+        outcome = Outcome(
+            drafted=len(draft.tokens),
+            accepted=verdict.accepted,
+            compared=verdict.compared,
+            emitted=step.kept,
+            confidence=draft.confidence,
+            foretold=self._lookout.foretold(context.tokens[now.depth :]) if self._lookout.match else (),
+            verify_ms=times.verify,
+            draft_ms=times.draft,
+            other_ms=times.other + times.rollback - thinking_ms,
+            first_ms=draft.first_ms,
+        )
+        if decision.source == "model":
+            self._tested += verdict.compared
+        self._controller.learn(now, decision, outcome)
+        if not rested:
+            self._patience.took(outcome.milliseconds)
 
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
-        self.settle()
+        self._now, self._left = None, 0
         self._lookout.end(context)
-
-    def settle(self) -> None:
-        """Learns from all rounds that were heard of; the next one is decided anew."""
-        self._heard.settle()
-        self._now, self._left, self.coasting = None, 0, 0
 
     def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
         """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
         it may draft the next one; see `Rehearsal`."""
         ways, drafter = self._ways, self._model
-        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._heard.tested < ENOUGH
+        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH
         if asked and isinstance(drafter, ModelDrafter):
             rehearsal = Rehearsal(self._target, drafter.model, context, first, self._controller, free)
             yield from rehearsal.passes()
@@ -197,14 +173,6 @@ class Planner:
     def _follows_a_copy(self) -> bool:
         """Whether each round is looked at, since a copy was left a moment ago."""
         return self._ways.lookup and self._lookout.astray
-
-    def _fitting(self, made: Plan, context: Context, wanted: int) -> int:
-        """How many more rounds like this one surely fit what is wanted, and the draft's context."""
-        each = made.k + 1
-        fitting = wanted // each - 1
-        if self._model and made.drafter is self._model:
-            fitting = min(fitting, self._model.room(context.tokens) // each)
-        return fitting
 
     def _followed(self, context: Context, model: bool, longest: int) -> Decision | None:
         """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
@@ -229,19 +197,18 @@ class Planner:
     def _decided(self, context: Context, model: bool, lookup: bool, longest: int) -> Decision:
         """What the controller makes of all that is known by now, and how long that is good for."""
         begin = perf_counter_ns()
-        self.settle()
         self._lookout.match = None
         self._matched = self._lookout.look(context, self._ways) if lookup else 0
         now = self._now = self._situation_of(context, self._matched, longest, model, lookup)
         waits = not (model or self._matched) and self._ways.model and context.position == 0
         self._decision = Decision("none", 0, _WAITS) if waits else self._controller.decide(now)
         self._decided_at = context.position
-        thinking_ns = perf_counter_ns() - begin
-        self.away_ns += thinking_ns
+        thinking_ms = (perf_counter_ns() - begin) / 1e6
+        self._thinking_ms += thinking_ms
         most = None
         if now.opening and self._decision.source != "model":  # none of it holds once a draft model has read its prompt
             most = _OPENING - 1 - context.position if model or not self._ways.model else 0
-        self._left = self._patience.rounds(self._decision, thinking_ns / 1e6, most) + self._decision.besides
+        self._left = self._patience.rounds(self._decision, thinking_ms, most) + self._decision.besides
         return self._decision
 
     def _situation_of(self, context: Context, match: int, longest: int, model: bool, lookup: bool) -> Situation:
@@ -260,7 +227,7 @@ class Planner:
         if source == "model" and self._model:
             if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
                 self._read(context.tokens)
-                if isinstance(self._now, Situation):
+                if self._now:
                     self._now.unread = self._unread(context.tokens)
             return self._model
         return self._lookout.drafter(context.tokens, self._ways) if source == "lookup" else None
@@ -279,6 +246,6 @@ class Planner:
             self._model.begin(tokens, self._cancelled)
             took_ms = (perf_counter_ns() - begin) / 1e6
             self.draft_prompt_ms += took_ms
-            self.away_ns = 0
+            self._thinking_ms = 0.0
             if self._ways.settings.k == AUTO:
                 self._controller.read(len(tokens), took_ms)

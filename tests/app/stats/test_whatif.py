@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -40,8 +41,7 @@ def test_lookup_that_finds_a_match_in_half_of_the_rounds_is_predicted_too() -> N
         event if index % 2 else made_round(0, 0, index=index, k=8, ms=(0.0, verify_ms(1), 0.1))
         for index, event in enumerate(simulated((0.9,) * 8, 8, verify_ms, 0.0))
     ]
-    for event in half:
-        event.source = "lookup" if event.drafted else "none"
+    half = [replace(event, source="lookup" if event.drafted else "none") for event in half]
     shorter = [
         event if index % 2 else half[0] for index, event in enumerate(simulated((0.9,) * 8, 3, verify_ms, 0.0, seed=5))
     ]
@@ -122,8 +122,7 @@ def test_under_auto_the_gain_is_against_the_turns_own_rounds_and_a_busy_machine_
     calm = what_if(rounds, COSTS, "auto", 8)
     assert calm is not None
     assert calm.now == pytest.approx(calm.measured)
-    for event in rounds[::10]:
-        event.ms.verify += 50
+    rounds[::10] = [replace(event, ms=replace(event.ms, verify=event.ms.verify + 50)) for event in rounds[::10]]
     busy = what_if(rounds, COSTS, "auto", 8)
     assert busy is not None
     assert busy.measured < 0.7 * calm.measured
@@ -140,9 +139,7 @@ def test_nothing_is_predicted_where_nothing_was_drafted_or_measured() -> None:
 def test_what_was_drafted_through_text_is_predicted_like_other_drafts_of_a_model() -> None:
     def drafted_by(source: str) -> list[Round]:
         rounds = simulated(LAW, 6, verify_ms, 0.2, seed=3)
-        for event in rounds:
-            event.source = source if event.drafted else "none"
-        return rounds
+        return [replace(event, source=source if event.drafted else "none") for event in rounds]
 
     own, through_text, other = (prediction(drafted_by(source), 6) for source in ("model", "translated", "lookup"))
     assert through_text.points == own.points

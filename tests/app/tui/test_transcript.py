@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from textual.app import App, ComposeResult
 from textual.message import Message
@@ -178,7 +179,8 @@ async def test_a_thought_streams_openly_folds_at_its_end_and_opens_with_a_click(
     thinking = Answer("guide")
     async with stage(thinking) as (pilot, transcript):
         rounds = script(">x|> well|>y|> Yes")
-        rounds[0].token.text, rounds[2].token.text = "<think>", "</think>"
+        for place, tag in ((0, "<think>"), (2, "</think>")):
+            rounds[place] = replace(rounds[place], token=replace(rounds[place].token, text=tag))
         await thinking.append(rounds[:2])
         assert any(row.startswith("  ▾ thinking … 2 tokens") for row in rows(transcript))
         assert any("well" in row for row in rows(transcript))

@@ -6,16 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from threading import Thread
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from specchat_engine import Outcome, Round, SamplingParams, TokenKind
+from specchat_engine import Outcome, Round, TokenKind
 from specchat_engine.decoding.costs import PlainCost
-from specchat_engine.testing import ScriptedModel, random_law
-from support.conversations import N_VOCAB, ask, conversation, letters, model_of, read_by_a_fresh_session, saying
+from specchat_engine.testing import ScriptedModel
+from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
 COUSIN = letters(3, order=1)
 
@@ -117,59 +116,19 @@ def test_measuring_plain_passes_leaves_the_memory_alone() -> None:
     assert held == read_by_a_fresh_session(session)
 
 
-def test_what_nobody_looks_at_is_not_made_until_the_answer_ends() -> None:
-    session = conversation(saying("abcdefgh"), saying("abcxefgh"), k=4)
-    rounds = session.generate("hello")
-    first, second = next(rounds), next(rounds)
-    assert first.text == "abcd"
-    assert not_made(second)
-    rest = list(rounds)
-    assert not any(not_made(event) for event in (first, second, *rest))
-    assert "".join(event.text for event in (first, second, *rest)) == session.text == "abcdefgh"
-
-
-def test_a_long_answer_does_not_hold_on_to_what_its_rounds_are_made_of() -> None:
-    session = conversation(letters(3, end=-50), max_tokens=400)
-    held = [event for _, event in zip(range(350), session.generate("hello"), strict=False) if not_made(event)]
-    assert len(held) < 350, "rounds far back are made by then"
-
-
-def test_a_round_of_which_many_tokens_were_candidates_is_made_at_once() -> None:
-    """It holds on to arrays of them, one for each of its places."""
-    whole = SamplingParams(temperature=8.0, top_k=0, top_p=1.0, min_p=0.0)
-    session = conversation(random_law(N_VOCAB), random_law(N_VOCAB, seed=1), max_tokens=60, sampling=whole)
-    rounds = session.generate("hello")
-    assert not any(not_made(event) for event in [next(rounds) for _ in range(8)])
-
-
-def test_a_round_that_is_read_late_or_elsewhere_is_the_same_round() -> None:
-    at_once = [event.to_json() for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello")]
-    rounds: list[Round] = []
-    for event in conversation(saying("Grüße"), COUSIN, k=3).generate("hello"):
-        reader = Thread(target=event.to_json)
-        reader.start()
-        event.settle()
-        reader.join()
-        rounds.append(event)
-    for one, other in zip(at_once, rounds, strict=True):
-        line = other.to_json()
-        assert line | {"ms": None, "t_ms": None} == one | {"ms": None, "t_ms": None}
-        assert Round.from_json(line) == other == replace(other)
-
-
-def test_a_round_has_no_other_attributes() -> None:
+def test_a_round_is_complete_and_frozen_when_it_comes() -> None:
     event = next(iter(conversation(saying("ab")).generate("hello")))
-    with pytest.raises(AttributeError, match="nothing_else"):
-        _ = event.nothing_else  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        event.k = 3  # type: ignore[misc]
+    assert Round.from_json(event.to_json()) == event
 
 
-def not_made(event: Round) -> bool:
-    """Whether a round's tokens are still to be made."""
-    try:
-        object.__getattribute__(event, "token")
-    except AttributeError:
-        return True
-    return False
+def test_the_parts_of_a_rounds_time_are_all_of_it() -> None:
+    session = conversation(letters(3, end=-50), COUSIN)
+    rounds = list(session.generate("hello"))
+    for before, after in pairwise(rounds):
+        ms = after.ms
+        assert ms.draft + ms.verify + ms.rollback + ms.other == pytest.approx(after.t_ms - before.t_ms)
 
 
 def test_passes_are_told_a_few_together() -> None:

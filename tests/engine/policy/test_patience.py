@@ -96,20 +96,6 @@ def test_a_long_match_ends_what_was_decided_without_one(decision: Decision, matc
     assert not patience.struck(decision, match - 1)
 
 
-@pytest.mark.parametrize("decisions", [[PLAIN], [PLAIN] * 2, [PLAIN] * 3, [PLAIN, DRAFT]])
-def test_rounds_between_two_looks_are_counted_in_advance(decisions: list[Decision]) -> None:
-    patience = after(0.5)
-    for decision in decisions:
-        patience.rounds(decision, 0.3)
-    for left in range(40):
-        coasted = 0
-        while left - coasted >= 2 and not patience.looks(left - coasted - 1):
-            coasted += 1
-        assert patience.coasts(left) == coasted
-    patience.begin(copies=True)
-    assert patience.coasts(24) == 0
-
-
 def test_what_is_decided_in_an_opening_is_good_for_the_rest_of_it_and_calms_nobody() -> None:
     patience = after(0.5)
     assert [patience.rounds(PLAIN, 0.3, opening) for opening in (3, 2, 1, 0)] == [3, 2, 1, 0]
