@@ -19,7 +19,10 @@ _PAUSE = 0.03
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The variables of a user who has configured nothing, and was here before; all folders lie in `home`."""
+    """The variables of a user who has configured nothing, and was here before; all folders lie in `home`.
+
+    PYTHONPATH is passed on, so that the program is the one that the tests import.
+    """
     home.mkdir(exist_ok=True)
     welcomed = home / "data" / "specchat" / "welcomed"
     welcomed.parent.mkdir(parents=True, exist_ok=True)
@@ -33,16 +36,26 @@ def clean_environment(home: Path) -> dict[str, str]:
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "COLORTERM": "truecolor",
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
     }
 
 
 class Terminal:
     """One command in one window. After the command come its exit code and the terminal's settings, both on the screen.
 
-    Close it: the program, its engine and the tmux server end then.
+    Close it: the program, its engine and the tmux server end then. With `leads`, the command itself is the window's
+    process, as in `tmux new-session COMMAND`: nothing comes after it.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], width: int = 140, height: int = 40):
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        width: int = 140,
+        height: int = 40,
+        *,
+        leads: bool = False,
+    ):
         # The path of a socket has about 100 characters at most, and a test's own folder is deeper than that.
         self._folder = tempfile.TemporaryDirectory(prefix="specchat-")
         self._socket = f"{self._folder.name}/tmux"
@@ -50,7 +63,8 @@ class Terminal:
         run = f'env -i TERM="$TERM" {shlex.join([*variables, *command])}'
         script = f"stty -a; echo before; {run}; echo exit code $?; stty -a; exec sleep 600"
         size = ("-x", str(width), "-y", str(height))
-        self._tmux("-f", "/dev/null", "new-session", "-d", *size, f"exec sh -c {shlex.quote(script)}")
+        window = f"exec {run}" if leads else f"exec sh -c {shlex.quote(script)}"
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, window)
 
     def close(self) -> None:
         """Ends everything that was started here."""
@@ -69,9 +83,10 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
         self.keys("Enter")
 
-    def raw(self, sequence: str) -> None:
+    def raw(self, sequence: str | bytes) -> None:
         """Sends bytes as a terminal sends them for keys that tmux has no name for, and for the mouse."""
-        self._tmux("send-keys", "-H", *(f"{byte:02x}" for byte in sequence.encode()))
+        data = sequence.encode() if isinstance(sequence, str) else sequence
+        self._tmux("send-keys", "-H", *(f"{byte:02x}" for byte in data))
 
     def resize(self, width: int, height: int) -> None:
         """Gives the window another size."""
@@ -110,9 +125,22 @@ class Terminal:
         """The id of the engine's process."""
         return next(pid for pid, command in self._descendants() if "specchat.worker" in command)
 
+    def vanish(self, *, stalled_for: float = 0.0) -> None:
+        """Takes the terminal away, at once or after it has accepted no output for so many seconds."""
+        server = int(self.state("pid"))
+        if stalled_for:
+            os.kill(server, signal.SIGSTOP)
+            time.sleep(stalled_for)
+        _kill(server)
+
     def app(self) -> int:
         """The id of the program's own process."""
         return next(pid for pid, command in self._descendants() if "-m specchat" in command and "worker" not in command)
+
+    def parent(self) -> int:
+        """The id of the process that started the program."""
+        shown = subprocess.run(["ps", "-o", "ppid=", "-p", str(self.app())], capture_output=True, text=True, check=True)
+        return int(shown.stdout)
 
     def _descendants(self) -> list[tuple[int, str]]:
         """The processes in the window, each with its command."""

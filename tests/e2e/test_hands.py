@@ -132,3 +132,17 @@ def test_what_is_typed_before_the_first_frame_stands_in_the_prompt(specchat: Spe
     for letter in "nothing of this may be lost":
         terminal.keys("-l", letter)
     terminal.wait_for(r"› nothing of this may be lost\s*\n")
+
+
+def test_bytes_that_are_no_utf_8_become_replacement_characters_and_the_chat_goes_on(specchat: Specchat) -> None:
+    terminal = specchat("chat", "-n", "8", width=80, height=24)
+    ready(terminal)
+    terminal.raw(b"caf\xe9")
+    terminal.wait_for(r"› caf\ufffd\s*\n")
+    terminal.raw(b" \x1b[200~na\xefve \xff \xc3\xa9\x1b[201~")
+    terminal.wait_for(r"› caf\ufffd na\ufffdve \ufffd é\s*\n")
+    terminal.keys("Enter")
+    terminal.wait_for(r"▌ caf\ufffd na\ufffdve \ufffd é(.|\n)*accepted")
+    terminal.keys("C-q")
+    terminal.wait_for("exit code 0")
+    assert "Traceback" not in terminal.screen()

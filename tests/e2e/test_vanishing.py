@@ -1,13 +1,20 @@
-"""A terminal that vanishes in mid-answer."""
+"""A terminal, or a parent, that vanishes in mid-answer."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from e2e.terminal import PATIENCE, Terminal
+import pytest
+
+from e2e.conftest import FLAGS
+from e2e.terminal import PATIENCE, SPECCHAT, Terminal
 from e2e.test_chat import ENDLESS, ready, streaming
 from specchat.store.records import StoredMessage
 from specchat.store.store import Store
@@ -26,11 +33,20 @@ def comes(condition: Callable[[], bool]) -> bool:
 
 
 def is_gone(process: int) -> bool:
+    """Whether it has ended; a zombie has, although nobody has waited for it yet."""
+    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True).stdout.strip()
+    return not shown or shown.startswith("Z")
+
+
+def assert_all_end(*processes: int) -> None:
+    """Fails where one of them goes on, which is then killed."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    return False
+        for process in processes:
+            assert comes(lambda process=process: is_gone(process)), f"{process} goes on"  # type: ignore[misc]
+    finally:
+        for process in processes:
+            if not is_gone(process):
+                os.kill(process, signal.SIGKILL)
 
 
 def kept(home: Path) -> list[StoredMessage]:
@@ -47,11 +63,80 @@ def test_a_terminal_that_vanishes_takes_the_engine_with_it_and_leaves_what_was_s
     streaming(terminal)
     engine, app = terminal.engine(), terminal.app()
     terminal._tmux("kill-server")
-    assert comes(lambda: is_gone(engine))
-    assert comes(lambda: is_gone(app))
+    assert_all_end(engine, app)
     assert comes(lambda: kept(tmp_path / "home")[-1].state == "cut")
     question, answer = kept(tmp_path / "home")
     assert question.content == "Tell me a story"
     assert len(answer.content.split()) > 2
     again = specchat("chat", "--resume")
     again.wait_for(r"▌ Tell me a story(.|\n)*cut off: specchat ended while this was written")
+
+
+@pytest.fixture
+def make(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """Starts `make chat` in a terminal: make waits for its children before it obeys SIGHUP, and does not pass it on."""
+    for tool in ("make", "tmux"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    makefile = tmp_path / "Makefile"
+    makefile.write_text(f"chat:\n\t@{shlex.join([*SPECCHAT, 'chat', *ENDLESS, *FLAGS])}\n")
+    terminals: list[Terminal] = []
+
+    def start(*, leads: bool) -> Terminal:
+        terminals.append(Terminal(("make", "-f", str(makefile), "chat"), environment, leads=leads))
+        return terminals[-1]
+
+    yield start
+    for terminal in terminals:
+        terminal.close()
+
+
+def test_under_make_both_processes_end_with_the_terminal_and_the_answer_is_kept(
+    make: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    terminal = make(leads=True)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    processes = terminal.engine(), terminal.app()
+    terminal.vanish()
+    assert_all_end(*processes)
+    question, answer = kept(tmp_path / "home")
+    assert question.content == "Tell me a story"
+    assert len(answer.content.split()) > 2
+
+
+def test_an_idle_chat_under_make_ends_with_the_terminal(make: Callable[..., Terminal]) -> None:
+    terminal = make(leads=True)
+    ready(terminal)
+    processes = terminal.engine(), terminal.app()
+    terminal.vanish()
+    assert_all_end(*processes)
+
+
+def test_a_terminal_that_stalls_before_it_vanishes_keeps_no_process_alive(specchat: Specchat, tmp_path: Path) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    processes = terminal.engine(), terminal.app()
+    terminal.keys(*["C-Home", "C-End"] * 200)
+    terminal.vanish(stalled_for=4.0)
+    assert_all_end(*processes)
+    question, answer = kept(tmp_path / "home")
+    assert question.content == "Tell me a story"
+    assert len(answer.content.split()) > 2
+
+
+def test_the_end_of_the_parent_ends_the_chat_and_leaves_a_tidy_terminal(
+    make: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    terminal = make(leads=False)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    processes = terminal.engine(), terminal.app()
+    os.kill(terminal.parent(), signal.SIGKILL)
+    assert_all_end(*processes)
+    terminal.wait_until(lambda _: terminal.state("alternate_on") == "0", "the normal screen")
+    assert kept(tmp_path / "home")[0].content == "Tell me a story"

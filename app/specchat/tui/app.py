@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Iterable
@@ -72,7 +71,7 @@ class SpecchatApp(ThemedApp):
     async def on_mount(self) -> None:
         """Hears no key before there is a prompt for it, and hears when the terminal goes away."""
         if hasattr(signal, "SIGHUP"):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._vanish)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.terminal_lost)
         await AwaitMount(self.screen, [self.screen])
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -96,14 +95,13 @@ class SpecchatApp(ThemedApp):
         self._archive.close()
         self.unfinished = [(view.name, view.percent) for view in self.downloading.close()]
 
-    def _vanish(self) -> None:
-        """Ends at once where the terminal is gone, on which nothing can be drawn: what was said is kept."""
+    def keep_now(self) -> None:
+        """Stores the running answer as far as it came, then ends the engine."""
         for screen in self.screen_stack:
             if isinstance(screen, ChatScreen):
                 screen.keep_now()
-        self._client.close()
         self._archive.close()
-        os._exit(128 + signal.SIGHUP)
+        self._client.close()
 
     def _tell_trouble(self, trouble: str | None) -> None:
         """Says, from the thread that writes, that conversations are not being saved, or are again."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 from textual import on
 from textual.app import App
 from textual.driver import Driver
@@ -20,6 +24,7 @@ class ThemedApp(App[None]):
 
     def __init__(self, appearance: Appearance | None = None) -> None:
         super().__init__()
+        self._ends = threading.Lock()
         self.HORIZONTAL_BREAKPOINTS = [*WIDTHS]
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -27,6 +32,26 @@ class ThemedApp(App[None]):
         self._in_force = self._appearance.theme
         self.theme = self._in_force
         self.set_keymap(self._appearance.keymap)
+
+    def get_driver_class(self) -> type[Driver]:
+        """A driver that survives any input and the loss of the terminal, in the place of Textual's for terminals."""
+        from textual.drivers.linux_driver import LinuxDriver
+
+        from specchat.tui.terminal_input import TerminalDriver
+
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
+
+    def terminal_lost(self) -> None:
+        """Stores what is not stored yet and ends the process at once. May be called from any thread, and twice."""
+        if self._ends.acquire(blocking=False):
+            try:
+                self.keep_now()
+            finally:
+                os._exit(128 + signal.SIGHUP)
+
+    def keep_now(self) -> None:
+        """Stores what would be lost, and closes what would go on, if the process ended now."""
 
     @property
     def takes_keys(self) -> bool:
