@@ -25,8 +25,8 @@ from specchat.cli.verify import verify
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import worker_log
 from specchat.tui.app import SpecchatApp
-from specchat.tui.widgets.answer import Answer
-from specchat.tui.widgets.transcript import Transcript
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.transcript import Transcript
 from specchat.worker.client import WorkerClient
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions

@@ -14,9 +14,9 @@ from textual.app import App, ComposeResult
 
 from app.tui.scripted_client import script
 from specchat.tui.theme import DARK, DARK_NAME
-from specchat.tui.widgets.answer import Answer, View
-from specchat.tui.widgets.message import UserMessage
-from specchat.tui.widgets.transcript import Transcript
+from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.entries import UserMessage
+from specchat.tui.transcript.transcript import Transcript
 from specchat_engine.decoding.rounds import Round
 
 ROUND = " one two~ three~/ four/> five"

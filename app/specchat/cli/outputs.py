@@ -114,7 +114,7 @@ class ColourOutput:
 
     def round(self, event: Round) -> None:
         """Prints the round's tokens."""
-        from specchat.terminal.rendering import round_text
+        from specchat.terminal.pieces import round_text
 
         self._console.print(round_text(event, self._filter), end="")
         self._console.file.flush()

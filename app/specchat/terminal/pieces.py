@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from rich.text import Text
+
 from specchat.terminal.filter import TerminalFilter, clean
-from specchat.terminal.rendering import on_one_line
+from specchat.terminal.palette import LOOKS
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
 
 FOLD_ABOVE = 2
@@ -105,3 +107,24 @@ def _thrown_away(text: str, ink: Ink) -> Piece:
     """A token that never became text: line ends and bare spaces are shown as signs, since a stroke needs something."""
     safe = on_one_line(text)
     return Piece("␣" * len(safe) if safe and not safe.strip() else safe, ink)
+
+
+def round_text(event: Round, stream: TerminalFilter) -> Text:
+    """The round's part of the answer, with the rejected token struck through directly before its correction.
+
+    `stream` is the filter of the whole answer; the rejected token is no part of it. Discarded tokens are left out.
+    """
+    text = Text()
+    for token in event.drafted:
+        if token.outcome is Outcome.ACCEPTED:
+            text.append(stream.feed(token.text), LOOKS[token.outcome].style)
+        elif token.outcome is Outcome.REJECTED:
+            text.append(on_one_line(token.text), LOOKS[token.outcome].style)
+    if event.token.kind is not TokenKind.NONE:
+        text.append(stream.feed(event.token.text), LOOKS[event.token.kind].style)
+    return text
+
+
+def on_one_line(text: str) -> str:
+    """A token's text, filtered, its line ends and tabs as visible signs: a refused newline must not break a line."""
+    return clean(text).replace("\n", "↵").replace("\t", "⇥")

@@ -8,10 +8,8 @@ from functools import partial
 from specchat.chat.conversation import Conversation
 from specchat.stats.endings import ending_in
 from specchat.store.records import StoredMessage
-from specchat.tui.siblings import Siblings
-from specchat.tui.widgets.answer import Answer
-from specchat.tui.widgets.entry import Entry
-from specchat.tui.widgets.message import UserMessage
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.entries import Entry, Siblings, UserMessage
 from specchat_engine.decoding.rounds import Round
 
 

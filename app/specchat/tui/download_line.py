@@ -10,7 +10,7 @@ from specchat.models.downloads import DownloadView
 from specchat.models.pull import PullState
 from specchat.terminal.blocks import bar
 from specchat.terminal.filter import clean_line
-from specchat.tui.model_rows import ended_at, pace
+from specchat.tui.widgets.model_rows import ended_at, pace
 
 LOAD_KEY = "Ctrl+G"
 _BAR = 12

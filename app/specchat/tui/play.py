@@ -15,7 +15,7 @@ from specchat.stats.rules import rule_label
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
-from specchat.tui.widgets.answer import Answer, View
+from specchat.tui.transcript.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings

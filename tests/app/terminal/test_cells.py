@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from specchat.terminal.cells import cells, drawn, fit
 from specchat.terminal.pieces import shown
+from specchat.terminal.wrapping import cells, drawn, fit
 
 
 @pytest.mark.parametrize(

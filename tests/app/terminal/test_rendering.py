@@ -6,7 +6,7 @@ from rich.console import Console
 
 from specchat.terminal.filter import TerminalFilter
 from specchat.terminal.palette import LOOKS
-from specchat.terminal.rendering import round_text
+from specchat.terminal.pieces import round_text
 from specchat_engine.decoding.rounds import Outcome, TokenKind
 from support.sample_rounds import sample_round
 

@@ -9,11 +9,11 @@ from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat import ChatScreen
 from specchat.tui.screens.conversation import ConversationScreen
-from specchat.tui.widgets.answer import Answer
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
+from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.header import Header
-from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
-from specchat.tui.widgets.transcript import Transcript
 
 Chat = Pilot[None]
 

@@ -12,7 +12,7 @@ from app.tui.chatting import (
     seen,
 )
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.tui.widgets.answer import View
+from specchat.tui.transcript.answer import View
 from specchat.worker.protocol import Loading, WorkerFailed
 
 

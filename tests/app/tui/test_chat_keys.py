@@ -2,7 +2,7 @@ import pytest
 
 from app.tui.chatting import answer, ask, chat, figures, header, prompt, questions, quiet, transcript
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.widgets.answer import View
+from specchat.tui.transcript.answer import View
 from specchat.tui.widgets.knobs import Knob, Knobs
 from specchat.tui.widgets.load_knobs import LoadKnob
 

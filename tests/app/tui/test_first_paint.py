@@ -28,7 +28,6 @@ LIBRARIES = {
 }
 ROOMS = {
     "specchat.chat.turn",
-    "specchat.chat.commands.invocations",
     "specchat.chat.exporting",
     "specchat.settings.config_sources",
     "specchat.models.finding",
@@ -37,12 +36,12 @@ ROOMS = {
     "specchat.store.store",
     "specchat.traces.reading",
     "specchat.traces.trace",
-    "specchat.tui.markdown",
+    "specchat.tui.transcript.markdown",
     "specchat.tui.panes.pane",
     "specchat.tui.play",
     "specchat.tui.tour",
     "specchat.tui.widgets.load_knobs",
-    "specchat.tui.widgets.played",
+    "specchat.tui.screens.playing",
     "specchat_engine.engine",
     "specchat_engine.gguf",
 }

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from specchat.chat.commands.sources import Sources
-from specchat.tui.menu import Menu, menu_at
+from specchat.tui.widgets.offers import Menu, menu_at
 
 
 @pytest.fixture

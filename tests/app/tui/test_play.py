@@ -4,7 +4,7 @@ from app.tui.scripted_client import LOADED, chat_options, script
 from specchat.chat.session import ChatSession
 from specchat.store.records import State
 from specchat.tui.play import Play
-from specchat.tui.widgets.answer import View
+from specchat.tui.transcript.answer import View
 from specchat.worker.protocol import WorkerFailed
 
 

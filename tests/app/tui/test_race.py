@@ -6,8 +6,8 @@ from textual.widgets import Static
 
 from app.tui.chatting import Chat, ask, chat, command, header, quiet, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.tui.screens.playing import Played
 from specchat.tui.screens.race import RaceScreen
-from specchat.tui.widgets.played import Played
 from specchat.worker.protocol import WorkerFailed
 
 ROUNDS = script("> one| two three> four| five~bad~> six")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from specchat.traces.race import Race
-from specchat.tui.race_rows import lane_title, lead_line, most_lead, verdict_line
+from specchat.tui.screens.race import lane_title, lead_line, most_lead, verdict_line
 from support.sample_traces import CAT, sample_trace
 
 FAST, SLOW = sample_trace(step_ms=100.0), sample_trace(step_ms=200.0)

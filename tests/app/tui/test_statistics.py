@@ -12,8 +12,8 @@ from specchat.stats.summary import Summary
 from specchat.store.counters import Counters
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
+from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
 from specchat.tui.screens.statistics import StatisticsScreen
-from specchat.tui.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
 from specchat.tui.summing_up import Kept, answered_of, kept_of
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace

@@ -9,14 +9,14 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from specchat.chat.commands.invocations import Role
 from specchat.models.hub import FoundRepository, Hub, Listing
 from specchat.models.hub_files import HubFile
 from specchat.models.names import Group, choose
 from specchat.models.patience import WAITED_FOR
 from specchat.models.wanted import Wanted
-from specchat.tui.model_rows import file_row, repository_row, verdict_lines
 from specchat.tui.panes.pane import Pane
-from specchat.tui.panes.roles import Role
+from specchat.tui.widgets.model_rows import file_row, repository_row, verdict_lines
 from specchat_engine.pairing import Verdict
 
 _MOST = 50

@@ -13,9 +13,9 @@ from specchat.models.patience import WAITED_FOR
 from specchat.models.recommended import Suggestion, basis, suggestions
 from specchat.models.wanted import Wanted
 from specchat.terminal.filter import clean_line
-from specchat.tui.model_rows import verdict_lines
 from specchat.tui.panes.pane import Pane
-from specchat.tui.rows import suggestion_row
+from specchat.tui.widgets.listing import suggestion_row
+from specchat.tui.widgets.model_rows import verdict_lines
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.pairing import Verdict
 

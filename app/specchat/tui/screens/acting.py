@@ -8,10 +8,10 @@ from pathlib import Path
 from specchat.errors import SpecchatError
 from specchat.tui.copying import copy
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.widgets.answer import Answer
-from specchat.tui.widgets.message_actions import MessageActions
+from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.prompt import Prompt
-from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.decoding.rounds import Round, TokenKind
 
 

@@ -20,9 +20,9 @@ from specchat.tui.screens.resuming import ResumingScreen
 from specchat.tui.screens.seeing import SeeingScreen
 from specchat.tui.screens.stepping import SteppingScreen
 from specchat.tui.screens.touring import TouringScreen
+from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt
-from specchat.tui.widgets.transcript import Transcript
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:

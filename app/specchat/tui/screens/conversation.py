@@ -23,20 +23,19 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
 from specchat.terminal.priority import give_way
 from specchat.tui.conversation_entries import entries_of
+from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.legend import legend_line
 from specchat.tui.memories import Memories
 from specchat.tui.pace import Pace
-from specchat.tui.siblings import Siblings
-from specchat.tui.widgets.answer import View
-from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
+from specchat.tui.transcript.answer import View
+from specchat.tui.transcript.entries import Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
-from specchat.tui.widgets.message import TranscriptNotice, UserMessage
 from specchat.tui.widgets.prompt import Prompt
-from specchat.tui.widgets.transcript import Transcript
 from specchat.worker.protocol import Ended, Loaded, Loading, Notice, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from specchat.traces.trace import Trace
     from specchat.tui.play import Play
 
-_OF_AN_ANSWER = ("specchat.tui.play", "specchat.tui.markdown")
+_OF_AN_ANSWER = ("specchat.tui.play", "specchat.tui.transcript.markdown")
 """What the first answer needs: imported behind the first frame."""
 
 _FIGURES_PAUSE = 0.5

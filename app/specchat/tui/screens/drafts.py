@@ -22,10 +22,10 @@ from textual.worker import get_current_worker
 from specchat.errors import SpecchatError
 from specchat.models.candidates import Candidate, ranked, worth_timing
 from specchat.terminal.filter import clean_line
-from specchat.tui.model_rows import candidate_row, verdict_lines
 from specchat.tui.timing_drafts import DraftTimer, TimingStep
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.listing import Listing
+from specchat.tui.widgets.model_rows import candidate_row, verdict_lines
 from specchat_engine.errors import EngineError
 
 Judge = Callable[[], Iterator[Candidate]]

@@ -16,8 +16,7 @@ from textual.events import Key, Paste
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from specchat.tui.rows import row, suggestion_row
-from specchat.tui.widgets.listing import Listing
+from specchat.tui.widgets.listing import Listing, row, suggestion_row
 
 if TYPE_CHECKING:
     from specchat.models.recommended import Suggestion

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specchat.chat.commands.invocations import Role
 from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
 from specchat.models.hub import Hub
@@ -20,7 +21,6 @@ from specchat.models.remote import remote_header
 from specchat.models.timings import read_timings
 from specchat.models.wanted import Wanted
 from specchat.tui.downloading import downloading
-from specchat.tui.panes.roles import Role
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
 from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
 from specchat.tui.widgets.download_bar import DownloadBar

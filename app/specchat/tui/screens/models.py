@@ -13,16 +13,15 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
+from specchat.chat.commands.invocations import Role
 from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads
 from specchat.models.library import Entry
 from specchat.models.machine import Place
 from specchat.models.wanted import Wanted
-from specchat.tui.panes.fetching import FetchingPane
-from specchat.tui.panes.here import HerePane
 from specchat.tui.panes.hub import HubPane, Judge
+from specchat.tui.panes.local import FetchingPane, HerePane
 from specchat.tui.panes.pane import Pane
-from specchat.tui.panes.roles import Role
 from specchat.tui.panes.suggested import SuggestedPane
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.load_options import LoadOptions

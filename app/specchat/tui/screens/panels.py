@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from specchat.chat.turn_view import TurnView
+from specchat.tui.dashboard.dashboard import Dashboard
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.widgets.dashboard import Dashboard
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.protocol import Loaded
 

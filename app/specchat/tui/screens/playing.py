@@ -5,7 +5,19 @@ from __future__ import annotations
 from textual.binding import Binding
 from textual.screen import Screen
 
-from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.chat.session import plain_ms_of
+from specchat.chat.turn import TurnModel
+from specchat.chat.turn_view import TurnView
+from specchat.stats.curve import fitted
+from specchat.stats.endings import with_ending
+from specchat.traces.exports.document import target_of
+from specchat.traces.trace import Trace
+from specchat.tui.summing_up import costs_in
+from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.entries import UserMessage
+from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.deck import DeckBar
+from specchat_engine.decoding.costs import MeasuredCosts
 
 
 def deck_bindings(scope: str) -> tuple[Binding, ...]:
@@ -39,3 +51,71 @@ class PlayingScreen(Screen[None]):
     def action_go(self, end: bool) -> None:
         """To the beginning or the end."""
         self.query_one(DeckBar).go(end=end)
+
+
+class Played(Transcript, can_focus=False):
+    """Shows the first rounds of a trace, more or fewer of them at any time."""
+
+    def __init__(self, trace: Trace, *, alone: bool = True, id: str | None = None) -> None:  # noqa: A002
+        """`alone`: with the question above it and its figures below."""
+        super().__init__(id=id)
+        self.trace = trace
+        self._alone = alone
+        self._view = View.TRACE
+        self._count = 0
+        self._answer = Answer("")
+        self._costs = MeasuredCosts()
+        self._model = TurnModel()
+
+    @property
+    def count(self) -> int:
+        """Rounds that are shown."""
+        return self._count
+
+    def figures(self) -> TurnView:
+        """The figures of what is shown, exact at the end."""
+        stats = self.trace.stats
+        return (
+            self._model.final_view(stats, self._costs) if self._count == len(self.trace.rounds) else self._model.view()
+        )
+
+    async def begin(self, trace: Trace) -> None:
+        """Shows the beginning of a trace."""
+        self.trace = trace
+        self._count = 0
+        self._costs = fitted(costs_in(trace), trace.rounds)
+        self._model = TurnModel(plain_ms_of(trace.stats), self._costs)
+        self._answer = Answer(target_of(trace.start) or "answer", self._view)
+        self._answer.figures = ""
+        asked = [UserMessage(trace.question)] if self._alone and trace.question else []
+        await self.load([*asked, self._answer])
+        if trace.opening is not None:
+            await self._answer.append([trace.opening])
+
+    async def show(self, count: int) -> None:
+        """Shows so many rounds."""
+        if count < self._count:
+            await self.begin(self.trace)
+        new = self.trace.rounds[self._count : count]
+        if not new:
+            return
+        self._count += len(new)
+        self._model.observe(new)
+        await self._answer.append(new)
+        if self._count == len(self.trace.rounds):
+            await self._answer.finish(self._ended(), self.trace.text)
+            await self._answer.show(self._view)
+
+    async def cycle_view(self) -> None:
+        """Shows the answer in the next way."""
+        self._view = self._view.following
+        await self._answer.show(self._view)
+
+    def _ended(self) -> str:
+        """What stands below the whole answer."""
+        if self.trace.error is not None:
+            return f"the turn failed: {self.trace.error}"
+        if self.trace.end is None:
+            return "the recording stops here: the trace has no end"
+        summary = self.figures().summary() if self._alone else ""
+        return with_ending(self.trace.reason, summary)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from specchat.chat.commands.invocations import Role
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
-from specchat.tui.panes.roles import Role
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.worker.protocol import Ended, Loaded, WorkerFailed

@@ -15,12 +15,10 @@ from specchat.terminal.filter import clean_line
 from specchat.traces.exports.document import pair_of
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat.tui.playback import Deck
-from specchat.tui.screens.playing import PlayingScreen, deck_bindings
-from specchat.tui.widgets.dashboard import Dashboard, DashboardRow
-from specchat.tui.widgets.deck_bar import DeckBar
+from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
+from specchat.tui.screens.playing import Played, PlayingScreen, deck_bindings
+from specchat.tui.widgets.deck import Deck, DeckBar
 from specchat.tui.widgets.key_row import KeyRow
-from specchat.tui.widgets.played import Played
 
 
 class ReplayScreen(PlayingScreen):

@@ -15,8 +15,8 @@ from specchat.errors import SpecchatError
 from specchat.models.naming import pair_name
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.branching import BranchingScreen
-from specchat.tui.widgets.message_actions import MessageActions
-from specchat.tui.widgets.transcript import Transcript
+from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.transcript import Transcript
 from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class SeeingScreen(BranchingScreen):
 
     async def statistics(self, page: str = "Turn") -> None:
         """Figures and charts; `page` is the tab to begin with."""
+        from specchat.tui.dashboard.statistics_pages import pages
         from specchat.tui.screens.statistics import StatisticsScreen
-        from specchat.tui.statistics_pages import pages
         from specchat.tui.summing_up import answered_of, kept_of
 
         loaded, settings, session = self._session.loaded, self._session.settings, self._session.conversation.id

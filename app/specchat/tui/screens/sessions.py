@@ -18,7 +18,7 @@ from specchat.chat.archive import Archive
 from specchat.errors import SpecchatError
 from specchat.store.store import Store
 from specchat.tui.pace import Pace
-from specchat.tui.session_rows import MARKS, Row
+from specchat.tui.screens.session_rows import MARKS, Row
 from specchat.tui.widgets.key_row import KeyRow
 
 PAGE = 100

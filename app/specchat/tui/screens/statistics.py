@@ -12,9 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
 from specchat.stats.charts import Line, as_text
-from specchat.tui.charted import charted
 from specchat.tui.copying import copy
-from specchat.tui.statistics_pages import Page
+from specchat.tui.dashboard.statistics_pages import Page, charted
 
 _FRAME = 6
 _KEYS = "← → tabs   ↑ ↓ scroll   Esc closes   C copies"

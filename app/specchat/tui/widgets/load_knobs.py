@@ -15,10 +15,10 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
+from specchat.chat.commands.invocations import Role
 from specchat.chat.load_dials import LOAD_DIALS, LoadDial, with_threads
 from specchat.settings.options import ChatOptions
 from specchat.terminal.filter import clean_line
-from specchat.tui.panes.roles import Role
 from specchat.tui.widgets.typed_knob import TypedKnob
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions

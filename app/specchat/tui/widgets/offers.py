@@ -1,12 +1,13 @@
-"""What is offered while one writes: completions of a word, or a search through what was sent; one of them at a time."""
+"""What is offered above the prompt while one types: completions with one of them chosen. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from textual.events import Key
 
+from specchat.chat.commands.completing import Completion, complete, is_open_ended
 from specchat.chat.commands.sources import Sources
 from specchat.chat.history import Entry
 from specchat.terminal.filter import clean_line
@@ -14,8 +15,49 @@ from specchat.tui.recall import Search
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.popup import Popup
 
-if TYPE_CHECKING:
-    from specchat.tui.menu import Menu
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """Completions of a text at a cursor; `chosen` of them is lit, `moved` where the user went there."""
+
+    text: str
+    cursor: int
+    items: tuple[Completion, ...]
+    chosen: int = 0
+    moved: bool = False
+
+    def turned(self, steps: int) -> Menu:
+        """The next one so many places on, round and round."""
+        return replace(self, chosen=(self.chosen + steps) % len(self.items), moved=True)
+
+    def at(self, place: int) -> Menu:
+        """With the item at this place chosen."""
+        return replace(self, chosen=place, moved=True)
+
+    @property
+    def completion(self) -> Completion:
+        """The chosen one."""
+        return self.items[self.chosen]
+
+    @property
+    def takes_enter(self) -> bool:
+        """Whether Enter takes the chosen item: not where what is typed is complete, or may be anything."""
+        return self.moved or not (self._is_complete or is_open_ended(self.text))
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether what is typed is one of the items already, or an argument that need not be there."""
+        typed = self.text[self.completion.start : self.completion.end]
+        return not typed or any(item.text.strip() == typed for item in self.items)
+
+
+def menu_at(text: str, cursor: int, sources: Sources) -> Menu | None:
+    """What is offered here, if anything; not what would change nothing."""
+    items = tuple(complete(text, cursor, sources))
+    if not items or (len(items) == 1 and items[0].applied(text)[0].rstrip() == text.rstrip()):
+        return None
+    return Menu(text, cursor, items)
+
 
 _STEPS = {"up": -1, "down": 1}
 _SEARCH_HINT = "ctrl+r older · enter takes · esc back"
@@ -160,6 +202,6 @@ class Offers:
 
 def _menu_at(text: str, cursor: int, sources: Sources) -> Menu | None:
     """What completes the word at the cursor. All that commands are made of is imported for the first one only."""
-    from specchat.tui.menu import menu_at
+    from specchat.tui.widgets.offers import menu_at
 
     return menu_at(text, cursor, sources)

@@ -1,0 +1,278 @@
+"""The turn's figures as styled text: bars, shares and words of fixed width, so that nothing jumps while they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from textual.content import Content
+
+from specchat.chat.turn_view import TurnView
+from specchat.stats.explain import Figure
+from specchat.terminal.blocks import bar, columns, levels, number, per_cent, percent, speed
+from specchat.terminal.filter import clean_line
+from specchat_engine.memory.memory_use import MemoryUse
+
+Styled = tuple[str, str] | str
+"""Text, with a style in the theme's words."""
+
+QUIET = "$quiet"
+ACCEPTED = "$outcome-accepted"
+TARGET = "$outcome-correction"
+BONUS = "$outcome-bonus"
+STRONG = "bold"
+
+_LABEL = 9
+_GAP = 99
+_SHADES = (("█", TARGET), ("▓", ACCEPTED), ("▒", BONUS), ("░", QUIET))
+"""The parts of a whole, told apart by their shade as well as by their colour."""
+
+
+class Row(NamedTuple):
+    """One row of the panel; where there is no room, those with the largest `spare` go first. `figure` explains it."""
+
+    parts: Sequence[Styled]
+    spare: int = 0
+    figure: Figure | None = None
+
+
+def rows(view: TurnView, width: int) -> list[Row]:
+    """The rows of the panel for `width` cells, the same number of them at all times; `ribbon` has those below them."""
+    room = max(width - _LABEL, 12)
+    gap = Row((), _GAP)
+    return [
+        Row(
+            [(speed(view.tokens_per_second), STRONG), (" tok/s", QUIET), *_over_the_turn(view)],
+            0,
+            Figure.SPEED,
+        ),
+        Row([*_speedup(view), *_ahead(view)], 0, Figure.SPEEDUP),
+        gap,
+        Row(
+            [
+                _label("accepted"),
+                (bar(view.acceptance_rate or 0.0, room - 6), ACCEPTED),
+                " ",
+                percent(view.acceptance_rate),
+            ],
+            0,
+            Figure.ACCEPTED,
+        ),
+        Row([_label("α"), number(view.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
+        Row([_label("τ"), *_tau(view)], 1, Figure.TAU),
+        Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
+        Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
+        Row([(_break_even(view), QUIET)], 2, Figure.BREAK_EVEN),
+        gap,
+        Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
+        Row([_label("in %"), *_named(_times(view), view.num_rounds > 0)], 5, Figure.TIME),
+        Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
+        Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
+        Row([" " * _LABEL, (_cut(clean_line(view.reason), room), QUIET)], 3, Figure.K),
+        gap,
+        Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
+        *_memory(view.shown.memory, room),
+        Row([_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"], 8),
+        gap,
+    ]
+
+
+def ribbon(view: TurnView, width: int, height: int) -> list[Row]:
+    """The latest rounds in so many rows."""
+    lines = words(view.ribbon, width, height)
+    return [Row(part, 1 + 2 * place) for place, part in enumerate(lines + [[]] * (height - len(lines)))]
+
+
+def strip(view: TurnView, width: int) -> Content:
+    """The dashboard in one row, for narrow screens."""
+    parts: list[Styled] = [
+        (speed(view.tokens_per_second), STRONG),
+        (" tok/s ", QUIET),
+        *_speedup(view),
+        ("  acc ", QUIET),
+        (bar(view.acceptance_rate or 0.0, 6), ACCEPTED),
+        percent(view.acceptance_rate),
+        ("  α ", QUIET),
+        number(view.alpha, 4, 2),
+        ("  τ ", QUIET),
+        number(view.block_efficiency if view.drafted else None, 4, 2),
+        "  ",
+    ]
+    used = sum(len(part if isinstance(part, str) else part[0]) for part in parts)
+    if width - used >= 6:
+        parts += latest(view.ribbon, width - used)
+    return Content.assemble(*parts).truncate(width)
+
+
+def _label(text: str) -> Styled:
+    return (text.ljust(_LABEL), QUIET)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _curve(values: Sequence[float], room: int) -> str:
+    return levels(columns(values, room), max(values, default=0.0))
+
+
+def _over_the_turn(view: TurnView) -> list[Styled]:
+    if view.final:
+        return [(" over the turn", QUIET)]
+    return [(" now ", QUIET), speed(view.over_the_turn), (" over the turn", QUIET)]
+
+
+def _speedup(view: TurnView) -> list[Styled]:
+    if view.speedup is None:
+        return [("   –", QUIET), (" × plain", QUIET)]
+    style = f"{STRONG} {ACCEPTED if view.speedup >= 1 else TARGET}"
+    return [(number(view.speedup, 4, 2), style), (" × plain", QUIET)]
+
+
+def _ahead(view: TurnView) -> list[Styled]:
+    if view.speedup is None:
+        return []
+    change = view.speedup - 1
+    return [(f"   {per_cent(abs(change))} {'faster' if change >= 0 else 'slower'}", QUIET)]
+
+
+def _compared(view: TurnView) -> list[Styled]:
+    figures = view.shown.figures
+    return [(f"  {figures.num_accepted} of {figures.num_tested} compared", QUIET)] if figures.num_tested else []
+
+
+def _tau(view: TurnView) -> list[Styled]:
+    tau = view.block_efficiency if view.drafted else None
+    return [number(tau, 5, 2), (f"  tokens a pass, {view.k_most + 1} at most" if view.drafted else "", QUIET)]
+
+
+def _positions(view: TurnView, room: int) -> list[Styled]:
+    shares = view.by_position
+    if not shares:
+        return [("–", QUIET)]
+    shown = levels(shares, 1.0)[:room]
+    numbers = "".join(f" {share * 100:.0f}" for share in shares)
+    left = room - len(shown) - 4
+    if len(numbers) > left:
+        numbers = numbers[: max(left, 0)].rpartition(" ")[0] + " …"
+    return [(shown, ACCEPTED), f" {numbers}", (" %", QUIET)] if left > 4 else [(shown, ACCEPTED)]
+
+
+def _gauge(view: TurnView, room: int) -> list[Styled]:
+    """α as a bar from 0 to 1, with a stroke where drafting begins to pay."""
+    found = view.shown.break_even
+    if found is None:
+        return [("─" * room, QUIET)]
+    has = min(round(found.has * room), room)
+    cells = "━" * has + "─" * (room - has)
+    if found.needed is None:
+        return [(cells, TARGET)]
+    at = min(int(found.needed * room), room - 1)
+    style = ACCEPTED if found.pays else TARGET
+    return [(cells[:at], style), ("┃", STRONG), (cells[at + 1 :], style)]
+
+
+def _break_even(view: TurnView) -> str:
+    found = view.shown.break_even
+    return "  known when passes were timed" if found is None else found.sentence()
+
+
+def _times(view: TurnView) -> list[tuple[str, float]]:
+    """Three shares fit; where going back takes one of them, the rest of the bar is `other`."""
+    back = view.rollback_share >= 0.02
+    last = ("back", view.rollback_share) if back else ("other", view.other_share)
+    return [("draft", view.draft_share), ("verify", view.verify_share), last]
+
+
+def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
+    """A bar in which each share has its shade; what is missing to a whole stays light."""
+    drawn = 0
+    for (glyph, style), (_, share) in zip(_SHADES, shares, strict=False):
+        cells = min(round(share * room), room - drawn)
+        drawn += cells
+        yield (glyph * cells, style)
+    yield ("░" * (room - drawn), QUIET)
+
+
+def _named(shares: Sequence[tuple[str, float]], known: bool) -> Iterator[Styled]:
+    for (glyph, style), (name, share) in zip(_SHADES, shares, strict=False):
+        yield (glyph, style)
+        yield (f" {name} ", QUIET)
+        yield f"{share * 100:.0f}".ljust(4) if known else "–   "
+
+
+def _sources(view: TurnView) -> list[Styled]:
+    if not view.sources:
+        return [("none yet" if not view.final else "none", QUIET)]
+    return ["  ".join(f"{clean_line(name)} {per_cent(share).rjust(5)}" for name, share in view.sources)]
+
+
+def _lengths(view: TurnView, room: int) -> list[Styled]:
+    """k now, and over the turn."""
+    if not view.num_rounds:
+        return [("–", QUIET)]
+    highest = max(view.k_most, 1)
+    return [f"{view.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
+
+
+def _memory(use: MemoryUse | None, room: int) -> list[Row]:
+    """Bytes of both models' weights, of their caches, and of what passes work in."""
+    sizes = {
+        "target": use.target_weights if use else None,
+        "draft": use.draft_weights if use else None,
+        "caches": (use.target_cache or 0) + (use.draft_cache or 0) if use else None,
+        "work": use.compute if use else None,
+    }
+    whole = sum(size or 0 for size in sizes.values())
+    scale, unit, decimals = (1e9, "GB", 1) if whole >= 1e9 else (1e6, "MB", 0)
+    shares = [(name, (size or 0) / whole if whole else 0.0) for name, size in sizes.items()]
+    told: list[Styled] = []
+    for (glyph, style), (name, size) in zip(_SHADES, sizes.items(), strict=True):
+        if size:
+            told += [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
+    total = f"{whole / scale:.{decimals}f} {unit}".ljust(9) if whole else "–".ljust(9)
+    return [
+        Row([_label("memory"), total, *(_shaded(shares, room - 9) if whole else ())], 5, Figure.MEMORY),
+        Row(told, 7, Figure.MEMORY),
+    ]
+
+
+_STYLES = {"●": "$outcome-accepted", "○": "$outcome-correction", "·": "$outcome-discarded"}
+
+
+def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
+    """The last rows of all rounds, filled in the order in which they came: what is drawn stays where it is."""
+    lines: list[list[str]] = [[]]
+    room = width
+    for word in ribbon:
+        shown = _cut(word, width)
+        if len(shown) > room:
+            lines.append([])
+            room = width
+        lines[-1].append(shown)
+        room -= len(shown) + 1
+    return [_line(line) for line in lines[-rows:]]
+
+
+def latest(ribbon: Sequence[str], width: int) -> list[Styled]:
+    """As many of the latest rounds as one row holds."""
+    chosen: list[str] = []
+    room = width
+    for word in reversed(ribbon):
+        shown = _cut(word, width)
+        if len(shown) > room:
+            break
+        chosen.insert(0, shown)
+        room -= len(shown) + 1
+    return _line(chosen)
+
+
+def _line(shown: Sequence[str]) -> list[Styled]:
+    return [part for word in shown for part in (*_coloured(word), " ")]
+
+
+def _coloured(word: str) -> list[Styled]:
+    """The target's token has the colour of a correction behind a rejected one, else that of a bonus."""
+    last = "$outcome-correction" if "○" in word else "$outcome-bonus"
+    return [("".join(run), last if glyph == "◆" else _STYLES.get(glyph, QUIET)) for glyph, run in groupby(word)]

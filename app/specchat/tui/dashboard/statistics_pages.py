@@ -1,0 +1,185 @@
+"""Statistics as pages of lines: of a turn, of many turns, of all pairs. Pure; the window draws them at its width."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from textual.content import Content
+
+from specchat.stats.advice import Answered
+from specchat.stats.advisor import causes
+from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars
+from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.summary import Figures, Summary
+from specchat.stats.whatif_chart import what_if_chart
+from specchat.store.counters import Counters
+from specchat.terminal.blocks import bar, number, per_cent, percent
+from specchat.terminal.filter import clean_line
+from specchat.tui.summing_up import Kept
+
+Page = Callable[[int], list[Line]]
+"""A page's lines at a width."""
+
+_WIDEST = 100
+_LABEL = 16
+_EMPTY: Line = (("", Style.PLAIN),)
+_TOLD = (
+    Figure.SPEED,
+    Figure.SPEEDUP,
+    Figure.TIME,
+    Figure.ALPHA_AND_RATE,
+    Figure.TAU,
+    Figure.SOURCES,
+    Figure.BREAK_EVEN,
+)
+_NOT_YET = "Nothing was recorded yet: statistics come with the first answer."
+
+
+def pages(turn: Answered | None, kept: Kept, pair: str) -> dict[str, Page]:
+    """The pages by the names of their tabs."""
+    return {
+        "Turn": lambda width: turn_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
+        "Why": lambda width: why_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
+        "Session": lambda width: summary_page(kept.session, width),
+        "Pair": lambda width: [((clean_line(pair), Style.STRONG),), _EMPTY, *summary_page(kept.pair, width)],
+        "All pairs": lambda width: pairs_page(kept.pairs, pair, width),
+    }
+
+
+def turn_page(turn: Answered, width: int) -> list[Line]:
+    """One answer: its sums, what another k would have given, and how it came about."""
+    width = min(width, _WIDEST)
+    lines = [*totals(turn.summary, width)]
+    gauge = turn.break_even
+    if gauge is not None:
+        lines += [*_title("Break-even"), *_wrapped(gauge.sentence(), width)]
+    if turn.prediction is not None:
+        lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
+    elif turn.rounds:
+        why = "What if: not enough passes of different widths were measured yet to tell what another k would give."
+        lines += [_EMPTY, *_wrapped(why, width, Style.QUIET)]
+    lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
+    return lines + details(turn.summary, width)
+
+
+def summary_page(summary: Summary, width: int) -> list[Line]:
+    """Many answers: their sums."""
+    if not summary.total.num_rounds:
+        return _wrapped(_NOT_YET, width, Style.QUIET)
+    width = min(width, _WIDEST)
+    return totals(summary, width) + details(summary, width)
+
+
+def totals(summary: Summary, width: int) -> list[Line]:
+    """The figures that matter first."""
+    figures = summary.total
+    first = summary.first_ms.quantile(0.5)
+    rows = [
+        ("answers", f"{summary.turns}"),
+        ("tokens", f"{figures.num_tokens} in {figures.num_rounds} rounds"),
+        ("tokens/s", number(figures.tokens_per_second, 1, 1)),
+        ("× plain", number(summary.speedup, 1, 2)),
+        ("accepted", _rate(figures)),
+        ("α", f"{number(figures.alpha, 1, 2)} of {figures.num_tested} compared"),
+        ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
+        ("first token", f"{number(first, 1, 0)} ms" + (" (median)" if summary.turns > 1 else "")),
+    ]
+    lines: list[Line] = [((f"{name:<{_LABEL}}", Style.QUIET), (told, Style.STRONG)) for name, told in rows]
+    return lines + _time(figures, width)
+
+
+def details(summary: Summary, width: int) -> list[Line]:
+    """By kind of content, by source and by position, and how long rounds took."""
+    kinds = sorted(summary.by_kind.items(), key=lambda named: -named[1].num_tokens)
+    sources = sorted(summary.by_source.items(), key=lambda named: -named[1].num_tokens)
+    lines = [*_title("By kind of content"), *kinds_table(kinds, width)]
+    lines += [*_title("By source of the draft"), *kinds_table(sources, width)]
+    if summary.total.drafted_at:
+        lines += [*_title("Accepted by position in the draft"), *position_bars(summary.total, min(width, 72))]
+    if summary.total.num_rounds:
+        lines += [*_title("Milliseconds of a round"), *histogram(summary.total.round_ms, min(width, 72))]
+    return lines
+
+
+def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[Line]:
+    """All pairs that answered on this machine, the one used last first."""
+    if not pairs:
+        return _wrapped(_NOT_YET, width, Style.QUIET)
+    room = max(min(width, _WIDEST) - 48, 12)
+    head = f"{'':<{room}}{'answers':>8}{'tokens':>9}{'α':>7}{'τ':>7}{'tok/s':>8}{'× plain':>9}"
+    lines: list[Line] = [((head, Style.QUIET),)]
+    for name, sums in pairs.items():
+        shown = clean_line(name)
+        shown = shown if len(shown) < room else shown[: room - 2] + "…"
+        cells = (
+            f"{sums.num_turns:>8}{sums.num_tokens:>9}{number(sums.alpha, 7, 2)}{number(sums.block_efficiency, 7, 2)}"
+            f"{number(sums.tokens_per_second, 8, 0)}{number(sums.speedup, 9, 2)}"
+        )
+        lines.append(((f"{shown:<{room}}", Style.STRONG if name == present else Style.PLAIN), (cells, Style.PLAIN)))
+    return lines
+
+
+def why_page(turn: Answered, width: int) -> list[Line]:
+    """Why an answer was as fast as it was, in sentences, and what could be gained, the most first, with its reasons."""
+    width = min(width, _WIDEST)
+    last = turn.rounds[-1]
+    shown = Shown(turn.summary, last.k, last.reason, turn.break_even)
+    lines = [line for figure in _TOLD for line in _wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
+    found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
+    lines += _title("What could be gained")
+    if not found:
+        lines += _wrapped("Nothing that the figures would tell of: k, drafter and draft fit this text.", width)
+    for place, advice in enumerate(found):
+        lines += [_EMPTY] if place else []
+        gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"
+        lines += _wrapped(f"{advice.sentence}{gain}", width, Style.STRONG)
+        for reason in advice.why:
+            lines += _wrapped(reason, width, Style.PLAIN, indent="  ")
+        if advice.command:
+            lines += _wrapped(f"what helps: {advice.command}", width, Style.ACCEPTED, indent="  ")
+    return lines
+
+
+def _title(text: str) -> list[Line]:
+    return [_EMPTY, ((text, Style.ACCEPTED),)]
+
+
+def _wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = "", hang: str = "") -> list[Line]:
+    """A sentence in rows; all but the first begin with `hang` too."""
+    rows = textwrap.wrap(clean_line(text), max(width, 20), initial_indent=indent, subsequent_indent=indent + hang)
+    return [((row, style),) for row in rows]
+
+
+def _rate(figures: Figures) -> str:
+    if figures.acceptance_rate is None:
+        return "nothing was drafted"
+    return f"{percent(figures.acceptance_rate).strip()} of {figures.num_draft_tokens} drafted"
+
+
+def _time(figures: Figures, width: int) -> list[Line]:
+    """Where the time went, a bar for each part."""
+    room = max(min(width, 72) - _LABEL - 12, 8)
+    parts: Sequence[tuple[str, float]] = [(name, share) for name, share in figures.shares.items() if share >= 0.005]
+    return [
+        (
+            (f"{'time ' + name:<{_LABEL}}", Style.QUIET),
+            (bar(share, room), Style.TARGET if name == "draft" else Style.ACCEPTED),
+            (percent(share), Style.PLAIN),
+        )
+        for name, share in parts
+    ]
+
+
+_STYLES = {
+    Style.PLAIN: "",
+    Style.QUIET: "$quiet",
+    Style.STRONG: "bold",
+    Style.ACCEPTED: "$outcome-accepted",
+    Style.TARGET: "$outcome-correction",
+}
+
+
+def charted(lines: Iterable[Line]) -> Content:
+    """The lines as the screen draws them."""
+    return Content("\n").join(Content.assemble(*((text, _STYLES[style]) for text, style in line)) for line in lines)

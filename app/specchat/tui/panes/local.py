@@ -1,0 +1,226 @@
+"""The models on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from specchat.chat.commands.invocations import Role
+from specchat.errors import SpecchatError
+from specchat.models.cache import PART
+from specchat.models.downloads import Downloads, DownloadView
+from specchat.models.library import Entry
+from specchat.models.pull import PullState
+from specchat.models.sizes import in_words
+from specchat.models.wanted import Wanted
+from specchat.terminal.filter import clean_line
+from specchat.tui.panes.pane import Pane
+from specchat.tui.widgets.model_rows import download_row, entry_row, facts
+
+_MOST = 1000
+
+
+class HerePane(Pane[Entry]):
+    """What can be loaded at once. Enter loads a target, or a draft where one is wanted; F4 chooses a draft for it."""
+
+    PLACEHOLDER = "type to filter"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Load", priority=True, id="models.choose"),
+        Binding("f4", "pick_draft", "Load with a draft", priority=True, id="models.pick_draft"),
+        Binding("f5", "as_draft", "As the draft", priority=True, id="models.as_draft"),
+    ]
+
+    def __init__(
+        self,
+        models: Callable[[], list[Entry]],
+        loaded: Sequence[Path],
+        role: Role | None,
+        wanted: Callable[[Entry], Wanted],
+        *,
+        id: str,  # noqa: A002
+    ) -> None:
+        """`models` blocks, and so does `wanted`, which tells the files of what has been downloaded in part."""
+        super().__init__(id=id)
+        self._models = models
+        self._loaded = {path.resolve() for path in loaded}
+        self._role = role
+        self._wanted = wanted
+        self._entries: list[Entry] = []
+
+    def on_mount(self) -> None:
+        """Reads what there is."""
+        super().on_mount()
+        self.read()
+
+    def read(self) -> None:
+        """Looks again."""
+        self.ask("looking …", self._models, self._know)
+
+    def row(self, item: Entry, width: int) -> Content:
+        """One model."""
+        return entry_row(item, width, loaded=item.path.resolve() in self._loaded)
+
+    def about(self, item: Entry) -> Content:
+        """What its header says."""
+        return facts(item)
+
+    def on_input_changed(self) -> None:
+        """Leaves those that have all the words."""
+        words = self.typed.lower().split()
+        found = [entry for entry in self._entries if all(word in _words(entry) for word in words)]
+        self.show(found[:_MOST], 0)
+        self.say("" if found or not self._entries else "no model of this machine is called so: Tab leads to the hub")
+
+    def choose(self) -> None:
+        """Loads the model; one that has come in part is fetched on."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+        if chosen.problem and chosen.path.name.endswith(PART):
+            self.ask(
+                f"asking the hub for {chosen.name} …",
+                lambda: self._wanted(chosen),
+                lambda wanted: self.post_message(self.Fetch(wanted)),
+            )
+        elif chosen.problem:
+            self.say(f"{chosen.name} cannot be used: {chosen.problem}")
+        elif self._role == "draft":
+            self.post_message(self.Load(None, chosen.path))
+        else:
+            self.post_message(self.Load(chosen.path))
+
+    def action_pick_draft(self) -> None:
+        """Goes on to the drafts for this target."""
+        self.after_typing(self._pick_draft)
+
+    def action_as_draft(self) -> None:
+        """Loads it as the draft of the present target."""
+        self.after_typing(self._as_draft)
+
+    def _pick_draft(self) -> None:
+        if (chosen := self._usable()) is not None:
+            self.post_message(self.PickDraft(chosen.path))
+
+    def _as_draft(self) -> None:
+        if (chosen := self._usable()) is not None:
+            self.post_message(self.Load(None, chosen.path))
+
+    def _usable(self) -> Entry | None:
+        chosen = self.listing.chosen
+        if chosen is not None and chosen.problem:
+            self.say(f"{chosen.name} cannot be used: {chosen.problem}")
+            return None
+        return chosen
+
+    def _know(self, entries: list[Entry]) -> None:
+        self._entries = entries
+        self.on_input_changed()
+        if len(entries) <= 2:
+            self.say("only the built-in pair so far: Tab leads to what is recommended, and to the hub")
+
+
+def _words(entry: Entry) -> str:
+    return f"{entry.name} {' '.join(entry.aliases)} {entry.quantisation} {entry.found.source}".lower()
+
+
+_LOOK = 0.25
+
+
+class FetchingPane(Pane[DownloadView]):
+    """What is being fetched, with keys to pause, go on, stop, and load what is here."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Load, resume", priority=True, id="models.choose"),
+        Binding("f6,space", "pause", "Pause, go on", priority=True, id="models.pause"),
+        Binding("f7,delete", "cancel", "Stop", priority=True, id="models.cancel"),
+    ]
+
+    def __init__(self, downloads: Downloads, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._downloads = downloads
+        self._any: bool | None = None
+
+    def on_mount(self) -> None:
+        """Looks from time to time."""
+        super().on_mount()
+        self.look()
+        self.set_interval(_LOOK, self.look)
+
+    def row(self, item: DownloadView, width: int) -> Content:
+        """One download."""
+        return download_row(item, width)
+
+    def about(self, item: DownloadView) -> Content:
+        """Its files, what was told on the way, why it failed."""
+        progress = item.progress
+        lines = [
+            Content.assemble(clean_line(file.path), (f"  {in_words(file.done)} of {in_words(file.size)}", "$quiet"))
+            for file in progress.files
+        ]
+        lines += [Content(clean_line(notice)) for notice in progress.notices[-3:]]
+        if progress.error:
+            lines.append(Content.styled(clean_line(progress.error), "$text-error"))
+        if item.resumable:
+            kept = "What has arrived is kept: Enter goes on behind it, F7 takes it off the list."
+            lines.append(Content.styled(kept, "$quiet"))
+        return Content("\n").join(lines)
+
+    def look(self) -> None:
+        """Shows how far they are."""
+        if not self.display:
+            return
+        views = self._downloads.views()
+        if [*self.listing.items] != views:
+            self.show(views)
+        if self._any is not bool(views):
+            self._any = bool(views)
+            self.say("" if views else "nothing is being downloaded: Tab leads to what is recommended", calm=True)
+
+    def choose(self) -> None:
+        """Loads what is here, goes on with what is not."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+        arrived = self._downloads.arrived(chosen.id)
+        if arrived is not None:
+            self.post_message(self.Load(arrived.target, arrived.draft))
+        elif self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
+            self.say("it is not all here yet")
+        else:
+            self._resume(chosen)
+
+    def action_pause(self) -> None:
+        """Pauses, or goes on: also what failed or was stopped."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+        if self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
+            self._downloads.pause(chosen.id)
+            self.look()
+        else:
+            self._resume(chosen)
+
+    def _resume(self, chosen: DownloadView) -> None:
+        try:
+            self._downloads.resume(chosen.id)
+            self.say("")
+        except SpecchatError as error:
+            self.say(str(error))
+        self.look()
+
+    def action_cancel(self) -> None:
+        """Stops it; what has arrived is kept. One that has ended leaves the list."""
+        chosen = self.listing.chosen
+        if chosen is None:
+            return
+        if chosen.active:
+            self._downloads.cancel(chosen.id)
+            self.say("stopped; what has arrived is kept, and Enter goes on with it")
+        else:
+            self._downloads.forget(chosen.id)
+            self.say("")
+        self.look()

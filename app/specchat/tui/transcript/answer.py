@@ -1,0 +1,261 @@
+"""One answer of the target: streamed in the ink of its outcomes, Markdown when it is finished, its figures below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from specchat.terminal.filter import clean_line
+from specchat.terminal.pieces import Piece, shown
+from specchat.terminal.wrapping import Line, Wrapper
+from specchat.tui.transcript.body import SECTIONS, Body, View
+from specchat.tui.transcript.entries import NO_SIBLINGS, Entry, Siblings
+from specchat.tui.transcript.parts import Parts, TokenCursor
+from specchat_engine.decoding.rounds import Round
+
+__all__ = ["Answer", "View"]
+
+Trace = Sequence[Round] | Callable[[], Sequence[Round]]
+
+_CURSOR = (Piece("▌", "$primary"),)
+
+
+class Answer(Entry):
+    """Takes rounds while it is live; afterwards only its view changes. `key` is what the screen knows it by."""
+
+    can_be_selected = True
+
+    def __init__(
+        self, name: str, view: View = View.TRACE, *, key: object = None, siblings: Siblings = NO_SIBLINGS
+    ) -> None:
+        super().__init__()
+        self.key = key
+        self.siblings = siblings
+        self.view = view
+        self.live = True
+        self.rounds: list[Round] = []
+        self.cursor: TokenCursor | None = None
+        self.figures = "reading the prompt…"
+        self._speaker = clean_line(name)
+        self._parts = Parts()
+        self._bodies: list[Body] = []
+        self._unfolded: set[int] = set()
+        self._remarks: list[str] = []
+        self._final: str | None = None
+        self._given = ""
+        self._unread: Callable[[], Sequence[Round]] | None = None
+        self._chosen = False
+
+    @classmethod
+    def stored(
+        cls,
+        name: str,
+        text: str,
+        figures: str = "",
+        *,
+        trace: Trace = (),
+        view: View = View.MARKDOWN,
+        key: object = None,
+        siblings: Siblings = NO_SIBLINGS,
+    ) -> Answer:
+        """A finished answer from its text; `trace` has its rounds, or returns them when they are wanted."""
+        answer = cls(name, view, key=key, siblings=siblings)
+        answer.live = False
+        answer.figures, answer._final = clean_line(figures), text
+        if callable(trace):
+            answer._unread = trace
+        answer._take_all([] if callable(trace) else trace)
+        return answer
+
+    @property
+    def text(self) -> str:
+        """What was answered so far, as it is shown."""
+        return self._parts.text if self._final is None else shown(self._final)
+
+    @property
+    def raw(self) -> str:
+        """What was answered so far, as the model wrote it."""
+        said = (event.text for event in self.rounds)
+        return "".join((self._given, *said)) if self._final is None else self._final
+
+    @property
+    def codes(self) -> Sequence[str]:
+        """The blocks of code, those in thoughts left out."""
+        from specchat.tui.transcript.markdown import MarkdownRows
+
+        texts = [part.text for part in self._parts.parts if not part.thought]
+        return [code for text in texts for code in MarkdownRows(80, text).codes]
+
+    def begin_with(self, text: str) -> None:
+        """What the answer was given to begin with; no round of it said that."""
+        self._given = text
+        self._parts.take_text(shown(text))
+        self.changed()
+
+    async def append(self, rounds: Sequence[Round]) -> None:
+        """Adds rounds at the end."""
+        if not self.rounds:
+            self.figures = ""
+        self.rounds.extend(rounds)
+        self._parts.take(rounds)
+        self._draw_growth()
+
+    async def finish(self, figures: str, text: str | None = None) -> None:
+        """No more rounds will come; `text` is the answer where a stop string cut it.
+
+        The answer becomes Markdown unless the user chose a view while it streamed.
+        """
+        self.live = False
+        self.figures = clean_line(figures)
+        self._parts.finish()
+        if text is not None and shown(text) != self._parts.text:
+            self._final = text
+            self._cut()
+        await self.show(self.view if self._chosen else View.MARKDOWN)
+
+    async def cycle_view(self) -> View:
+        """The next view."""
+        self._chosen = True
+        await self.show(self.view.following)
+        return self.view
+
+    async def show(self, view: View) -> None:
+        """Shows the answer in this view; what takes long is laid out while the app goes on."""
+        if view is not View.MARKDOWN:
+            self._read_trace()
+        self.cursor = None
+        self.view, self._bodies = view, []
+        self.changed()
+
+    @property
+    def has_thoughts(self) -> bool:
+        """Whether anything was thought."""
+        return any(part.thought for part in self._parts.parts)
+
+    def mark(self, row: int) -> tuple[int, int] | None:
+        """The characters of a row that are the marked token."""
+        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if found is None:
+            return None
+        number, begin, end = found
+        above, text = self._text_section(number)
+        if not above <= row < above + len(text):
+            return None
+        line = text[row - above]
+        first, last = max(begin - line.start, 0), min(end - line.start, len(line.text))
+        return (first, last) if first < last else None
+
+    def remark(self, text: str) -> None:
+        """Adds a line under the figures."""
+        self._remarks.append(clean_line(text))
+        self.changed()
+
+    def toggle_thought(self, number: int | None = None) -> bool:
+        """Opens or folds a thought, all of them without a number; False where there is none."""
+        chosen = {at for at, part in enumerate(self._parts.parts) if part.thought and number in (None, at)}
+        self._unfolded = self._unfolded - chosen if chosen <= self._unfolded else self._unfolded | chosen
+        self.changed()
+        return bool(chosen)
+
+    def start_cursor(self) -> TokenCursor | None:
+        """Marks the last token, in the view that shows all; None where no rounds are known."""
+        self._read_trace()
+        if not self.rounds:
+            return None
+        self.view, self._bodies, self._chosen = View.TRACE, [], True
+        self._unfolded.update(range(len(self._parts.parts)))
+        self.cursor = TokenCursor(self.rounds)
+        self.changed()
+        return self.cursor
+
+    def stop_cursor(self) -> None:
+        """Takes the mark away."""
+        self.cursor = None
+        self.changed()
+
+    def marked_row(self) -> int | None:
+        """The row where the marked token begins."""
+        found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
+        if found is None:
+            return None
+        return self._text_section(found[0])[0] + self._bodies[found[0]].row_of(found[1])
+
+    def suffix(self, row: int) -> Sequence[Piece]:
+        """The cursor behind the last row of text, while more may come."""
+        return _CURSOR if self.live and row == len(self.rows(self._width)) - len(self._foot()) - 1 else ()
+
+    def lay(self, width: int) -> None:
+        """Forgets the rows of another width."""
+        self._bodies = []
+
+    def forget(self) -> None:
+        """Drops the rows."""
+        super().forget()
+        self._bodies = []
+
+    def sections(self) -> Sequence[list[Line]]:
+        """The name; for each part its fold, its text, its figures; the lines under all of it."""
+        parts = self._parts.parts
+        if any(body.stale for body in self._bodies):
+            self._bodies = []
+        for number in range(len(self._bodies), len(parts)):
+            self._bodies.append(Body(parts[number], number, self.view, self._width))
+        found = [self._head()]
+        for number, body in enumerate(self._bodies):
+            found += body.sections(unfolded=number in self._unfolded)
+        return [*found, self._foot()]
+
+    def _text_section(self, number: int) -> tuple[int, list[Line]]:
+        """The first row of a part's text, and all of its rows."""
+        sections = self.sections()
+        at = SECTIONS * number + 2
+        return sum(map(len, sections[:at])), sections[at]
+
+    def _draw_growth(self) -> None:
+        """Draws what came since the last time, from the first row on that may have changed."""
+        known = len(self._bodies)
+        above = sum(map(len, self.sections()[: SECTIONS * len(self._bodies) - 1]))
+        same = known == len(self._bodies) and not self._bodies[-1].part.thought
+        self.changed(above + self._bodies[-1].changed_from if same else 0)
+
+    def _read_trace(self) -> None:
+        if self._unread is not None:
+            unread, self._unread = self._unread, None
+            self._take_all(unread())
+
+    def _take_all(self, rounds: Sequence[Round]) -> None:
+        """A finished answer's parts, from its rounds or, where there are none, its text."""
+        self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
+        said = "".join(event.text for event in rounds)
+        if self._final is not None and self._final.endswith(said):
+            self._given = self._final.removesuffix(said)
+        if self._given or not rounds:
+            self._parts.take_text(shown(self._given) if rounds else self.text)
+        self._parts.take(rounds)
+        self._parts.finish()
+        self._cut()
+
+    def _cut(self) -> None:
+        """The answer ends where its text ends; what was decoded behind it stays in the trace."""
+        if not self._parts.cut(self.text):
+            self._parts = Parts()
+            self._parts.take_text(self.text)
+            self._parts.finish()
+
+    def _head(self) -> list[Line]:
+        hint = "" if self.view is View.MARKDOWN and not self.live else f"   {self.view.value} · F3 view"
+        name = Piece(self._speaker, "bold $text-secondary")
+        siblings = [Piece(" ", ""), *self.siblings.pieces()] if self.siblings.several else []
+        return [Line([name, *siblings, Piece(hint, "$quiet")], ending="\n")]
+
+    def _foot(self) -> list[Line]:
+        texts = [(self.figures, "$quiet"), *((remark, "$text-accent") for remark in self._remarks)]
+        told = [Piece(text, style) for text, style in texts if text]
+        if not told:
+            return []
+        wrapper = Wrapper(self._width)
+        if self._parts.parts[0].pieces:
+            wrapper.write([Piece("\n", "")])
+        for number, piece in enumerate(told):
+            wrapper.write([*([Piece("\n", "")] if number else []), piece])
+        wrapper.lines[-1].ending = "\n"
+        return wrapper.lines

@@ -1,0 +1,107 @@
+"""A part of an answer on the screen: what it looks like in each view, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from specchat.terminal.pieces import Clickable, Piece
+from specchat.terminal.wrapping import Line, Wrapper
+from specchat.tui.transcript.parts import Part
+
+if TYPE_CHECKING:
+    from specchat.tui.transcript.markdown import MarkdownRows
+
+TOGGLE_THOUGHT = "toggle_thought"
+SECTIONS = 3
+"""A part has three sections: its fold, its text, its figures."""
+
+_THOUGHT_STYLE = "$quiet"
+
+
+class View(StrEnum):
+    """How an answer is shown."""
+
+    TRACE = "trace"
+    COLOURED = "coloured"
+    MARKDOWN = "markdown"
+
+    @property
+    def following(self) -> View:
+        """The view after this one."""
+        views = list(View)
+        return views[(views.index(self) + 1) % len(views)]
+
+
+class Body:
+    """Lays out one part for a width and a view. A thought folds to one line at its end, unless the user opened it.
+
+    `changed_from` is the first row that the latest look at new text changed.
+    """
+
+    def __init__(self, part: Part, number: int, view: View, width: int) -> None:
+        self.part = part
+        self._number = number
+        self._view = view
+        self._width = width
+        self._thought = part.thought
+        self._rows: Wrapper | MarkdownRows | None = None
+        self._written = 0
+        self.changed_from = 0
+
+    @property
+    def stale(self) -> bool:
+        """Whether what was taken for the answer turned out to be a thought."""
+        return self._thought is not self.part.thought
+
+    def row_of(self, place: int) -> int:
+        """The row of a place in the pieces' joined texts, in the view that shows all of them."""
+        return self._rows.row_at(place) if isinstance(self._rows, Wrapper) else 0
+
+    def sections(self, *, unfolded: bool) -> tuple[list[Line], list[Line], list[Line]]:
+        """The line that folds a thought, the text, and the thought's figures."""
+        if not self.part.thought:
+            return [], self._lines(), []
+        folded = self.part.over and not unfolded
+        sign = "▸" if folded else "▾"
+        word = "thought for" if self.part.over else "thinking …"
+        head = Piece(
+            f"{sign} {word} {self.part.summary()}", Clickable(_THOUGHT_STYLE, TOGGLE_THOUGHT, str(self._number))
+        )
+        heads = [Line([head], ending="\n")]
+        gap = [Line(ending="\n")] if self.part.over and self._view is View.MARKDOWN else []
+        if folded:
+            return heads, [], gap
+        figures = self.part.figures() if self.part.over else ""
+        return heads, self._lines(), [*([Line([Piece(figures, _THOUGHT_STYLE)], ending="\n")] if figures else []), *gap]
+
+    def _lines(self) -> list[Line]:
+        """The rows of the text, with what was added since the last look."""
+        pieces = self.part.pieces[self._written :]
+        self._written = len(self.part.pieces)
+        if self._view is View.MARKDOWN and not self.part.thought:
+            text = "".join(piece.text for piece in pieces if piece.emitted)[: self.part.kept]
+            if self._rows is None or isinstance(self._rows, Wrapper):
+                from specchat.tui.transcript.markdown import MarkdownRows
+
+                self._rows = MarkdownRows(self._width, text)
+            elif text:
+                self.changed_from = self._rows.write(text)
+        else:
+            self._wrap(pieces)
+        return self._rows.lines if self._rows is not None else []
+
+    def _wrap(self, pieces: Sequence[Piece]) -> None:
+        indent = 2 if self.part.thought else 0
+        if not isinstance(self._rows, Wrapper):
+            self._rows = Wrapper(self._width - indent)
+        if self._view is View.COLOURED:
+            pieces = [piece for piece in pieces if piece.emitted]
+        elif self._view is View.MARKDOWN:
+            pieces = [Piece(piece.text, _THOUGHT_STYLE) for piece in pieces if piece.emitted]
+        first = self._rows.write(pieces)
+        self.changed_from = first if pieces else self.changed_from
+        if indent:
+            for line in self._rows.lines[first:]:
+                line.prefix = (Piece("▏ ", _THOUGHT_STYLE),)

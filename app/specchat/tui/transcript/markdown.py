@@ -1,0 +1,256 @@
+"""A Markdown text that grows: only the last block, or the last item of a list, is read again when text comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from specchat.terminal.filter import clean_line
+from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
+from specchat.terminal.wrapping import Line
+from specchat.tui.transcript.markdown_blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
+
+_BLOCK = 1 << 32
+"""Rows of block n begin at place n times this: a place stays what it is when other blocks are laid out anew."""
+
+
+class MarkdownRows:
+    """The rows of a text at one width. The text must have passed `pieces.shown`."""
+
+    def __init__(self, width: int, text: str = "") -> None:
+        self.width = width
+        self.lines: list[Line] = []
+        self._sealed: list[Block] = []
+        self._live: list[Block] = []
+        self._sealed_lines = 0
+        self._tail = ""
+        self._inside_list = False
+        self.write(text)
+
+    @property
+    def codes(self) -> list[str]:
+        """The blocks of code, from top to bottom."""
+        return [block.code for block in (*self._sealed, *self._live) if isinstance(block, CodeBlock)]
+
+    def write(self, text: str) -> int:
+        """Appends text; returns the index of the first row that changed."""
+        first = self._sealed_lines
+        self._tail += text
+        tokens = parse(self._tail)
+        line, inside_list = last_part(tokens)
+        if line:
+            cut = _offset_of_line(self._tail, line)
+            self._lay(blocks_of(parse(self._tail[:cut]), inside_list=self._inside_list))
+            self._sealed += self._live
+            self._sealed_lines = len(self.lines)
+            self._tail, self._inside_list = self._tail[cut:], inside_list
+            tokens = parse(self._tail)
+        blocks = blocks_of(tokens, inside_list=self._inside_list)
+        if not blocks and self._tail.strip():
+            blocks = [TextBlock([Piece(self._tail.strip(), "")])]
+        self._lay(blocks)
+        return first
+
+    def _lay(self, blocks: list[Block]) -> None:
+        """Puts the rows of blocks behind the sealed ones."""
+        self._live = blocks
+        del self.lines[self._sealed_lines :]
+        for number, block in enumerate(blocks, len(self._sealed)):
+            self._append(block.lay(self.width), number * _BLOCK, gap=block.gap)
+
+    def _append(self, lines: Sequence[Line], place: int, *, gap: bool) -> None:
+        if self.lines:
+            self.lines[-1].ending = "\n"
+            if gap:
+                self.lines.append(Line(ending="\n", start=place))
+        for line in lines:
+            line.start += place
+            self.lines.append(line)
+
+
+def _offset_of_line(text: str, line: int) -> int:
+    """The index of the first character of a line."""
+    place = 0
+    for _ in range(line):
+        place = text.index("\n", place) + 1
+    return place
+
+
+_HEADINGS = {"h1": "bold underline $text-primary", "h2": "bold $text-primary"}
+_HEADING = "bold"
+_LISTS = ("bullet_list_open", "ordered_list_open")
+_BULLETS = "•◦▪"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # needed when the first answer ends, and not to paint the first screen
+
+    return MarkdownIt("gfm-like")
+
+
+def parse(source: str) -> list[Token]:
+    """The tokens of a source that passed the terminal's filter."""
+    return _parser().parse(source)
+
+
+def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
+    """The line where the last block, or the last item of a last list, begins: more text may change it.
+
+    The second value tells whether it is an item behind others of its list.
+    """
+    starts = [token for token in tokens if token.map and token.level == 0 and token.nesting >= 0]
+    if not starts:
+        return 0, False
+    last = starts[-1]
+    if len(starts) > 1 and starts[-2].type in _LISTS and _may_become_an_item(tokens):
+        last = starts[-2]
+    if last.type not in _LISTS:
+        return _line(last), False
+    items = [token for token in tokens if token.map and token.type == "list_item_open" and token.level == 1]
+    return _line(items[-1]), _line(items[-1]) > _line(last)
+
+
+def blocks_of(tokens: Sequence[Token], *, inside_list: bool = False) -> list[Block]:
+    """The blocks of the tokens, in order; `inside_list`: the first one is an item behind others of its list."""
+    return list(_Reader(tokens, inside_list=inside_list).read())
+
+
+def _may_become_an_item(tokens: Sequence[Token]) -> bool:
+    """Whether the last paragraph is the beginning of a number."""
+    return len(tokens) > 1 and tokens[-2].type == "inline" and tokens[-2].content.isdigit()
+
+
+def _line(token: Token) -> int:
+    return token.map[0] if token.map else 0
+
+
+class _Reader:
+    """Walks over the tokens and remembers in which lists and quotes it is."""
+
+    def __init__(self, tokens: Sequence[Token], *, inside_list: bool) -> None:
+        self._tokens = tokens
+        self._first_of_list = False
+        self._inside_list = inside_list
+        self._margins: list[Margin] = []
+        self._depth = 0
+        self._first_in_item = False
+        self._table: TableBlock | None = None
+
+    def read(self) -> Iterator[Block]:
+        for before, token in pairwise((None, *self._tokens)):
+            if token is not None:
+                yield from self._take(token, before)
+
+    def _take(self, token: Token, before: Token | None) -> Iterator[Block]:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._first_of_list = not self._depth and not self._inside_list
+                self._inside_list = False
+                self._depth += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self._depth -= 1
+            case "list_item_open":
+                self._open_item(token.info)
+            case "list_item_close":
+                if self._first_in_item:
+                    yield TextBlock([], *self._placed())
+                self._margins.pop()
+            case "blockquote_open":
+                self._margins.append(Margin("▎ ", "▎ "))
+            case "blockquote_close":
+                self._margins.pop()
+            case "table_open":
+                self._table = TableBlock([], *self._placed())
+            case "tr_open" if self._table:
+                self._table.rows.append([])
+            case "table_close" if self._table:
+                yield self._table
+                self._table = None
+            case "inline":
+                yield from self._inline(token, before)
+            case "fence" | "code_block":
+                language = token.info.split()[0] if token.info.strip() else ""
+                margin, gap = self._placed()
+                yield CodeBlock(token.content.rstrip("\n"), language, margin=margin, gap=gap)
+            case "hr":
+                yield RuleBlock(*self._placed())
+            case "html_block":
+                yield TextBlock([Piece(token.content.rstrip("\n"), "$quiet")], *self._placed())
+
+    def _open_item(self, number: str) -> None:
+        """An item with the number that was written, or a bullet."""
+        sign = f"{number}." if number else _BULLETS[(self._depth - 1) % len(_BULLETS)]
+        self._margins.append(Margin(f"{sign} ", " " * (len(sign) + 1)))
+        self._first_in_item = True
+
+    def _placed(self) -> tuple[Margin, bool]:
+        """The margin of the next block, and whether a blank row stands before it."""
+        joined, gap = Margin(), self._first_of_list or not self._first_in_item
+        for level, margin in enumerate(self._margins):
+            last = level == len(self._margins) - 1
+            first = margin.first if (last and self._first_in_item) or margin.first == margin.rest else margin.rest
+            joined = joined.joined(Margin(first, margin.rest))
+        self._first_in_item = self._first_of_list = False
+        return joined, gap
+
+    def _inline(self, token: Token, before: Token | None) -> Iterator[Block]:
+        heading = before is not None and before.type == "heading_open"
+        style = _HEADINGS.get(before.tag, _HEADING) if heading and before else ""
+        if self._table is not None:
+            header = before is not None and before.type == "th_open"
+            self._table.rows[-1].append(list(inline_pieces(token.children or [], "bold" if header else "")))
+        else:
+            yield TextBlock(list(inline_pieces(token.children or [], style)), *self._placed())
+
+
+_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
+_CODE = "$text-accent on $surface"
+_LINK = "underline $text-primary"
+
+
+def inline_pieces(children: Sequence[Token], style: str = "") -> Iterator[Piece]:
+    """The pieces of an inline token's children, in the styles of what surrounds them."""
+    styles = [style] if style else []
+    hrefs: list[str] = []
+    for token in children:
+        kind = token.type.removesuffix("_open").removesuffix("_close")
+        if kind == "link":
+            if token.nesting > 0:
+                hrefs.append(clean_line(str(token.attrs.get("href", ""))))
+                styles.append(_LINK)
+            elif hrefs:
+                hrefs.pop()
+                styles.pop()
+        elif kind in _STYLES:
+            if token.nesting > 0:
+                styles.append(_STYLES[kind])
+            elif styles:
+                styles.pop()
+        else:
+            text, own = _text_of(token)
+            look = " ".join((*styles, *own))
+            yield Piece(text, Clickable(look, OPEN_LINK, hrefs[-1]) if hrefs else look)
+
+
+def _text_of(token: Token) -> tuple[str, tuple[str, ...]]:
+    match token.type:
+        case "softbreak":
+            return " ", ()
+        case "hardbreak":
+            return "\n", ()
+        case "code_inline":
+            return token.content, (_CODE,)
+        case "image":
+            return _safe(f"🖼 {token.content or token.attrs.get('src', '')}"), ("$quiet",)
+        case _:
+            return _safe(token.content), ()
+
+
+def _safe(text: str) -> str:
+    """Filtered once more: a reference such as `&#13;` has become its character here, behind the filter."""
+    return shown(text).replace("\n", " ")

@@ -1,0 +1,190 @@
+"""The blocks that Markdown consists of, each of which lays itself out for a width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from typing import NamedTuple, Protocol
+
+from specchat.terminal.pieces import Piece
+from specchat.terminal.wrapping import Line, Wrapper, cells, fit
+
+CODE_GROUND = "on $surface"
+QUIET = "$quiet"
+_LEAST = 8
+"""Cells that are left for the text, however deep it is nested."""
+_HIGHLIGHTED_MOST = 20_000
+_LONG_LINE = 2_000
+
+
+class Margin(NamedTuple):
+    """What stands before a block's rows: a bullet or a quote's bar; `first` before the first row, then `rest`."""
+
+    first: str = ""
+    rest: str = ""
+
+    def joined(self, inner: Margin) -> Margin:
+        """This margin with another inside."""
+        return Margin(self.first + inner.first, self.rest + inner.rest)
+
+    def room(self, width: int) -> int:
+        """Cells left for the text."""
+        return max(width - cells(self.first), min(_LEAST, width))
+
+    def pieces(self, width: int, *, first: bool) -> tuple[Piece, ...]:
+        """The margin of a row, as much of it as there is room for."""
+        text = self.first if first else self.rest
+        text = text[: fit(text, max(0, width - self.room(width)))]
+        return (Piece(text, QUIET),) if text else ()
+
+    def before(self, lines: list[Line], width: int) -> list[Line]:
+        """The lines with this margin."""
+        for index, line in enumerate(lines):
+            line.prefix = (*self.pieces(width, first=index == 0), *line.prefix)
+        return lines
+
+
+NO_MARGIN = Margin()
+
+
+class Block(Protocol):
+    """A block; `gap` tells whether a blank row stands before it."""
+
+    gap: bool
+
+    def lay(self, width: int) -> list[Line]:
+        """The rows of the block."""
+
+
+@dataclass
+class TextBlock:
+    """A paragraph, a heading or an item of a list."""
+
+    pieces: Sequence[Piece]
+    margin: Margin = NO_MARGIN
+    gap: bool = True
+
+    def lay(self, width: int) -> list[Line]:
+        """Wrapped rows."""
+        wrapper = Wrapper(self.margin.room(width))
+        wrapper.write(self.pieces)
+        return self.margin.before(wrapper.lines, width)
+
+
+@dataclass
+class CodeBlock:
+    """Code on a ground of its own, in the colours of its language; what is too long for that stays plain."""
+
+    code: str
+    language: str
+    margin: Margin = NO_MARGIN
+    gap: bool = True
+
+    def lay(self, width: int) -> list[Line]:
+        """Wrapped rows, a cell in from the edge of their ground."""
+        room = self.margin.room(width)
+        wrapper = Wrapper(room - 2)
+        wrapper.write(self._pieces)
+        for line in wrapper.lines:
+            line.prefix, line.ground = (Piece(" ", CODE_GROUND),), CODE_GROUND
+        return self.margin.before(wrapper.lines, width)
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        from textual.highlight import highlight  # with all its lexers, which the first screen does not need
+
+        code = self.code
+        if len(code) > _HIGHLIGHTED_MOST or any(len(line) > _LONG_LINE for line in code.split("\n")):
+            return [Piece(code, "")]
+        found: list[Piece] = []
+        content = highlight(code, language=self.language or "text")
+        end = 0
+        for span in sorted(content.spans[1:]):
+            # The first span is the colour of everything; the others follow each other.
+            found.append(Piece(content.plain[end : span.start], ""))
+            found.append(Piece(content.plain[span.start : span.end], str(span.style)))
+            end = span.end
+        return [piece for piece in (*found, Piece(content.plain[end:], "")) if piece.text]
+
+
+@dataclass
+class RuleBlock:
+    """A line from one edge to the other."""
+
+    margin: Margin = NO_MARGIN
+    gap: bool = True
+
+    def lay(self, width: int) -> list[Line]:
+        """One row."""
+        return self.margin.before([Line([Piece("─" * self.margin.room(width), QUIET)])], width)
+
+
+@dataclass
+class TableBlock:
+    """A table whose columns shrink until they fit, each cell wrapped on its own."""
+
+    rows: list[list[list[Piece]]] = field(default_factory=list)
+    margin: Margin = NO_MARGIN
+    gap: bool = True
+
+    def lay(self, width: int) -> list[Line]:
+        """The heading, a line, then the rows."""
+        room = self.margin.room(width)
+        columns = self._columns(room)
+        if not columns:
+            return TextBlock(self._as_text(), self.margin).lay(width)
+        lines: list[Line] = []
+        for number, row in enumerate(self.rows):
+            wrappers = [Wrapper(size) for size in columns]
+            for wrapper, cell in zip(wrappers, row, strict=False):
+                wrapper.write(cell)
+            side_by_side = zip_longest(*(wrapper.lines for wrapper in wrappers))
+            lines += [_joined(parts, columns) for parts in side_by_side]
+            if number == 0:
+                lines.append(Line([Piece("─┼─".join("─" * size for size in columns), QUIET)], ending="\n"))
+        start = 0
+        for line in lines:
+            line.start = start
+            start += len(line.text) + len(line.ending)
+        lines[-1].ending = ""
+        return self.margin.before(lines, width)
+
+    def _as_text(self) -> list[Piece]:
+        """A line for each row, where there is no room for columns."""
+        found: list[Piece] = []
+        for row in self.rows:
+            found.append(Piece("\n" if found else "", ""))
+            for at, cell in enumerate(row):
+                found += [Piece(" │ " if at else "", QUIET), *cell]
+        return found
+
+    def _columns(self, room: int) -> list[int]:
+        count = max(map(len, self.rows))
+        wanted = [
+            max((cells("".join(piece.text for piece in row[at])) for row in self.rows if at < len(row)), default=0)
+            for at in range(count)
+        ]
+        wanted = [max(2, size) for size in wanted]
+        spare = room - 3 * (count - 1)
+        if spare < 2 * count:
+            return []
+        while sum(wanted) > spare:
+            widest = wanted.index(max(wanted))
+            rest = spare - sum(wanted) + wanted[widest]
+            second = max((size for size in wanted if size < wanted[widest]), default=2)
+            many = wanted.count(wanted[widest])
+            wanted[widest] = max(2, rest, second) if many == 1 else max(2, wanted[widest] - 1)
+        return wanted
+
+
+def _joined(parts: Sequence[Line | None], columns: Sequence[int]) -> Line:
+    pieces: list[Piece] = []
+    for at, (part, size) in enumerate(zip(parts, columns, strict=True)):
+        if at:
+            pieces.append(Piece(" │ ", QUIET))
+        own = part.pieces if part else []
+        pieces += own
+        pieces.append(Piece(" " * (size - sum(cells(piece.text) for piece in own)), ""))
+    return Line([piece for piece in pieces if piece.text], ending="\n")

@@ -1,0 +1,208 @@
+"""An answer in parts, what was thought and what was said, each with the tokens it took."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
+from specchat.terminal.pieces import Ink, Inker, Piece
+from specchat_engine.decoding.rounds import Round, TokenKind
+
+
+@dataclass(slots=True)
+class Part:
+    """Pieces that are one thought, or lie between two. `ms` is the time of decoding that its tokens took.
+
+    `kept` is how much of its text belongs to the answer where a stop string cut it, None while all of it does.
+    """
+
+    thought: bool = False
+    pieces: list[Piece] = field(default_factory=list)
+    over: bool = False
+    ms: float = 0.0
+    kept: int | None = None
+    tokens: Counter[Ink] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """What of it belongs to the answer; a thought comes without its marks."""
+        text = "".join(piece.text for piece in self.pieces if piece.emitted)[: self.kept]
+        return without_marks(text) if self.thought else text
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens were emitted."""
+        return sum(count for ink, count in self.tokens.items() if ink.emitted)
+
+    def summary(self) -> str:
+        """`212 tokens · 0.9 s`; characters where no tokens are known, as in a stored text."""
+        if not self.num_tokens:
+            return f"{len(self.text):,} characters"
+        return f"{self.num_tokens:,} token{'' if self.num_tokens == 1 else 's'} · {self.ms / 1000:.1f} s"
+
+    def figures(self) -> str:
+        """The part's own figures, empty where nothing was measured."""
+        accepted, rejected = self.tokens[Ink.ACCEPTED], self.tokens[Ink.REJECTED]
+        drafted = accepted + rejected + self.tokens[Ink.DISCARDED]
+        found = [f"{self.num_tokens / self.ms * 1000:.0f} tok/s"] if self.ms else []
+        if drafted:
+            found.append(f"accepted {accepted / drafted * 100:.0f} %")
+        if accepted + rejected:
+            found.append(f"α {accepted / (accepted + rejected):.2f}")
+        return " · ".join(found)
+
+
+class Parts:
+    """Takes the rounds of one answer, or its text, and keeps its parts."""
+
+    def __init__(self) -> None:
+        self.parts = [Part()]
+        self._inker = Inker()
+        self._splitter = ThoughtSplitter()
+        self._waiting: deque[tuple[Piece, float]] = deque()
+
+    @property
+    def text(self) -> str:
+        """The answer's whole text as it is shown, with the marks of thoughts, without what was thrown away."""
+        waiting = (piece for piece, _ in self._waiting)
+        pieces = (*(piece for part in self.parts for piece in part.pieces), *waiting)
+        return "".join(piece.text for piece in pieces if piece.emitted)
+
+    def take(self, rounds: Iterable[Round]) -> None:
+        """Adds rounds at the end."""
+        for event in rounds:
+            times = event.ms
+            spent = (times.draft + times.verify + times.rollback + times.other) / (event.num_emitted or 1)
+            for piece in self._inker.pieces(event):
+                self._add(piece, spent if piece.emitted else 0.0)
+
+    def take_text(self, text: str) -> None:
+        """Adds text of which no rounds are known; it passed `pieces.shown`."""
+        self._add(Piece(text, Ink.PLAIN, 0), 0.0)
+
+    def finish(self) -> None:
+        """No more will come."""
+        self._place(self._splitter.finish())
+        self._drain()
+        self.parts[-1].over = True
+
+    def cut(self, text: str) -> bool:
+        """Keeps so much of the text as belongs to the answer; False where it does not begin so."""
+        if not self.text.startswith(text):
+            return False
+        left = len(text)
+        for part in self.parts:
+            length = sum(len(piece.text) for piece in part.pieces if piece.emitted)
+            part.kept = min(length, left)
+            left -= part.kept
+        return True
+
+    def locate(self, token: int) -> tuple[int, int, int] | None:
+        """The part of the answer's n-th token, and where it begins and ends in the part's pieces' joined texts."""
+        for number, part in enumerate(self.parts):
+            place = 0
+            for piece in part.pieces:
+                if token < piece.tokens:
+                    return number, place, place + len(piece.text)
+                token -= piece.tokens
+                place += len(piece.text)
+        return None
+
+    def _add(self, piece: Piece, spent: float) -> None:
+        self._waiting.append((piece, spent))
+        if piece.emitted:
+            self._place(self._splitter.feed(piece.text))
+        if not self._splitter.holding:
+            self._drain()
+
+    def _place(self, spans: Iterable[Span]) -> None:
+        reaching_back = self._splitter.began_inside and not self.parts[0].thought
+        self.parts[0].thought |= reaching_back
+        for span in spans:
+            part = self.parts[0] if reaching_back else self._part_for(span)
+            reaching_back &= not span.thought
+            for piece, spent in self._waiting_for(len(span.text)):
+                _put(part, piece, spent)
+
+    def _part_for(self, span: Span) -> Part:
+        last = self.parts[-1]
+        if last.thought is span.thought and not last.over:
+            return last
+        if not last.pieces:
+            last.thought = span.thought
+            return last
+        last.over = True
+        self.parts.append(Part(span.thought))
+        return self.parts[-1]
+
+    def _waiting_for(self, length: int) -> Iterator[tuple[Piece, float]]:
+        """What waits, up to this many characters of the answer's text; a piece is cut where it has to be."""
+        while length:
+            piece, spent = self._waiting.popleft()
+            if piece.emitted and len(piece.text) > length:
+                rest = piece._replace(text=piece.text[length:], tokens=0)
+                self._waiting.appendleft((rest, 0.0))
+                piece = piece._replace(text=piece.text[:length])
+            if piece.emitted:
+                length -= len(piece.text)
+            yield piece, spent
+
+    def _drain(self) -> None:
+        while self._waiting:
+            piece, spent = self._waiting.popleft()
+            _put(self.parts[-1], piece, spent)
+
+
+def _put(part: Part, piece: Piece, spent: float) -> None:
+    part.pieces.append(piece)
+    part.ms += spent
+    if isinstance(piece.ink, Ink):
+        part.tokens[piece.ink] += piece.tokens
+
+
+def tokens_of(event: Round) -> int:
+    """How many tokens a round is about: the drafted ones and the target's own where there is one."""
+    return len(event.drafted) + (event.token.kind is not TokenKind.NONE)
+
+
+class TokenCursor:
+    """Stands on one token: `index` counts all of the answer's, from 0; it begins on the last."""
+
+    def __init__(self, rounds: Sequence[Round]) -> None:
+        self._ends = list(accumulate(map(tokens_of, rounds)))
+        self._indices = [event.index for event in rounds]
+        self.index = max(0, self.count - 1)
+
+    @property
+    def count(self) -> int:
+        """How many tokens there are."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def round_index(self) -> int:
+        """The `Round.index` of the round of this token."""
+        return self._indices[self._at]
+
+    @property
+    def place(self) -> int:
+        """Its place among the round's tokens; the target's own comes behind the drafted ones."""
+        return self.index - (self._ends[self._at - 1] if self._at else 0)
+
+    def move(self, steps: int) -> None:
+        """Goes so many tokens on, or back, as far as there are any."""
+        self.index = min(max(0, self.index + steps), max(0, self.count - 1))
+
+    def move_rounds(self, steps: int) -> None:
+        """Goes so many rounds on, or back, to the same place in the round or its last one."""
+        place = self.place
+        at = min(max(0, self._at + steps), len(self._ends) - 1)
+        begin = self._ends[at - 1] if at else 0
+        self.index = min(begin + place, self._ends[at] - 1)
+
+    @property
+    def _at(self) -> int:
+        return min(bisect_right(self._ends, self.index), max(0, len(self._ends) - 1))

@@ -1,0 +1,255 @@
+"""The conversation: a view of entries, with keys that select a message and act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Click
+
+from specchat.terminal.pieces import OPEN_LINK
+from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.body import TOGGLE_THOUGHT
+from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
+from specchat.tui.transcript.painter import CLICK
+from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
+
+_FOR_ANSWERS = ("regenerate", "inspect", "play", "tokens", "thoughts")
+_KINDS = {"edit": UserMessage} | dict.fromkeys(_FOR_ANSWERS, Answer)
+
+
+class Transcript(EntriesView, can_focus=True):
+    """Messages, answers and notices. In an answer with known rounds, a cursor can move from token to token."""
+
+    FOCUS_ON_CLICK = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up", show=False, id="messages.step_back"),
+        Binding("down", "step(1)", "Down", show=False, id="messages.step_on"),
+        Binding("left", "sideways(-1)", "Previous", show=False, id="messages.sideways_back"),
+        Binding("right", "sideways(1)", "Next", show=False, id="messages.sideways_on"),
+        Binding("end", "end", "To the end", show=False, id="messages.end"),
+        Binding("c", "copy_message", "Copy", id="messages.copy_message"),
+        Binding("b", "copy_code", "Copy code", id="messages.copy_code"),
+        Binding("e", "edit", "Edit", id="messages.edit"),
+        Binding("r", "regenerate", "Again", id="messages.regenerate"),
+        Binding("n", "branch", "Branch", id="messages.branch"),
+        Binding("t", "tokens", "Tokens", id="messages.tokens"),
+        Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
+        Binding("i", "inspect", "Inspect", id="messages.inspect"),
+        Binding("p", "play", "Play", id="messages.play"),
+        Binding("x", "export", "Export", id="messages.export"),
+        Binding("escape", "leave", "Back", id="messages.leave"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._code = 0
+        self.show_entries([Welcome()])
+
+    async def clear(self) -> None:
+        """Show an empty conversation."""
+        await self.load(())
+
+    async def load(self, entries: Iterable[Entry]) -> None:
+        """Show the end of a whole conversation. Entries above are laid out when the user scrolls there."""
+        self.leave()
+        self.show_entries(list(entries) or [Welcome()])
+
+    async def add(self, entry: Entry, *, follow: bool = False) -> None:
+        """Add an entry at the end. With `follow`, go there even if the user had scrolled up."""
+        if any(isinstance(there, Welcome) for there in self.entries):
+            self.show_entries([])
+        self.add_entry(entry, follow=follow)
+
+    def remove_entry(self, entry: Entry) -> None:
+        """Remove an entry."""
+        if entry is self.selected:
+            self.leave()
+        super().remove_entry(entry)
+
+    def move(self, where: str) -> None:
+        """Scroll: page_up, page_down, home or end."""
+        match where:
+            case "page_up":
+                self.scroll_page_up(animate=False)
+            case "page_down":
+                self.scroll_page_down(animate=False)
+            case "home":
+                self.scroll_to(y=0, animate=False)
+            case "end":
+                self.follow()
+
+    def answer_in_view(self) -> Answer | None:
+        """The selected answer, else the lowest one in sight, else the latest."""
+        if isinstance(self.selected, Answer):
+            return self.selected
+        bottom = self._stack.at(self._row + self.size.height - 1)
+        above = [entry for entry in self.entries[: bottom + 1] if isinstance(entry, Answer)]
+        found = above or [entry for entry in self.entries if isinstance(entry, Answer)]
+        return found[-1] if found else None
+
+    @property
+    def marks_tokens(self) -> bool:
+        """Whether the arrows move from token to token."""
+        return isinstance(self.selected, Answer) and self.selected.cursor is not None
+
+    def on_focus(self) -> None:
+        """Select the latest message, unless one is selected."""
+        if self.selected is None:
+            self.action_select_message(-1)
+
+    def on_click(self, event: Click) -> None:
+        """Do what the text at the pointer says: a link, a fold, another version, or the way to the end."""
+        action, argument = event.style.meta.get(CLICK, ("", ""))
+        entry = self.entry_at(event.y)
+        if action == JUMP_TO_END:
+            self.follow()
+        elif action == OPEN_LINK:
+            self.post_message(MessageActions.LinkClicked(argument))
+        elif action == TOGGLE_THOUGHT and isinstance(entry, Answer):
+            entry.toggle_thought(int(argument))
+        elif action in (PREVIOUS, NEXT) and entry is not None:
+            self.post_message(MessageActions.Sibling(entry, 1 if action == NEXT else -1))
+        if action:
+            event.stop()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only actions that make sense for the selected entry."""
+        if action == "copy_code":
+            return self.selected is not None and "```" in self.selected.raw
+        if action == "thoughts":
+            return isinstance(self.selected, Answer) and self.selected.has_thoughts
+        kind = _KINDS.get(action)
+        return kind is None or isinstance(self.selected, kind)
+
+    def select(self, entry: Entry | None) -> None:
+        """Mark an entry and scroll to it; None marks nothing."""
+        if entry is not self.selected:
+            self._stop_cursor()
+            self.selected, self._code = entry, 0
+            self.post_message(MessageActions.Selected(entry))
+            self.refresh_bindings()
+        if entry is not None:
+            self.show_row(self.entries.index(entry))
+        self.redraw()
+
+    def leave(self) -> None:
+        """Select nothing."""
+        if self.selected is not None:
+            self.select(None)
+
+    def action_select_message(self, steps: int) -> None:
+        """Select the message above (-1) or below (+1). Below the last one, go back to the prompt."""
+        candidates = [entry for entry in self.entries if entry.can_be_selected]
+        if not candidates:
+            self.action_leave()
+            return
+        if self.selected is None:
+            self.select(candidates[-1])
+            return
+        place = candidates.index(self.selected) + steps
+        if place >= len(candidates):
+            self.action_leave()
+        else:
+            self.select(candidates[max(0, place)])
+
+    def action_step(self, steps: int) -> None:
+        """Go to another message, or to another round while the token cursor is on."""
+        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+            self.selected.cursor.move_rounds(steps)
+            self._show_token(self.selected)
+        else:
+            self.action_select_message(steps)
+
+    def action_sideways(self, steps: int) -> None:
+        """Show another version of the message, or go to another token while the token cursor is on."""
+        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+            self.selected.cursor.move(steps)
+            self._show_token(self.selected)
+        elif isinstance(self.selected, Answer | UserMessage) and self.selected.siblings.several:
+            self.post_message(MessageActions.Sibling(self.selected, steps))
+
+    def action_end(self) -> None:
+        """Go to the end of the conversation."""
+        self.follow()
+
+    def action_tokens(self) -> None:
+        """Turn the token cursor on or off."""
+        if not isinstance(self.selected, Answer):
+            return
+        if self.selected.cursor is not None:
+            self._stop_cursor()
+        elif self.selected.start_cursor() is not None:
+            self._show_token(self.selected)
+
+    def action_copy_message(self) -> None:
+        """Ask for the message to be copied."""
+        if self.selected is not None:
+            self.post_message(MessageActions.Copy(self.selected, self.selected.raw))
+
+    def action_copy_code(self) -> None:
+        """Ask for a code block to be copied: the first one, then the next at each key press."""
+        codes = self.selected.codes if self.selected is not None else ()
+        if self.selected is not None and codes:
+            self._code = self._code % len(codes) + 1
+            text = codes[self._code - 1]
+            self.post_message(MessageActions.CopyCode(self.selected, text, self._code, len(codes)))
+
+    def action_edit(self) -> None:
+        """Ask for the message to be edited."""
+        if self.selected is not None:
+            self.post_message(MessageActions.Edit(self.selected))
+
+    def action_regenerate(self) -> None:
+        """Ask for another answer."""
+        if self.selected is not None:
+            self.post_message(MessageActions.Regenerate(self.selected))
+
+    def action_branch(self) -> None:
+        """Ask for a branch from this message."""
+        if self.selected is not None:
+            self.post_message(MessageActions.Branch(self.selected))
+
+    def action_inspect(self) -> None:
+        """Ask for the inspector, at the marked token where there is one."""
+        if isinstance(self.selected, Answer):
+            cursor = self.selected.cursor
+            place = (cursor.round_index, cursor.place) if cursor is not None else (None, None)
+            self.post_message(MessageActions.Inspect(self.selected, *place))
+
+    def action_play(self) -> None:
+        """Ask for a replay of the answer."""
+        if isinstance(self.selected, Answer):
+            self.post_message(MessageActions.Play(self.selected))
+
+    def action_export(self) -> None:
+        """Ask for the conversation to be written to a file."""
+        if self.selected is not None:
+            self.post_message(MessageActions.Export(self.selected))
+
+    def action_thoughts(self) -> None:
+        """Unfold or fold the answer's thoughts."""
+        if isinstance(self.selected, Answer):
+            self.selected.toggle_thought()
+
+    def action_leave(self) -> None:
+        """Go back: from the tokens to the message, from the message to the prompt."""
+        if self.marks_tokens:
+            self._stop_cursor()
+        else:
+            self.leave()
+            self.post_message(MessageActions.Left())
+
+    def _stop_cursor(self) -> None:
+        if isinstance(self.selected, Answer) and self.selected.cursor is not None:
+            self.selected.stop_cursor()
+
+    def _show_token(self, answer: Answer) -> None:
+        cursor, row = answer.cursor, answer.marked_row()
+        if row is not None:
+            self.show_row(self.entries.index(answer), row)
+        if cursor is not None:
+            self.post_message(MessageActions.TokenMarked(answer, cursor.round_index, cursor.place))
+        self.redraw()

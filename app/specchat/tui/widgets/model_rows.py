@@ -1,0 +1,168 @@
+"""Models, pairs, repositories, files and downloads as rows of lists. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+
+from specchat.models.candidates import Candidate
+from specchat.models.downloads import DownloadView
+from specchat.models.hub import FoundRepository
+from specchat.models.hub_files import HubFile
+from specchat.models.library import Entry
+from specchat.models.names import Group
+from specchat.models.pull import PullState
+from specchat.models.sizes import clock, count, in_words
+from specchat.terminal.blocks import bar
+from specchat.terminal.filter import clean_line
+from specchat.tui.widgets.listing import row
+from specchat_engine.pairing import Finding, Grade, Verdict
+
+SIGNS = {Grade.OK: "✓", Grade.WARNING: "!", Grade.BLOCKER: "✗"}
+STYLES = {Grade.OK: "$outcome-accepted", Grade.WARNING: "$outcome-correction", Grade.BLOCKER: "$text-error"}
+_TOPIC = 17
+_BAR = 10
+_WIDE = 100
+
+
+def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
+    """A model of this machine; one that cannot be used with its reason."""
+    if entry.problem:
+        sign = Content.styled("✗ ", STYLES[Grade.BLOCKER])
+        return row(width, sign, f"{entry.name} · {entry.problem}", (in_words(entry.size), 9), style="$quiet")
+    sign = Content.styled("● " if loaded else "  ", STYLES[Grade.OK])
+    names = f"{entry.name} ({', '.join(entry.aliases)})" if entry.aliases else entry.name
+    source = entry.found.source.value
+    parameters = count(entry.summary.parameters)
+    return row(
+        width,
+        sign,
+        names,
+        (in_words(entry.size), 9),
+        (entry.quantisation, 8),
+        (parameters, 5),
+        (source, 9),
+        style="bold",
+    )
+
+
+def candidate_row(one: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
+    """A model that could draft: its verdict, its size beside the target's, what it adds, and what speaks against it.
+
+    What was `measured` takes the place of the size, in so much `room`.
+    """
+    cost = one.verdict.cost if one.verdict else None
+    share = "" if cost is None else f"{100 * cost:.1f} %"
+    memory = f"+{in_words(one.memory)}" if one.memory else ""
+    sign = Content.styled(f"{SIGNS[one.grade]} ", STYLES[one.grade])
+    name = f"{one.entry.name} · {one.reason}" if one.grade is not Grade.OK else one.entry.name
+    style = "$quiet" if not one.fits else ""
+    columns = ((measured or share, room), (memory, 9), (one.entry.quantisation, 7))
+    return row(width, sign, name, *columns[: 3 if one.fits else 0], style=style)
+
+
+def repository_row(one: FoundRepository, width: int) -> Content:
+    """A repository of the hub."""
+    gated = "gated" if one.gated else ""
+    downloads = f"{one.downloads:,} ↓"
+    return row(
+        width,
+        Content("  "),
+        one.id,
+        (downloads, 13),
+        (count(one.parameters), 6),
+        (one.architecture, 10),
+        (gated, 5),
+        style="bold",
+    )
+
+
+def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> Content:
+    """One model of a repository; the usual choice is marked, and so is one that is on this machine."""
+    parts = f"{len(model.files)} parts" if len(model.files) > 1 else ""
+    what = "here" if here else "incomplete" if model.missing else "usual" if usual else ""
+    sign = Content.styled("● " if here else "★ " if usual else "  ", STYLES[Grade.OK])
+    columns = ((in_words(model.size), 9), (what, 10), (parts, 8))
+    name = Content.assemble(sign, (f"{clean_line(model.quantisation) or '–':<9}", "bold"))
+    return row(width, name, model.path, *columns)
+
+
+def download_row(view: DownloadView, width: int) -> Content:
+    """A download: a bar, how much, how fast, how long; where it ended too early, how to go on with it."""
+    progress = view.progress
+    sign = Content.styled(f"{_SIGN[progress.state]} ", _STATE[progress.state])
+    if view.resumable:
+        return row(width, sign, view.name, (f"{ended_at(view)}: Enter resumes", 36), style="bold")
+    how = f"{view.percent:3.0f} % of {in_words(progress.size)}"
+    drawn = ((bar(view.percent / 100, _BAR), _BAR),) if width >= _WIDE else ()
+    return row(width, sign, view.name, *drawn, (how, 17), (pace(view), 22), style="bold")
+
+
+def pace(view: DownloadView) -> str:
+    """How fast it goes and how long it takes, or what it is instead."""
+    progress = view.progress
+    if progress.state is not PullState.RUNNING:
+        return {PullState.DONE: "here"}.get(progress.state, progress.state.value)
+    if not progress.rate:
+        return "waiting"
+    left = f", {clock(progress.left)} left" if progress.left is not None else ""
+    return f"{in_words(progress.rate)}/s{left}"
+
+
+def ended_at(view: DownloadView) -> str:
+    """Where a download ended that is not complete."""
+    how = "failed" if view.progress.state is PullState.FAILED else "interrupted"
+    return f"{how} at {view.percent:.0f} %"
+
+
+def verdict_lines(verdict: Verdict) -> Content:
+    """Every finding with its remedy, the gravest first."""
+    order = [Grade.BLOCKER, Grade.WARNING, Grade.OK]
+    return Content("\n").join(
+        finding_line(line) for line in sorted(verdict.lines, key=lambda one: order.index(one.grade))
+    )
+
+
+def finding_line(line: Finding) -> Content:
+    """One finding."""
+    remedy = f" → {clean_line(line.remedy)}" if line.remedy else ""
+    return Content.assemble(
+        (f"{SIGNS[line.grade]} ", STYLES[line.grade]),
+        (f"{clean_line(line.topic):<{_TOPIC}}", "$quiet"),
+        clean_line(line.finding),
+        (remedy, "" if line.grade is Grade.OK else STYLES[Grade.WARNING]),
+    )
+
+
+def facts(entry: Entry) -> Content:
+    """What is known of a model of this machine."""
+    summary = entry.summary
+    if entry.problem:
+        return Content.styled(clean_line(entry.problem), STYLES[Grade.WARNING])
+    parts: Iterable[str] = (
+        summary.title,
+        summary.architecture,
+        f"{count(summary.parameters)} parameters" if summary.parameters else "",
+        f"context {summary.context}" if summary.context else "",
+        summary.tokenizer,
+        "" if summary.has_template else "no chat template",
+    )
+    about = clean_line(" · ".join(part for part in parts if part))
+    return Content.assemble(about, "\n", (clean_line(str(entry.path)), "$quiet"))
+
+
+_SIGN = {
+    PullState.RUNNING: "↓",
+    PullState.PAUSED: "‖",
+    PullState.DONE: "✓",
+    PullState.FAILED: "✗",
+    PullState.CANCELLED: "○",
+}
+_STATE = {
+    PullState.RUNNING: "$outcome-accepted",
+    PullState.PAUSED: "$quiet",
+    PullState.DONE: "$outcome-accepted",
+    PullState.FAILED: "$text-error",
+    PullState.CANCELLED: "$quiet",
+}

@@ -1,0 +1,137 @@
+import pytest
+from rich.cells import cell_len
+
+from app.tui.scripted_client import script
+from specchat.chat.turn import TurnModel, TurnView
+from specchat.stats.explain import Figure
+from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.memory.memory_use import MemoryUse
+
+COSTS = MeasuredCosts(((1, 1.5), (4, 1.8), (8, 2.4)), 0.1)
+MEMORY = MemoryUse(36_000_000, 4_000_000, 12_000_000, 3_000_000, 9_000_000)
+WIDTH = 45
+
+
+def turn(rounds: int, costs: MeasuredCosts = COSTS) -> TurnView:
+    model = TurnModel(1.2, costs, MEMORY)
+    model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
+    return model.view()
+
+
+def texts(drawn: Panel) -> list[str]:
+    return [line.plain for line in drawn.lines]
+
+
+def shown(view: TurnView, height: int = 40, marked: Figure | None = None) -> list[str]:
+    return texts(panel(view, WIDTH, height, marked))
+
+
+def places(rows: list[str]) -> list[str]:
+    return [row[:9] for row in rows]
+
+
+@pytest.mark.parametrize("width", [30, 45, 60, 80])
+@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 60])
+@pytest.mark.parametrize("marked", [None, Figure.ALPHA])
+def test_no_row_is_wider_than_the_panel(rounds: int, width: int, marked: Figure | None) -> None:
+    rows = texts(panel(turn(rounds), width, 40, marked))
+    assert max(cell_len(row) for row in rows) <= width
+
+
+@pytest.mark.parametrize("k", [1, 7, 12, 32, 64])
+def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
+    model = TurnModel()
+    model.observe(script(" a" * k + "> b"))
+    assert max(cell_len(row) for row in shown(model.view())) <= WIDTH
+
+
+@pytest.mark.parametrize("height", [40, 24, 18, 9])
+@pytest.mark.parametrize("marked", [None, Figure.MEMORY])
+def test_the_rows_stand_still_while_the_figures_change(height: int, marked: Figure | None) -> None:
+    first, later = (shown(turn(rounds), height, marked) for rounds in (9, 60))
+    assert len(first) == len(later)
+    labels = [place for place in places(first) if place.strip(" ▸●○·◆").isalpha()]
+    assert [place in places(later) for place in labels] == [True] * len(labels)
+
+
+@pytest.mark.parametrize("height", [1, 6, 12, 18, 30])
+def test_what_has_no_room_is_left_out(height: int) -> None:
+    rows = texts(panel(turn(60), WIDTH, height))
+    assert len(rows) <= height
+
+
+def test_a_low_panel_keeps_what_matters_most() -> None:
+    text = "\n".join(shown(turn(60), 10))
+    assert all(word in text for word in ("tok/s", "× plain", "accepted", "α", "needs α", "●●●◆"))
+    assert "so far" not in text
+
+
+def test_a_high_panel_shows_more_rounds() -> None:
+    assert "\n".join(shown(turn(120), 50)).count("◆") > "\n".join(shown(turn(120), 24)).count("◆")
+
+
+def test_the_marked_figure_stays_where_there_is_hardly_room() -> None:
+    rows = shown(turn(60), 14, Figure.MEMORY)
+    assert len(rows) == 14
+    assert any(row.startswith("▸memory   64 MB") for row in rows)
+
+
+def test_the_mark_goes_through_all_figures_and_round() -> None:
+    seen = [Figure.SPEED]
+    while (next_one := following(seen[-1], 1)) != Figure.SPEED:
+        seen.append(next_one)
+    assert tuple(seen) == MARKABLE
+    assert following(Figure.SPEED, -1) == MARKABLE[-1]
+
+
+@pytest.mark.parametrize("marked", MARKABLE)
+def test_every_figure_has_a_row_and_a_sentence_that_fits(marked: Figure) -> None:
+    rows = shown(turn(60), 40, marked)
+    assert any(row.startswith("▸") for row in rows)
+    said = " ".join(row.strip() for row in rows[-6:]).split()
+    assert said == explanation(marked, turn(60)).split()
+
+
+def test_alpha_is_told_apart_from_the_acceptance_rate_with_this_turns_numbers() -> None:
+    said = explanation(Figure.ALPHA, turn(60))
+    assert "80 were the same: α 0.80" in said
+    assert "80/120 = 67 % accepted" in said
+
+
+def test_the_gauge_says_what_alpha_is_needed_and_what_that_costs() -> None:
+    model = TurnModel(1.2, MeasuredCosts(((1, 1.0), (4, 2.0), (8, 4.0)), 0.1))
+    model.observe(script("~ a~/ b//c/> d| a~ b~/ c/> d") * 9)
+    view = model.view()
+    gauge = view.shown.break_even
+    assert gauge is not None
+    assert not gauge.pays
+    rows = shown(view)
+    assert any(gauge.sentence() in row for row in rows)
+    stroke = next(row for row in rows if "α needed" in row).index("┃")
+    assert stroke - 10 == pytest.approx((gauge.needed or 0) * (WIDTH - 10), abs=1)
+
+
+def test_before_passes_were_timed_there_is_no_gauge() -> None:
+    rows = "\n".join(shown(turn(60, MeasuredCosts())))
+    assert "needs" not in rows
+    assert "known when passes were timed" in rows
+
+
+def test_k_is_shown_over_the_turn_with_its_reason() -> None:
+    model = TurnModel()
+    model.observe(script(" a> b") * 30)
+    rows = shown(model.view())
+    place = next(at for at, row in enumerate(rows) if row.startswith(" k "))
+    assert rows[place].startswith(" k        4   ███")
+    assert rows[place + 1].strip() == "fixed"
+
+
+def test_memory_is_known_before_the_first_turn() -> None:
+    assert any("memory   64 MB" in row for row in shown(TurnView.before(MEMORY)))
+
+
+def test_a_click_finds_the_figure_of_its_row() -> None:
+    drawn = panel(turn(9), WIDTH, 40)
+    rows = texts(drawn)
+    assert drawn.figures[next(at for at, row in enumerate(rows) if "by place" in row)] == Figure.BY_POSITION

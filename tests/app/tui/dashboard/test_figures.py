@@ -1,0 +1,45 @@
+import pytest
+from rich.cells import cell_len
+
+from app.tui.scripted_client import script
+from specchat.chat.turn import TurnModel, TurnView
+from specchat.terminal.blocks import bar, columns, levels, percent
+from specchat.tui.dashboard.figures import strip
+
+
+def turn(rounds: int) -> TurnView:
+    model = TurnModel(plain_ms=1.2)
+    model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
+    return model.view()
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.999, 1, 7])
+def test_a_bar_always_has_its_width(share: float) -> None:
+    assert len(bar(share, 12)) == 12
+
+
+def test_a_percentage_always_has_five_cells() -> None:
+    assert {len(percent(share)) for share in (None, 0, 0.076, 0.76, 1)} == {5}
+
+
+def test_levels_are_as_high_as_their_share() -> None:
+    assert levels([0, 0.5, 1], 1.0) == "▁▅█"
+
+
+def test_many_values_become_the_means_of_neighbours() -> None:
+    assert columns([1, 3, 5, 7], 2) == (2, 6)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 9, 60])
+def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
+    for width in (20, 60, 78, 108):
+        row = strip(turn(rounds), width).plain
+        assert "\n" not in row
+        assert cell_len(row) <= width
+
+
+def test_the_figures_stand_still_while_they_change() -> None:
+    first, later = (strip(turn(rounds), 78).plain for rounds in (1, 9))
+    assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [
+        later.index(word) for word in ("tok/s", "acc", "α", "τ")
+    ]

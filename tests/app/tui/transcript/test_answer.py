@@ -1,0 +1,37 @@
+"""Answers that were given to begin with something: what no round said is shown, and keeps no token's place."""
+
+from app.tui.scripted_client import script
+from specchat.tui.transcript.answer import Answer, View
+
+WIDTH = 60
+
+
+def rows(answer: Answer) -> str:
+    return "\n".join(line.text for line in answer.rows(WIDTH))
+
+
+async def test_what_was_given_streams_before_the_first_round() -> None:
+    answer = Answer("guide", View.TRACE)
+    answer.begin_with("So far")
+    await answer.append(script("> so|~bad~> good"))
+    assert "So far so" in rows(answer)
+    assert answer.raw == "So far so good"
+    await answer.finish("9 tok/s", "So far so good")
+    await answer.show(View.TRACE)
+    assert "So far" in rows(answer)
+    assert "bad" in rows(answer)
+
+
+async def test_a_stored_answer_shows_what_it_was_given_and_the_inks_of_the_rest() -> None:
+    answer = Answer.stored("guide", "So far so good", trace=script("> so|~bad~> good"), view=View.TRACE)
+    assert "So far so" in rows(answer)
+    assert "bad" in rows(answer)
+    cursor = answer.start_cursor()
+    assert cursor is not None
+    assert cursor.count == 3
+    assert answer.marked_row() is not None
+
+
+async def test_an_answer_that_a_stop_string_cut_is_given_nothing() -> None:
+    answer = Answer.stored("guide", " so", trace=script("> so| good"), view=View.TRACE)
+    assert answer.text == " so"

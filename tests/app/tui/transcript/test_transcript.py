@@ -1,0 +1,294 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+
+from app.tui.scripted_client import script
+from specchat.tui.theme import DARK, DARK_NAME
+from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.answer import Answer, View
+from specchat.tui.transcript.entries import Entry, Siblings, UserMessage
+from specchat.tui.transcript.transcript import Transcript
+
+CODE = "Two:\n\n```py\na = 1\n```\n\n```py\nb = 2\n```\n"
+ACTIONS = (
+    MessageActions.Copy,
+    MessageActions.CopyCode,
+    MessageActions.Edit,
+    MessageActions.Regenerate,
+    MessageActions.Sibling,
+    MessageActions.TokenMarked,
+    MessageActions.LinkClicked,
+    MessageActions.Left,
+)
+
+
+class Stage(App[None]):
+    AUTO_FOCUS = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_theme(DARK)
+        self.theme = DARK_NAME
+        self.posted: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield Transcript()
+
+    def on_event_posted(self, message: Message) -> None:
+        if isinstance(message, ACTIONS) and not any(message is known for known in self.posted):
+            self.posted.append(message)
+
+
+@asynccontextmanager
+async def stage(*entries: Entry, size: tuple[int, int] = (60, 20)) -> AsyncIterator[tuple[Pilot[None], Transcript]]:
+    app = Stage()
+    async with app.run_test(size=size, message_hook=app.on_event_posted) as pilot:
+        transcript = app.query_one(Transcript)
+        await transcript.load(entries)
+        await pilot.pause()
+        yield pilot, transcript
+
+
+def rows(transcript: Transcript) -> list[str]:
+    return [transcript.render_line(y).text.rstrip() for y in range(transcript.size.height)]
+
+
+def posted(pilot: Pilot[None]) -> list[Message]:
+    found: list[Message] = pilot.app.posted  # type: ignore[attr-defined]
+    return found
+
+
+def told(messages: list[Message]) -> list[tuple[type[Message], dict[str, object]]]:
+    """What messages say: each one's kind, and what it has beside what every message has (in slots)."""
+    return [(type(message), vars(message)) for message in messages]
+
+
+def conversation(messages: int) -> list[Entry]:
+    return [
+        UserMessage(f"question {number}")
+        if number % 2 == 0
+        else Answer.stored("guide", f"answer {number}\n\nmore", "ok")
+        for number in range(messages)
+    ]
+
+
+def numbered(count: int) -> UserMessage:
+    return UserMessage("\n".join(f"line {number}" for number in range(count)))
+
+
+async def test_a_long_conversation_shows_its_end_and_lays_out_nothing_else() -> None:
+    entries = conversation(1000)
+    async with stage(*entries) as (_, transcript):
+        assert "  ok" in rows(transcript)
+        assert "  answer 999" in rows(transcript)
+        assert sum(entry._rows is not None for entry in entries) < 60
+
+
+async def test_what_lies_above_is_laid_out_when_the_user_comes_there() -> None:
+    async with stage(*conversation(300)) as (pilot, transcript):
+        transcript.move("home")
+        await pilot.pause()
+        assert rows(transcript)[1] == "▌ question 0"
+        for _ in range(5):
+            transcript.move("page_down")
+        transcript.move("end")
+        assert "  answer 299" in rows(transcript)
+
+
+async def test_scrolling_up_row_by_row_never_jumps_over_entries_whose_height_was_guessed() -> None:
+    entries = [
+        Answer.stored("guide", f"one {number}" + "\n" * (number % 20) + f"two {number}") for number in range(200)
+    ]
+    async with stage(*entries, size=(30, 12)) as (pilot, transcript):
+        before = rows(transcript)
+        for _ in range(80):
+            transcript.scroll_up(animate=False)
+            await pilot.pause()
+            now = rows(transcript)
+            assert now[1:-2] == before[:-3]
+            before = now
+
+
+async def test_a_hint_counts_what_came_while_the_user_was_away_and_leads_back() -> None:
+    async with stage(numbered(60)) as (pilot, transcript):
+        assert transcript.following
+        transcript.move("page_up")
+        await pilot.pause()
+        place = transcript.scroll_y
+        assert rows(transcript)[-1] == "  ↓ jump to end (Ctrl+End)"
+        await transcript.add(numbered(5))
+        await pilot.pause()
+        assert transcript.scroll_y == place
+        assert rows(transcript)[-1] == "  ↓ jump to end (Ctrl+End) · 6 new lines"
+        await pilot.click(Transcript, offset=(5, 19))
+        await pilot.pause()
+        assert transcript.following
+        assert rows(transcript)[-2] == "▌ line 4"
+
+
+async def test_a_message_that_is_sent_leads_to_the_end_also_from_above_while_rows_come() -> None:
+    async with stage(numbered(200)) as (pilot, transcript):
+        answer = Answer("guide")
+        await transcript.add(answer)
+        await pilot.pause()
+        await answer.append(script("> one\n" * 5))
+        transcript.scroll_home(animate=False)
+        await answer.append(script("> two\n" * 5))
+        assert not transcript.following
+        await transcript.add(UserMessage("sent"), follow=True)
+        await answer.append(script("> three\n" * 5))
+        await pilot.pause()
+        assert transcript.following
+        assert transcript.scroll_y == transcript.max_scroll_y
+        assert rows(transcript)[-2] == "▌ sent"
+
+
+async def test_the_end_key_leads_back_too() -> None:
+    async with stage(numbered(60)) as (pilot, transcript):
+        transcript.focus()
+        transcript.move("home")
+        await pilot.pause()
+        assert rows(transcript)[-1] == "  ↓ jump to end (End)"
+        await pilot.press("end")
+        assert transcript.following
+
+
+async def test_another_width_keeps_the_readers_place_also_while_text_comes() -> None:
+    answer = Answer("guide")
+    text = " ".join(f"w{number}" for number in range(900))
+    async with stage(UserMessage(text), answer, size=(80, 20)) as (pilot, transcript):
+        transcript.scroll_to(y=15, animate=False)
+        await pilot.pause()
+        first = rows(transcript)[0].split()[1]
+        await answer.append(script("> more|> text"))
+        for width in (40, 100, 80):
+            await pilot.resize_terminal(width, 20)
+            await pilot.pause()
+            assert first in rows(transcript)[0].split(), width
+        await answer.append(script("> and| more> text"))
+        assert first in rows(transcript)[0].split()
+
+
+async def test_a_thought_streams_openly_folds_at_its_end_and_opens_with_a_click() -> None:
+    thinking = Answer("guide")
+    async with stage(thinking) as (pilot, transcript):
+        rounds = script(">x|> well|>y|> Yes")
+        for place, tag in ((0, "<think>"), (2, "</think>")):
+            rounds[place] = replace(rounds[place], token=replace(rounds[place].token, text=tag))
+        await thinking.append(rounds[:2])
+        assert any(row.startswith("  ▾ thinking … 2 tokens") for row in rows(transcript))
+        assert any("well" in row for row in rows(transcript))
+        await thinking.append(rounds[2:])
+        assert any(row.startswith("  ▸ thought for 3 tokens · 0.0 s") for row in rows(transcript))
+        assert not any("well" in row for row in rows(transcript))
+        at = next(y for y, row in enumerate(rows(transcript)) if "▸" in row)
+        await pilot.click(Transcript, offset=(4, at))
+        assert any("well" in row for row in rows(transcript))
+        assert any("tok/s" in row for row in rows(transcript))
+
+
+async def test_a_stored_answer_asks_for_its_trace_only_when_it_is_wanted() -> None:
+    asked: list[bool] = []
+
+    def trace() -> list[object]:
+        asked.append(True)
+        return list(script(" a~ b~> c"))
+
+    answer = Answer.stored("guide", " a c", "ok", trace=trace)  # type: ignore[arg-type]
+    async with stage(answer) as (_, transcript):
+        assert not asked
+        assert answer.view is View.MARKDOWN
+        await answer.cycle_view()
+        assert asked == [True]
+        assert "   a b c" in rows(transcript)
+
+
+async def test_keys_choose_messages_and_say_what_to_do_with_them() -> None:
+    question = UserMessage("Why?")
+    async with stage(question, Answer.stored("guide", CODE, "ok")) as (pilot, transcript):
+        transcript.focus()
+        await pilot.pause()
+        assert isinstance(transcript.selected, Answer)
+        assert rows(transcript)[3].startswith("█ guide")
+        await pilot.press("c", "b", "b", "b", "e", "r", "up", "e", "r", "down", "down")
+        await pilot.pause()
+        answer = transcript.entries[1]
+        assert told(posted(pilot)) == told(
+            [
+                MessageActions.Copy(answer, CODE),
+                MessageActions.CopyCode(answer, "a = 1", 1, 2),
+                MessageActions.CopyCode(answer, "b = 2", 2, 2),
+                MessageActions.CopyCode(answer, "a = 1", 1, 2),
+                MessageActions.Regenerate(answer),
+                MessageActions.Edit(question),
+                MessageActions.Left(),
+            ]
+        )
+        assert transcript.selected is None
+
+
+async def test_the_arrows_ask_for_other_versions_and_so_does_a_click() -> None:
+    question = UserMessage("Why?", siblings=Siblings(2, 3))
+    async with stage(question) as (pilot, transcript):
+        assert rows(transcript)[1] == "▌ ‹2/3›"
+        transcript.focus()
+        await pilot.press("left")
+        await pilot.click(Transcript, offset=(6, 1))
+        await pilot.pause()
+        assert told(posted(pilot)) == told([MessageActions.Sibling(question, -1), MessageActions.Sibling(question, 1)])
+
+
+async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
+    answer = Answer.stored("guide", " all moves on", "ok", trace=script(" all~ needs~/ a/> moves|> on"))
+    async with stage(answer) as (pilot, transcript):
+        transcript.focus()
+        await pilot.press("t", "left", "left", "left", "up")
+        await pilot.pause()
+        lines = [part for y in range(8) for part in transcript.render_line(y)]
+        shown = "".join(part.text for part in lines if part.style is not None and part.style.reverse)
+        assert shown.strip() == "needs"
+        await pilot.press("escape")
+        await pilot.pause()
+        marked = [said for said in posted(pilot) if isinstance(said, MessageActions.TokenMarked)]
+        marks = [(said.round_index, said.place) for said in marked]
+        assert marks == [(1, 0), (0, 3), (0, 2), (0, 1), (0, 1)]
+
+
+async def test_a_click_on_a_link_opens_nothing_and_says_where_it_leads() -> None:
+    async with stage(Answer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
+        await pilot.click(Transcript, offset=(7, 2))
+        await pilot.pause()
+        assert told(posted(pilot)) == told([MessageActions.LinkClicked("http://x.y/z")])
+
+
+async def test_text_selected_with_the_mouse_comes_without_soft_line_breaks() -> None:
+    async with stage(UserMessage("one two three four five"), size=(15, 10)) as (pilot, _):
+        await pilot.mouse_down(Transcript, offset=(2, 1))
+        await pilot.hover(Transcript, offset=(6, 2))
+        await pilot.mouse_up(Transcript, offset=(6, 2))
+        await pilot.pause()
+        assert (pilot.app.screen.get_selected_text() or "").startswith("one two three")
+
+
+async def test_hostile_text_stays_inside_its_box() -> None:
+    hostile = "\x1b[31m\x1b]0;x\x07\u202ee" + "\u0301" * 5000 + "👩\u200d👧 漢字\t\ud800" + "x" * 100_000 + "\r\rend"
+    async with stage(UserMessage(hostile), Answer.stored("g\x1b[2J", hostile, "\x1b[0m")) as (_, transcript):
+        for where in ("home", "end"):
+            transcript.move(where)
+            for y in range(transcript.size.height):
+                strip = transcript.render_line(y)
+                assert strip.cell_length == transcript.size.width
+                assert not set(strip.text) & set("\x1b\x07\u202e\u200d\t\r\ud800")
+                assert strip.text.count("\u0301") <= 4
+
+
+async def test_an_entry_that_leaves_takes_its_rows_along() -> None:
+    gone = UserMessage("gone")
+    async with stage(UserMessage("stays"), gone) as (_, transcript):
+        await gone.remove()
+        assert transcript.entries == [transcript.entries[0]]
+        assert not any("gone" in row for row in rows(transcript))
