@@ -13,6 +13,11 @@ SpecchatError
 Every message is one line: what failed, the value, what to do.
 """
 
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+"""The exit codes of commands that did not succeed."""
+
 
 class SpecchatError(Exception):
     """The base of everything that the application raises on purpose."""

@@ -1,75 +1,61 @@
-"""How models are loaded; a change needs a reload."""
+"""How models are loaded. A change of anything but threads needs a reload."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from specchat_engine.allowed import OneOf, Range, check, setting
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, K_LIMIT
+from specchat_engine.settings import K_LIMIT
 
 ThreadCount = int | Literal["auto"]
 THREADS_LIMIT: Final = 512
 FLASH_ATTENTION: Final = ("auto", "on", "off")
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
-"""What keys and values may be kept in, under llama.cpp's names."""
+"""The types in which the cache can hold keys and values, by llama.cpp's names."""
+
+
+_THREADS = Range(0, THREADS_LIMIT, whole=True, auto=True)
+_LAYERS = Range(-1, 10_000, "-1 is all", whole=True)
+_TOKENS_AT_A_TIME = Range(1, 2**16, whole=True)
 
 
 def check_threads(name: str, threads: object) -> None:
     """Raises SettingError for what is no number of threads."""
-    if threads != AUTO and not (isinstance(threads, int) and 0 <= threads <= THREADS_LIMIT):
-        raise SettingError(f"{name} is {threads!r}: use auto, or 0 to {THREADS_LIMIT}")
+    if not _THREADS.allows(threads):
+        raise SettingError(f"{name} is {threads!r}: {_THREADS.remedy}")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 all.
+    """Context, offload and threads. `n_ctx` 0 is the model's own, `gpu_layers` -1 means all layers.
 
-    `threads` are chosen by measuring where they are auto, 0 is one for each core; either way fewer compute while other
-    programs keep cores busy. A number stays. `threads_draft` likewise, 0 being as many as the target's. Threads alone
-    can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size` tokens at a time, computed
-    `ubatch_size` at a time. `flash_attention` and the `cache_type`s hold for both models. `devices` are names as
-    llama.cpp lists them, none meaning all; `tensor_split` shares out the target over several. `k_max` rows of logits
-    are reserved, plus one. Raises SettingError for a value out of range.
+    `threads` "auto" measures which number is fastest, and 0 takes one for each core; both use fewer while other
+    programs keep cores busy. Any other number is kept. The same holds for `threads_draft`, where 0 means as many as the
+    target uses. Threads alone can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size`
+    tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
+    `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
+    is reserved for `k_max` + 1 rows of logits. Raises SettingError for a value that is not allowed.
     """
 
-    n_ctx: int = 0
-    gpu_layers: int = -1
-    gpu_layers_draft: int = -1
+    n_ctx: int = setting(0, Range(0, 2**24, "0 is the model's own", whole=True))
+    gpu_layers: int = setting(-1, _LAYERS)
+    gpu_layers_draft: int = setting(-1, _LAYERS)
     devices: tuple[str, ...] = ()
     devices_draft: tuple[str, ...] = ()
     tensor_split: tuple[float, ...] = ()
-    main_gpu: int = 0
-    threads: ThreadCount = 0
-    threads_draft: ThreadCount = 0
-    batch_size: int = 512
-    ubatch_size: int = 512
-    flash_attention: str = "auto"
-    cache_type_k: str = "f16"
-    cache_type_v: str = "f16"
-    k_max: int = 32
+    main_gpu: int = setting(0, Range(0, 255, whole=True))
+    threads: ThreadCount = setting(0, _THREADS)
+    threads_draft: ThreadCount = setting(0, _THREADS)
+    batch_size: int = setting(512, _TOKENS_AT_A_TIME)
+    ubatch_size: int = setting(512, _TOKENS_AT_A_TIME)
+    flash_attention: str = setting("auto", OneOf(FLASH_ATTENTION))
+    cache_type_k: str = setting("f16", OneOf(CACHE_TYPES))
+    cache_type_v: str = setting("f16", OneOf(CACHE_TYPES))
+    k_max: int = setting(32, Range(1, K_LIMIT, whole=True))
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("n_ctx", 0, 2**24),
-            ("gpu_layers", -1, 10_000),
-            ("gpu_layers_draft", -1, 10_000),
-            ("main_gpu", 0, 255),
-            ("batch_size", 1, 2**16),
-            ("ubatch_size", 1, 2**16),
-            ("k_max", 1, K_LIMIT),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise SettingError(f"{name} is {value}: use {low} to {high}")
-        for name in ("threads", "threads_draft"):
-            check_threads(name, getattr(self, name))
-        for name, choices in (
-            ("flash_attention", FLASH_ATTENTION),
-            ("cache_type_k", CACHE_TYPES),
-            ("cache_type_v", CACHE_TYPES),
-        ):
-            if getattr(self, name) not in choices:
-                raise SettingError(f"{name} is {getattr(self, name)!r}: use {', '.join(choices)}")
+        check(self)
         if any(not 0 <= share < float("inf") for share in self.tensor_split):
             raise SettingError(f"tensor_split is {self.tensor_split}: use shares of 0 or more")

@@ -59,13 +59,13 @@ def test_every_way_of_loading_speculates_without_changing_the_text() -> None:
     [
         ({"cache_type_k": "q3_k"}, "cache_type_k is 'q3_k': use f32, f16"),
         ({"cache_type_v": ""}, "cache_type_v is ''"),
-        ({"flash_attention": "yes"}, "flash_attention is 'yes': use auto, on, off"),
-        ({"batch_size": 0}, "batch_size is 0: use 1"),
+        ({"flash_attention": "yes"}, "flash_attention is 'yes': use auto, on or off"),
+        ({"batch_size": 0}, "batch_size is 0: use a whole number from 1 to 65536"),
         ({"threads_draft": -1}, "threads_draft is -1"),
         ({"n_ctx": -1}, "n_ctx is -1"),
         ({"tensor_split": (-1.0,)}, "tensor_split"),
     ],
 )
-def test_what_cannot_be_is_refused(wrong: dict[str, object], words: str) -> None:
+def test_an_impossible_value_is_rejected(wrong: dict[str, object], words: str) -> None:
     with pytest.raises(SettingError, match=words.replace("(", r"\(")):
         LoadOptions(**wrong)  # type: ignore[arg-type]

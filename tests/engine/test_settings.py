@@ -1,4 +1,4 @@
-"""A setting that makes no sense is refused in one line that says what to use."""
+"""A setting with an impossible value is rejected in one line that says what to use."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def refusal(kind: type, **values: Any) -> str:
 
 
 @pytest.mark.parametrize("k", [-1, 257, 10**9])
-def test_a_k_out_of_range_is_refused(k: int) -> None:
-    assert f"k is {k}: use auto, or 0 (plain decoding) to 256" in refusal(Settings, k=k)
+def test_a_k_out_of_range_is_rejected(k: int) -> None:
+    assert f"k is {k}: use auto, or a whole number from 0 to 256 (0 is plain decoding)" in refusal(Settings, k=k)
 
 
 @pytest.mark.parametrize(
     ("values", "named"),
     [
         ({"drafter": "magic"}, "'magic'"),
-        ({"max_tokens": -1}, "max tokens is -1"),
+        ({"max_tokens": -1}, "max_tokens is -1: use a whole number from 0"),
         ({"ngram_min": 0}, "0 to 32"),
         ({"ngram_min": 33}, "33 to 32"),
         ({"ngram_max": 65}, "2 to 65"),
-        ({"lookup": "everywhere"}, "all, conversation"),
+        ({"lookup": "everywhere"}, "use all or conversation"),
         ({"stop": ("a", "")}, "stop string is empty"),
     ],
 )
-def test_other_settings_out_of_range_are_refused(values: dict[str, Any], named: str) -> None:
+def test_other_settings_out_of_range_are_rejected(values: dict[str, Any], named: str) -> None:
     assert named in refusal(Settings, **values)
 
 
@@ -48,6 +48,7 @@ def test_other_settings_out_of_range_are_refused(values: dict[str, Any], named: 
         ("temperature", math.inf),
         ("temperature", "hot"),
         ("top_k", -1),
+        ("top_k", 1.5),
         ("top_p", 1.1),
         ("min_p", -0.5),
         ("typical_p", 2),
@@ -57,8 +58,8 @@ def test_other_settings_out_of_range_are_refused(values: dict[str, Any], named: 
         ("penalty_last_n", -2),
     ],
 )
-def test_sampling_out_of_range_is_refused_by_name(name: str, value: Any) -> None:
-    assert refusal(SamplingParams, **{name: value}).startswith(f"{name} is {value}: use ")
+def test_sampling_out_of_range_is_rejected_by_name(name: str, value: Any) -> None:
+    assert refusal(SamplingParams, **{name: value}).startswith(f"{name} is {value!r}: use a ")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_sampling_out_of_range_is_refused_by_name(name: str, value: Any) -> None
         ("k_max", 257),
     ],
 )
-def test_load_options_out_of_range_are_refused_by_name(name: str, value: int) -> None:
+def test_load_options_out_of_range_are_rejected_by_name(name: str, value: int) -> None:
     assert refusal(LoadOptions, **{name: value}).startswith(f"{name} is {value}: use ")
 
 

@@ -1,5 +1,30 @@
-"""The command line. Importing it loads neither the terminal UI nor the engine, so that `--help` answers at once."""
+"""The command line. Importing it loads neither the terminal app nor the engine, so that `--help` is quick."""
 
-from specchat.cli.start import main
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from specchat.cli.app import run_command
+from specchat.errors import INTERRUPTED
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code. Without a command it opens the chat."""
+    try:
+        return run_command(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        _flush_quietly()
+
+
+def _flush_quietly() -> None:
+    """Flushes standard output now: after a closed pipe or a full disk, Python's own flush at exit would fail again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

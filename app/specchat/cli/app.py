@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from specchat import __version__
-from specchat.cli.flags import ModelFlags, takes_model_flags, takes_model_flags_but
+from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
 
@@ -107,21 +107,21 @@ def specchat(
 
 
 @app.command()
-@takes_model_flags
+@takes_settings()
 def chat(
-    plain: Plain = False, resume: Resume = None, theme: Theme = None, debug: Debug = False, *, flags: ModelFlags
+    plain: Plain = False, resume: Resume = None, theme: Theme = None, debug: Debug = False, *, flags: Flags
 ) -> None:
     """Open the terminal chat."""
     with one_line_errors(debug):
         from specchat.cli.chat import open_chat
         from specchat.settings.config import read_config
 
-        raise typer.Exit(open_chat(read_config(flags.given()), resume, plain=plain, theme=theme))
+        raise typer.Exit(open_chat(read_config(flags), resume, plain=plain, theme=theme))
 
 
 @app.command()
-@takes_model_flags
-def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flags: ModelFlags) -> None:
+@takes_settings()
+def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flags: Flags) -> None:
     """Stream one answer and its statistics."""
     with one_line_errors(debug):
         from specchat.cli.run import answer_once, read_prompt
@@ -132,24 +132,23 @@ def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flag
         if not text.strip():
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
-        raise typer.Exit(answer_once(text, chat_options(read_config(flags.given())), as_json=json))
+        raise typer.Exit(answer_once(text, chat_options(read_config(flags)), as_json=json))
 
 
 @app.command()
-@takes_model_flags
-def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, flags: ModelFlags) -> None:
+@takes_settings()
+def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, flags: Flags) -> None:
     """Check that speculation leaves the text of your pair as it is. --temp, -k, --drafter and --verifier narrow it."""
     with one_line_errors(debug):
         from specchat.cli.verify import verify as verify_pair
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        given = flags.given()
-        raise typer.Exit(verify_pair(chat_options(read_config(given)), given.keys(), prompts, as_json=json))
+        raise typer.Exit(verify_pair(chat_options(read_config(flags)), flags.keys(), prompts, as_json=json))
 
 
 @app.command()
-@takes_model_flags_but("temperature", "k", "drafter")
+@takes_settings("temperature", "k", "drafter", "lookup")
 def bench(
     arms: Arms = None,
     temperatures: Temperatures = None,
@@ -161,7 +160,7 @@ def bench(
     json: Json = False,
     debug: Debug = False,
     *,
-    flags: ModelFlags,
+    flags: Flags,
 ) -> None:
     """Measure what each drafter and k gains over plain decoding on your pair, and say which settings to use."""
     with one_line_errors(debug):
@@ -170,14 +169,13 @@ def bench(
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        given = flags.given()
         if compare:
-            if given or any((arms, temperatures, prompts, repeats, svg, export)):
+            if flags or any((arms, temperatures, prompts, repeats, svg, export)):
                 say("--compare reads two files and measures nothing: leave all other flags but --json away")
                 raise typer.Exit(2)
             raise typer.Exit(compare_files(*compare, as_json=json))
         request = Request(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
-        raise typer.Exit(bench_pair(chat_options(read_config(given)), request))
+        raise typer.Exit(bench_pair(chat_options(read_config(flags)), request))
 
 
 @app.command()
@@ -235,7 +233,7 @@ def doctor(
 def run_command(words: Sequence[str]) -> int:
     """Reads the words of a command line, runs the command and returns its exit code."""
     words = list(words)
-    if words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}:
+    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "chat")
     words = _with_resumed(words)
     command = typer.main.get_command(app)

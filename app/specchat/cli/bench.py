@@ -17,8 +17,7 @@ from specchat.bench.prompts import Prompts, read_prompts
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
 from specchat.cli.reporting import one_line_from_native_code, say
-from specchat.errors import ConfigError
-from specchat.exits import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams
 
@@ -69,7 +68,7 @@ def bench(options: ChatOptions, request: Request) -> int:
             return FAILED
         setup = Setup(
             system=options.system,
-            sampling=options.sampling.over(engine.recommended),
+            sampling=options.sampled(engine.recommended),
             verifier=options.verifier,
             max_tokens=options.max_tokens or MAX_TOKENS,
             seed=SEED if options.seed is None else options.seed,

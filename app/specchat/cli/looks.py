@@ -9,7 +9,7 @@ from specchat.settings.chosen_theme import chosen_theme
 from specchat.terminal.background import ask_ground, told_ground
 
 if TYPE_CHECKING:
-    from specchat.settings.config import Config
+    from specchat.settings.schema import Config
     from specchat.tui.appearance import Appearance
 
 

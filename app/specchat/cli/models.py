@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from specchat.cli.reporting import one_line_errors, say
-from specchat.exits import WRONG_USAGE
+from specchat.errors import WRONG_USAGE
 
 models = typer.Typer(
     help="Find models on the hub, judge a pair, fetch it, and see what is on this machine.",

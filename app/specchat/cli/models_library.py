@@ -8,7 +8,7 @@ from pathlib import Path
 
 from specchat.cli.models_tables import print_json, print_rows
 from specchat.cli.reporting import say
-from specchat.exits import FAILED, WRONG_USAGE
+from specchat.errors import FAILED, WRONG_USAGE
 from specchat.models.finding import find, find_path
 from specchat.models.library import Entry, models
 from specchat.models.removal import check_removable, remove

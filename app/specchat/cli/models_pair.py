@@ -9,10 +9,10 @@ from rich.text import Text
 
 from specchat.cli.models_tables import print_json
 from specchat.cli.reporting import no_native_debugger, say
-from specchat.exits import FAILED
+from specchat.errors import FAILED
 from specchat.models.chosen_pair import load_options
 from specchat.models.headers import Described, describe
-from specchat.settings.config import Config
+from specchat.settings.schema import Config
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
 from specchat_engine.llama.machine import this_machine

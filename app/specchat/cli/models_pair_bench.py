@@ -10,15 +10,14 @@ from specchat.bench.drafts import TimedDraft, time_draft
 from specchat.bench.plan import DRAFTED
 from specchat.cli.models_tables import print_json, print_rows
 from specchat.cli.reporting import one_line_from_native_code, say
-from specchat.errors import LibraryError
-from specchat.exits import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
 from specchat.models.finding import find_path
 from specchat.models.shelf import remember_pair
 from specchat.models.timings import Timing, keep_timings
-from specchat.settings.config import Config
+from specchat.settings.schema import Config
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine

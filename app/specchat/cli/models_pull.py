@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from specchat.cli.models_tables import print_json
 from specchat.cli.reporting import say
-from specchat.exits import INTERRUPTED
+from specchat.errors import INTERRUPTED
 from specchat.models.hub import Hub
 from specchat.models.patience import Stopped
 from specchat.models.pull import Pull, PullProgress

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import say
-from specchat.errors import ConfigError
-from specchat.exits import INTERRUPTED, WRONG_USAGE
+from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.terminal.filter import clean
 from specchat.traces.reading import lines_of, read_trace
 from specchat.traces.timeline import Playhead, Timeline
 from specchat.traces.trace import Trace
 
 if TYPE_CHECKING:
-    from specchat.settings.config import Config
+    from specchat.settings.schema import Config
 
 STANDARD_INPUT = Path("-")
 MOST = 1000.0

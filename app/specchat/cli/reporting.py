@@ -8,8 +8,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from specchat.errors import ConfigError, SpecchatError
-from specchat.exits import FAILED, WRONG_USAGE
+from specchat.errors import FAILED, WRONG_USAGE, ConfigError, SpecchatError
 from specchat.terminal.filter import clean_line
 from specchat_assets import BuiltinPairError
 from specchat_engine.errors import EngineError, SettingError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say
-from specchat.exits import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
 from specchat.terminal.interrupting import stops_on_interrupt
 from specchat.worker.records import keep, recall

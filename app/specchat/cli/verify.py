@@ -11,7 +11,7 @@ from pathlib import Path
 
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
-from specchat.exits import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.settings.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts
@@ -92,8 +92,8 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
     """
     drafters = ("hybrid", "model", "lookup") if options.draft else ("lookup",)
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
-    if "temperature" in given and options.sampling.temperature is not None:
-        scope = replace(scope, temperatures=(options.sampling.temperature,))
+    if "temperature" in given and "temperature" in options.sampling:
+        scope = replace(scope, temperatures=(options.sampling["temperature"],))
     if "drafter" in given and options.drafter is not None:
         scope = replace(scope, drafters=(options.drafter,))
     if "k" in given:
@@ -122,8 +122,8 @@ def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, p
     Rules that do not couple keep the target's law and not its text, so that only temperature 0 can compare them.
     """
     for (kind, texts), temperature in product(benchmark_prompts(short=True).items(), scope.temperatures):
-        sampling = replace(options.sampling.over(recommended), temperature=temperature)
-        base = Settings(sampling=sampling, max_tokens=options.max_tokens or MAX_TOKENS)
+        sampling = replace(options.sampled(recommended), temperature=temperature)
+        base = Settings(sampling=sampling, lookup=options.lookup, max_tokens=options.max_tokens or MAX_TOKENS)
         for prompt, verifier in product(texts[:prompts], scope.verifiers):
             if temperature > 0 and verifier != DEFAULT_VERIFIER:
                 continue

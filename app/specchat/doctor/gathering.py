@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,11 @@ def findings(*, with_texts: bool) -> list[dict[str, Any]]:
 
 def configuration(*, with_texts: bool) -> dict[str, Any]:
     """The values of the configuration file and of variables; texts by their length, and no unknown settings."""
-    from specchat.settings.config import ENV_PREFIX, Config
-
-    known = {field.name for field in fields(Config)}
+    from specchat.settings.schema import BY_KEY
+    from specchat.settings.setting import ENV_PREFIX
 
     def shown(name: str, value: Any) -> Any:
-        if name not in known or is_secret_name(name):
+        if name not in BY_KEY or is_secret_name(name):
             return HIDDEN
         return (
             value if with_texts or name not in _TEXTS or value is None else f"({len(str(value))} characters left out)"

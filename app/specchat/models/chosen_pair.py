@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from specchat.models.shelf import read_shelf
-from specchat.settings.config import Config
 from specchat.settings.options import ChatOptions
+from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
-from specchat_engine.settings import AUTO
+from specchat_engine.settings import AUTO, Settings
 
 
 def chat_options(config: Config) -> ChatOptions:
@@ -20,14 +21,11 @@ def chat_options(config: Config) -> ChatOptions:
     """
     target, draft = _chosen_pair(config)
     return ChatOptions(
-        target=target,
-        draft=draft,
-        options=load_options(config),
-        k=config.k,
-        drafter=config.drafter,
-        verifier=config.verifier,
+        target,
+        draft,
+        load_options(config),
+        **config.of(Settings),
         sampling=config.sampling,
-        max_tokens=config.max_tokens,
         seed=config.seed,
         system=config.system,
     )
@@ -35,23 +33,8 @@ def chat_options(config: Config) -> ChatOptions:
 
 def load_options(config: Config) -> LoadOptions:
     """How the configuration wants models to be loaded."""
-    return LoadOptions(
-        n_ctx=config.ctx_size,
-        gpu_layers=config.gpu_layers,
-        gpu_layers_draft=config.gpu_layers_draft,
-        devices=config.device,
-        devices_draft=config.device_draft,
-        tensor_split=config.tensor_split,
-        main_gpu=config.main_gpu,
-        threads=config.threads,
-        threads_draft=config.threads_draft,
-        batch_size=config.batch_size,
-        ubatch_size=config.ubatch_size,
-        flash_attention=config.flash_attention,
-        cache_type_k=config.cache_type_k,
-        cache_type_v=config.cache_type_v,
-        k_max=LoadOptions().k_max if config.k == AUTO else max(config.k, LoadOptions().k_max),
-    )
+    options = LoadOptions(**config.of(LoadOptions))
+    return options if config.k == AUTO else replace(options, k_max=max(config.k, options.k_max))
 
 
 def _chosen_pair(config: Config) -> tuple[Path, Path | None]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from specchat.errors import LibraryError
 from specchat.models.shelf import read_shelf
-from specchat.settings.config import Config
 from specchat.settings.paths import data_folder, sessions_db
+from specchat.settings.schema import Config
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.session import ChatSession
-from specchat.errors import AttachmentError
-from specchat.exits import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED, AttachmentError
 from specchat.models.naming import pair_name
 from specchat.plain.answering import Answering
 from specchat.plain.commands import Commands

@@ -1,103 +1,89 @@
-"""The configuration: defaults, under `config.toml`, under `SPECCHAT_*` variables, under the flags of a command.
-
-A sampling value that nobody set is None: the model's own recommendation applies, then llama.cpp's default. What was set
-is read and checked in `config_sources`, which takes longer to import than the whole first screen: whoever set nothing
-does not wait for it.
-"""
+"""The configuration: defaults, under `config.toml`, under `SPECCHAT_*` variables, under the flags of a command."""
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
-from specchat.settings.options import DEFAULT_VERIFIER, SamplingOverrides
+from specchat.errors import ConfigError
+from specchat.files import reading_toml
+from specchat.settings.constraints import GRAMMAR_KEYS, check_one_grammar
 from specchat.settings.paths import config_file
-from specchat_engine.load_options import ThreadCount
-from specchat_engine.settings import AUTO, DraftLength
-
-ENV_PREFIX = "SPECCHAT_"
-SAMPLING_KEYS = tuple(name for name in SamplingOverrides.__dataclass_fields__ if name not in GRAMMAR_KEYS)
+from specchat.settings.schema import BY_KEY, SETTINGS, Config
+from specchat.settings.setting import Setting
+from specchat.settings.values import BadValue, File
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """Everything that can be configured. Read it with `read_config`, which explains what is wrong in one line."""
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Values as they stand in one place, by key, and how a setting is called there."""
 
-    model: Path | None = None
-    draft: Path | None = None
-    k: DraftLength = AUTO
-    drafter: str | None = None
-    verifier: str = DEFAULT_VERIFIER
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    typical_p: float | None = None
-    repeat_penalty: float | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    penalty_last_n: int | None = None
-    logit_bias: tuple[tuple[int, float], ...] | None = None
-    grammar: str | None = None
-    grammar_file: Path | None = None
-    json_schema: str | None = None
-    json_schema_file: Path | None = None
-    seed: int | None = None
-    max_tokens: int = 0
-    system: str | None = None
-    ctx_size: int = 0
-    gpu_layers: int = -1
-    gpu_layers_draft: int = -1
-    device: tuple[str, ...] = ()
-    device_draft: tuple[str, ...] = ()
-    tensor_split: tuple[float, ...] = ()
-    main_gpu: int = 0
-    threads: ThreadCount = 0
-    threads_draft: ThreadCount = 0
-    batch_size: int = 512
-    ubatch_size: int = 512
-    flash_attention: str = "auto"
-    cache_type_k: str = "f16"
-    cache_type_v: str = "f16"
-    theme: str | None = None
-    keys: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def sampling(self) -> SamplingOverrides:
-        """The sampling values that were set.
-
-        Raises ConfigError for a file of a grammar that cannot be read, SettingError for a schema that cannot be used.
-        """
-        grammar = grammar_text(**{key: getattr(self, key) for key in GRAMMAR_KEYS})
-        return SamplingOverrides(grammar=grammar, **{key: getattr(self, key) for key in SAMPLING_KEYS})
+    values: Mapping[str, object]
+    name: Callable[[Setting], str]
 
 
-def read_config(flags: Mapping[str, Any]) -> Config:
+def read_config(flags: Mapping[str, object]) -> Config:
     """The configuration under these flags; `flags` holds those that were given, by their key.
+
+    A source that names a model but no draft hides the draft of the sources below it, which belongs to another model. In
+    the same way one that names a grammar, in whatever form, hides all forms in the sources below.
 
     Raises ConfigError, in one line: where the value stands, what it is, what to do.
     """
-    if not (flags or _any_variable() or _any_file()):
-        return Config()
-    from specchat.settings.config_sources import read_sources
+    found: dict[str, _Source] = {}
+    for source in (_file(), _variables(), _Source(flags, lambda setting: setting.flag)):
+        if "model" in source.values:
+            found.pop("draft", None)
+        if not source.values.keys().isdisjoint(GRAMMAR_KEYS):
+            found = {key: below for key, below in found.items() if key not in GRAMMAR_KEYS}
+        found |= dict.fromkeys(source.values, source)
+    config = Config(**{key: _read(BY_KEY[key], source) for key, source in found.items()})
+    _check_pair(config)
+    check_one_grammar({key: getattr(config, key) for key in GRAMMAR_KEYS})
+    return config
 
-    return read_sources(flags)
 
-
-def _any_variable() -> bool:
-    return any(name.upper().startswith(ENV_PREFIX) for name in os.environ)
-
-
-def _any_file() -> bool:
-    """Whether there is a file, be it one that cannot be read."""
+def _read(setting: Setting, source: _Source) -> Any:
+    value = source.values[setting.key]
     try:
-        config_file().stat()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return True
+        read = setting.kind.read(value)
+    except BadValue as error:
+        raise ConfigError(error.about(source.name(setting), value)) from None
+    return None if setting.key == "seed" and read == -1 else read
+
+
+def _file() -> _Source:
+    """What config.toml holds; a relative path in it starts from its folder. Raises ConfigError."""
+    file = config_file()
+    with reading_toml(file):
+        try:
+            values: dict[str, object] = tomllib.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            values = {}
+    for key in values:
+        if key not in BY_KEY:
+            close = difflib.get_close_matches(key, BY_KEY, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(BY_KEY)}"
+            raise ConfigError(f"{file}: there is no setting {key}: {hint}")
+        kind, value = BY_KEY[key].kind, values[key]
+        if isinstance(kind, File) and isinstance(value, str):
+            values[key] = kind.beside(file.parent, value)
+    return _Source(values, lambda setting: f"{file}: {setting.key}")
+
+
+def _variables() -> _Source:
+    """What the environment holds; an empty variable counts as not set, and case does not matter."""
+    given = {name.upper(): text for name, text in os.environ.items() if text}
+    values = {each.key: given[each.variable] for each in SETTINGS if each.variable in given}
+    return _Source(values, lambda setting: setting.variable)
+
+
+def _check_pair(config: Config) -> None:
+    if config.draft is not None and config.model is None:
+        raise ConfigError(f"the draft model {config.draft} has no target: give one with -m, or omit -d")
+    if config.drafter == "model" and config.model is not None and config.draft is None:
+        raise ConfigError("the drafter is 'model', but there is no draft model: give one with -d, or use lookup")

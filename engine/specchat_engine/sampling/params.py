@@ -7,22 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from specchat_engine.allowed import Range, check, setting
 from specchat_engine.errors import SettingError
 
 BIAS_LIMIT = 10_000.0
 """No logit is larger than this: a bias at the limit decides alone."""
-
-_RANGES: dict[str, tuple[float, float, str]] = {
-    "temperature": (0.0, 100.0, "0 is greedy, 0.8 is usual"),
-    "top_k": (0, 2**31 - 1, "0 keeps all"),
-    "top_p": (0.0, 1.0, "1 keeps all"),
-    "min_p": (0.0, 1.0, "0 keeps all"),
-    "typical_p": (0.0, 1.0, "1 keeps all"),
-    "repeat_penalty": (1e-3, 100.0, "1 is off"),
-    "frequency_penalty": (-10.0, 10.0, "0 is off"),
-    "presence_penalty": (-10.0, 10.0, "0 is off"),
-    "penalty_last_n": (-1, 2**31 - 1, "0 is off, -1 the whole context"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +25,20 @@ class SamplingParams:
     Raises SettingError for a value out of range or not finite.
     """
 
-    temperature: float = 0.8
-    top_k: int = 40
-    top_p: float = 0.95
-    min_p: float = 0.05
-    typical_p: float = 1.0
-    repeat_penalty: float = 1.0
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    penalty_last_n: int = 64
+    temperature: float = setting(0.8, Range(0.0, 100.0, "0 is greedy, 0.8 is usual"))
+    top_k: int = setting(40, Range(0, 2**31 - 1, "0 keeps all", whole=True))
+    top_p: float = setting(0.95, Range(0.0, 1.0, "1 keeps all"))
+    min_p: float = setting(0.05, Range(0.0, 1.0, "0 keeps all"))
+    typical_p: float = setting(1.0, Range(0.0, 1.0, "1 keeps all"))
+    repeat_penalty: float = setting(1.0, Range(1e-3, 100.0, "1 is off"))
+    frequency_penalty: float = setting(0.0, Range(-10.0, 10.0, "0 is off"))
+    presence_penalty: float = setting(0.0, Range(-10.0, 10.0, "0 is off"))
+    penalty_last_n: int = setting(64, Range(-1, 2**31 - 1, "0 is off, -1 the whole context", whole=True))
     logit_bias: tuple[tuple[int, float], ...] = ()
     grammar: str = ""
 
     def __post_init__(self) -> None:
-        for name, (low, high, hint) in _RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not math.isfinite(value) or not low <= value <= high:
-                raise SettingError(f"{name} is {value}: use {low:g} to {high:g} ({hint})")
+        check(self)
         if not isinstance(self.grammar, str):
             raise SettingError(f"grammar is {self.grammar!r}: use a text in GBNF, or an empty one for none")
         if self.logit_bias:

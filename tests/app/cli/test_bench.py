@@ -178,7 +178,7 @@ def test_an_answer_that_fails_ends_the_run_and_keeps_what_was_measured(
     [
         (["--arms", "model:4"], "the arm model:4 needs a draft model: name one with -d, or leave the arm out"),
         (["--arms", "guess:4"], "the arm 'guess:4' is not one"),
-        (["--temp", "-1"], "temperature is -1.0: use 0 to 100"),
+        (["--temp", "-1"], "temperature is -1.0: use a number from 0 to 100"),
         (["--prompts", "gone.txt"], "the prompts gone.txt cannot be read"),
         (["--svg", "nowhere/chart.svg"], "the chart nowhere/chart.svg cannot be written: there is no folder nowhere"),
         (["--export", "tgi"], "there is no export 'tgi': use llama-server or vllm"),

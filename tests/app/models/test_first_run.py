@@ -6,8 +6,8 @@ from pathlib import Path
 
 from specchat.models.first_run import is_first_run, remember_welcome
 from specchat.models.shelf import Pair, Shelf, keep_shelf, shelf_file
-from specchat.settings.config import Config
 from specchat.settings.paths import data_folder, sessions_db
+from specchat.settings.schema import Config
 
 
 def test_the_first_start_is_one_and_the_next_is_not() -> None:

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from specchat.cli.flags import ModelFlags
 from specchat.errors import ConfigError
-from specchat.settings.config import Config, read_config
+from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
+from specchat.settings.schema import SETTINGS
 from specchat_engine.settings import Settings
 
 
@@ -27,7 +26,7 @@ def complaint(**flags: object) -> str:
     return str(caught.value)
 
 
-def test_the_file_gives_way_to_variables_and_these_to_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_override_variables_and_variables_override_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({}).k == "auto"
     write_config("k = 5\ntop_k = 1\nmin_p = 0.1\n")
     monkeypatch.setenv("SPECCHAT_K", "6")
@@ -36,17 +35,18 @@ def test_the_file_gives_way_to_variables_and_these_to_flags(monkeypatch: pytest.
     assert (config.k, config.top_k, config.min_p) == (7, 2, 0.1)
 
 
-def test_an_unset_sampling_value_stays_open() -> None:
+def test_a_sampling_value_that_nobody_sets_is_not_chosen() -> None:
     assert read_config({}).temperature is None
-    assert read_config({"temperature": 0.0}).sampling.temperature == 0.0
+    assert read_config({"temperature": 0.0}).sampling == {"temperature": 0.0}
 
 
-def test_every_flag_is_a_setting_and_all_but_those_of_the_screen_have_one() -> None:
-    of_the_screen = {"theme", "keys"}
-    assert {field.name for field in fields(ModelFlags)} == {field.name for field in fields(Config)} - of_the_screen
+def test_all_settings_but_those_of_the_screen_have_a_flag_and_no_flag_stands_for_two() -> None:
+    flags = [flag for setting in SETTINGS for flag in setting.flags]
+    assert len(flags) == len(set(flags))
+    assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys"}
 
 
-def test_a_model_brings_its_own_draft_or_none() -> None:
+def test_a_model_hides_the_draft_of_the_sources_below() -> None:
     write_config('model = "/big.gguf"\ndraft = "/small.gguf"\n')
     assert read_config({}).draft == Path("/small.gguf")
     assert read_config({"model": Path("/other.gguf")}).draft is None
@@ -59,14 +59,14 @@ def test_a_model_in_a_variable_has_no_draft_from_the_file(monkeypatch: pytest.Mo
     assert read_config({}).draft is None
 
 
-def test_paths_in_the_file_start_from_its_folder_or_from_home(isolated_machine: Path) -> None:
+def test_paths_in_the_file_are_relative_to_its_folder_or_to_home(isolated_machine: Path) -> None:
     file = write_config('model = "models/big.gguf"\ndraft = "~/small.gguf"\n')
     config = read_config({})
     assert config.model == file.parent / "models/big.gguf"
     assert config.draft == isolated_machine / "small.gguf"
 
 
-def test_lists_come_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_are_read_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     write_config('device = ["CUDA0", "CUDA1"]\n')
     monkeypatch.setenv("SPECCHAT_TENSOR_SPLIT", "3, 1")
     config = read_config({"device_draft": "CPU"})
@@ -78,14 +78,14 @@ def test_seed_minus_one_is_a_new_seed() -> None:
     assert read_config({"seed": 0}).seed == 0
 
 
-def test_a_wrong_value_in_the_file_is_named_with_its_place() -> None:
+def test_a_wrong_value_in_the_file_is_reported_with_the_file() -> None:
     file = write_config('temperature = "hot"\n')
-    assert complaint() == f"{file}: temperature is 'hot': use a number"
+    assert complaint() == f"{file}: temperature is 'hot': use a number from 0 to 100 (0 is greedy, 0.8 is usual)"
 
 
 def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPECCHAT_TOP_P", "1.5")
-    assert complaint() == "SPECCHAT_TOP_P: top_p is 1.5: use 0 to 1 (1 keeps all)"
+    assert complaint() == "SPECCHAT_TOP_P is '1.5': use a number from 0 to 1 (1 keeps all)"
 
 
 def test_an_unknown_setting_is_named_with_the_nearest_one() -> None:
@@ -93,7 +93,7 @@ def test_an_unknown_setting_is_named_with_the_nearest_one() -> None:
     assert complaint() == f"{file}: there is no setting temprature: did you mean temperature?"
 
 
-def test_a_file_that_is_no_toml_is_named() -> None:
+def test_a_file_that_is_not_toml_is_named() -> None:
     file = write_config("temperature =\n")
     assert complaint().startswith(f"{file} is not valid TOML")
     write_config(b'system = "\xff"\n')
@@ -110,8 +110,9 @@ def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("k", ["-1", "1000", "many", "1.5", ""])
-def test_an_absurd_k_is_refused(k: str) -> None:
-    assert complaint(k=k).startswith(f"k is {k or repr(k)}" if k.lstrip("-").isdigit() else f"k is {k!r}")
+def test_an_absurd_k_is_rejected(k: str) -> None:
+    usable = "use auto, or a whole number from 0 to 256 (0 is plain decoding)"
+    assert complaint(k=k) == f"-k is {k!r}: {usable}"
 
 
 def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,26 +122,26 @@ def test_k_is_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({"k": "auto"}).k == "auto"
 
 
-def test_threads_are_a_number_or_chosen_by_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (read_config({}).threads, read_config({}).threads_draft) == (0, 0)
     monkeypatch.setenv("SPECCHAT_THREADS", "3")
     file = write_config("threads_draft = 1\n")
     assert (read_config({}).threads, read_config({}).threads_draft) == (3, 1)
     assert read_config({"threads": "auto", "threads_draft": "0"}).threads == "auto"
     write_config('threads_draft = "some"\n')
-    assert complaint() == f"{file}: threads_draft is 'some': use auto, or 0 to 512"
+    assert complaint() == f"{file}: threads_draft is 'some': use auto, or a whole number from 0 to 512"
 
 
 @pytest.mark.parametrize("threads", ["-1", "1000", "many", "1.5", ""])
-def test_an_absurd_number_of_threads_is_refused(threads: str) -> None:
-    assert complaint(threads=threads).replace("'", "") == f"threads is {threads}: use auto, or 0 to 512"
+def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
+    assert complaint(threads=threads) == f"--threads is {threads!r}: use auto, or a whole number from 0 to 512"
 
 
-def test_a_drafter_that_is_not_there_is_refused() -> None:
-    assert complaint(drafter="magic") == "the drafter is 'magic': use hybrid, model, lookup, none"
+def test_an_unknown_drafter_is_rejected() -> None:
+    assert complaint(drafter="magic") == "--drafter is 'magic': use hybrid, model, lookup or none"
 
 
-def test_a_verifier_comes_from_a_flag_a_variable_or_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_config({}).verifier == Settings().verifier == "coupled"
     write_config('verifier = "rejection"\n')
     assert read_config({}).verifier == "rejection"
@@ -149,13 +150,13 @@ def test_a_verifier_comes_from_a_flag_a_variable_or_the_file(monkeypatch: pytest
     assert read_config({"verifier": "typical"}).verifier == "typical"
 
 
-def test_a_verifier_that_is_not_there_is_refused() -> None:
+def test_an_unknown_verifier_is_rejected() -> None:
     file = write_config('verifier = "magic"\n')
-    assert complaint() == f"{file}: the verifier is 'magic': use coupled, rejection, block, typical"
-    assert complaint(verifier="Block") == "the verifier is 'Block': use coupled, rejection, block, typical"
+    assert complaint() == f"{file}: verifier is 'magic': use coupled, rejection, block or typical"
+    assert complaint(verifier="Block") == "--verifier is 'Block': use coupled, rejection, block or typical"
 
 
-def test_a_draft_without_a_model_is_refused() -> None:
+def test_a_draft_without_a_model_is_rejected() -> None:
     assert "has no target" in complaint(draft="/small.gguf")
 
 
@@ -163,44 +164,44 @@ def test_the_model_drafter_needs_a_draft_model() -> None:
     assert "no draft model" in complaint(model="/big.gguf", drafter="model")
 
 
-def test_biases_come_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_config({}).sampling.logit_bias is None
+def test_biases_are_read_with_commas_or_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_config({}).sampling == {}
     write_config('logit_bias = ["5=1.5", "7-inf"]\n')
-    assert read_config({}).sampling.logit_bias == ((5, 1.5), (7, -math.inf))
+    assert read_config({}).sampling["logit_bias"] == ((5, 1.5), (7, -math.inf))
     monkeypatch.setenv("SPECCHAT_LOGIT_BIAS", "5+2, 6=-3e0")
-    assert read_config({}).sampling.logit_bias == ((5, 2.0), (6, -3.0))
-    assert read_config({"logit_bias": ["8=1"]}).sampling.logit_bias == ((8, 1.0),)
+    assert read_config({}).sampling["logit_bias"] == ((5, 2.0), (6, -3.0))
+    assert read_config({"logit_bias": ["8=1"]}).sampling["logit_bias"] == ((8, 1.0),)
 
 
 @pytest.mark.parametrize("text", ["5", "x=1", "5=", "5=much", "=1", "5 1", "-5=1", "5.5=1"])
-def test_a_bias_that_cannot_be_read_is_refused_with_its_text(text: str) -> None:
-    assert complaint(logit_bias=[text]).startswith(f"logit_bias is '{text}': use TOKEN=BIAS")
+def test_a_bias_that_cannot_be_read_is_rejected_with_its_text(text: str) -> None:
+    assert complaint(logit_bias=[text]).startswith(f"--logit-bias is '{text}': use TOKEN=BIAS")
 
 
-def test_an_absurd_bias_is_refused_by_its_token() -> None:
-    assert complaint(logit_bias=["5=nan"]).startswith("logit_bias is nan for token 5")
+def test_an_absurd_bias_is_rejected_by_its_token() -> None:
+    assert complaint(logit_bias=["5=nan"]).startswith("--logit-bias is '5=nan': use TOKEN=BIAS")
 
 
-def test_a_grammar_in_any_form_takes_away_the_others_of_the_sources_below(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grammar_in_any_form_hides_all_forms_in_the_sources_below(monkeypatch: pytest.MonkeyPatch) -> None:
     write_config('grammar = "root ::= [a]"\n')
-    assert read_config({}).sampling.grammar == "root ::= [a]"
+    assert read_config({}).sampling["grammar"] == "root ::= [a]"
     monkeypatch.setenv("SPECCHAT_JSON_SCHEMA", '{"const": 1}')
-    assert 'root ::= "1"' in (read_config({}).sampling.grammar or "")
-    assert read_config({"grammar": ""}).sampling.grammar == ""
+    assert 'root ::= "1"' in (read_config({}).sampling["grammar"])
+    assert read_config({"grammar": ""}).sampling["grammar"] == ""
 
 
-def test_two_grammars_in_one_place_contradict_each_other() -> None:
+def test_two_grammars_in_one_source_are_rejected() -> None:
     both = complaint(grammar="x", json_schema_file=Path("s.json"))
-    assert both == "grammar and json_schema_file are both given: an answer follows one grammar, so leave one away"
+    assert both == "grammar and json_schema_file are both given: an answer follows one grammar, so omit one of them"
 
 
-def test_a_grammar_file_in_the_configuration_stands_beside_it() -> None:
+def test_a_grammar_file_is_relative_to_the_configuration_file() -> None:
     file = write_config('grammar_file = "my.gbnf"\n')
     (file.parent / "my.gbnf").write_text("\ufeffroot ::= [é]\n", "utf-8")
-    assert read_config({}).sampling.grammar == "root ::= [é]\n"
+    assert read_config({}).sampling["grammar"] == "root ::= [é]\n"
     write_config('json_schema_file = "my.json"\n')
     (file.parent / "my.json").write_text('{"type": "null"}')
-    assert "root ::= null" in (read_config({}).sampling.grammar or "")
+    assert "root ::= null" in (read_config({}).sampling["grammar"])
 
 
 @pytest.mark.parametrize(
@@ -232,12 +233,12 @@ def test_keys_are_a_table_of_the_file_or_words_of_a_variable(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("text", ["f4", "chat.knobs=", "=f4"])
-def test_words_that_give_no_key_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_words_without_an_id_or_a_key_are_rejected(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SPECCHAT_KEYS", text)
-    assert complaint() == f"SPECCHAT_KEYS: keys has {text!r}: use ID=KEY, such as chat.knobs=f4"
+    assert complaint() == f"SPECCHAT_KEYS is {text!r}: use ID=KEY, such as chat.knobs=f4"
 
 
-def test_a_key_that_is_no_text_is_named_with_its_id() -> None:
+def test_a_key_that_is_not_a_text_is_reported_with_its_id() -> None:
     file = write_config('[keys]\n"chat.knobs" = 4\n')
     assert complaint() == f"{file}: keys.chat.knobs is 4: use a text"
     write_config('keys = ["f4"]\n')

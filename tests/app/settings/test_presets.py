@@ -1,4 +1,4 @@
-"""Templates for sampling: what they set, what they leave, and the file that holds the user's own."""
+"""Presets: what they set, what they leave alone, and the file that holds the user's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from specchat.errors import ConfigError
 from specchat.settings import presets
-from specchat.settings.options import SamplingOverrides
 from specchat.settings.presets import (
     BUILT_IN,
     Preset,
@@ -47,7 +46,7 @@ def test_a_built_in_preset_can_be_applied_and_says_what_it_is_for(preset: Preset
     assert preset.built_in
 
 
-def test_each_built_in_preset_samples_in_its_own_way() -> None:
+def test_each_built_in_preset_samples_differently() -> None:
     by_name = {preset.name: apply(Settings(), preset, RECOMMENDED).sampling for preset in BUILT_IN}
     assert len(set(by_name.values())) == len(BUILT_IN)
     assert by_name["recommended"] == RECOMMENDED
@@ -56,28 +55,28 @@ def test_each_built_in_preset_samples_in_its_own_way() -> None:
     assert by_name["precise"].temperature < by_name["balanced"].temperature < by_name["creative"].temperature
 
 
-def test_a_preset_leaves_the_grammar_and_the_biases() -> None:
+def test_a_preset_keeps_the_grammar_and_the_biases() -> None:
     sampling = SamplingParams(grammar='root ::= "a"', logit_bias=((3, 1.0),), temperature=2.0)
     applied = apply(Settings(sampling=sampling), find_preset("recommended"), RECOMMENDED)
     assert applied.sampling == replace(RECOMMENDED, grammar='root ::= "a"', logit_bias=((3, 1.0),))
 
 
-def test_a_saved_preset_is_found_again_behind_the_built_in_ones(file: Path) -> None:
+def test_a_saved_preset_is_found_again_after_the_built_in_ones(file: Path) -> None:
     save_preset(own("stories", temperature=1.3))
     save_preset(own("Code", temperature=0.1, top_k=5))
     assert [preset.name for preset in read_presets()] == [*(one.name for one in BUILT_IN), "Code", "stories"]
-    assert find_preset("stories").values.temperature == 1.3
+    assert find_preset("stories").values["temperature"] == 1.3
     assert find_preset("Code").sentence == "temperature 0.1, top k 5"
 
 
 def test_saving_under_the_same_name_replaces(file: Path) -> None:
     save_preset(own("mine", temperature=1.3))
     save_preset(own("mine", temperature=0.2))
-    assert find_preset("mine").values.temperature == 0.2
+    assert find_preset("mine").values["temperature"] == 0.2
 
 
-def test_what_a_preset_leaves_open_stays_open(file: Path) -> None:
-    save_preset(Preset("only top-k", "", SamplingOverrides(top_k=7)))
+def test_the_model_recommends_what_a_preset_leaves_out(file: Path) -> None:
+    save_preset(Preset("only top-k", "", {"top_k": 7}))
     applied = apply(Settings(), find_preset("only top-k"), RECOMMENDED)
     assert applied.sampling == replace(RECOMMENDED, top_k=7)
 
@@ -92,11 +91,11 @@ def test_a_forgotten_preset_is_gone_and_the_others_stay(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "greedy", "two\nlines", "x" * 41, "\x1b[31m"])
-def test_a_name_that_cannot_be_used_is_refused(file: Path, name: str) -> None:
+def test_an_unusable_name_is_rejected(file: Path, name: str) -> None:
     with pytest.raises(ConfigError):
         preset_of(name, SamplingParams())
     with pytest.raises(ConfigError):
-        save_preset(Preset(name, "", SamplingOverrides()))
+        save_preset(Preset(name, "", {}))
     assert not file.exists()
 
 
@@ -105,15 +104,15 @@ def test_a_name_that_cannot_be_used_is_refused(file: Path, name: str) -> None:
     [
         ("[mine", "not valid TOML"),
         ("mine = 3", "use a table"),
-        ("[mine]\ntemperature = -1", "temperature is -1"),
-        ("[mine]\ntemperature = nan", "temperature is nan"),
+        ("[mine]\ntemperature = -1", "temperature of the preset 'mine' is -1: use a number from 0 to 100"),
+        ("[mine]\ntemperature = nan", "temperature of the preset 'mine' is nan"),
         ("[mine]\ntemprature = 1", "sets temprature: known are temperature"),
         ("[mine]\ntop_k = 1.5", "use a whole number"),
         ("[mine]\ntop_p = true", "use a number"),
         ("[greedy]\ntop_p = 1", "built in"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line_and_never_overwritten(file: Path, text: str, message: str) -> None:
+def test_a_bad_file_is_reported_in_one_line_and_never_overwritten(file: Path, text: str, message: str) -> None:
     file.parent.mkdir()
     file.write_text(text)
     with pytest.raises(ConfigError, match=message) as told:
@@ -125,14 +124,14 @@ def test_a_bad_file_is_told_in_one_line_and_never_overwritten(file: Path, text: 
     assert file.read_text() == text
 
 
-def test_a_file_that_is_not_text_is_told_in_one_line(file: Path) -> None:
+def test_a_file_that_is_not_text_is_reported_in_one_line(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not valid TOML"):
         read_presets()
 
 
-def test_a_file_that_cannot_be_written_leaves_the_one_before(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_preset(own("kept"))
     before = file.read_text()
 
@@ -155,7 +154,7 @@ def test_a_file_that_cannot_be_written_leaves_the_one_before(file: Path, monkeyp
     repeat_penalty=st.floats(1e-3, 100),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
-def test_any_preset_comes_back_as_it_was_saved(
+def test_any_preset_is_read_back_as_it_was_saved(
     file: Path, name: str, temperature: float, top_k: int, repeat_penalty: float
 ) -> None:
     sampling = SamplingParams(temperature=temperature, top_k=top_k, repeat_penalty=repeat_penalty)

@@ -12,7 +12,7 @@ from app.tui.scripted_client import ScriptedClient, chat_options, script
 from app.tui.test_model_browser import shown as words
 from app.tui.test_model_browser import until
 from specchat.models.first_run import is_first_run
-from specchat.settings.config import Config
+from specchat.settings.schema import Config
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.first_run import FirstRunScreen
 from specchat.tui.screens.models import ModelsScreen

@@ -263,7 +263,7 @@ def test_a_change_is_told_and_learned_apart(engine: Engine) -> None:
     line = session.start_line()["machine"]
     assert (line["threads"], line["threads_draft"], line["threads_because"]) == (2, 2, {})
     assert set(engine.controller.to_json()["target"]) == {"1", "2"}
-    with pytest.raises(SettingError, match="threads is -1: use auto, or 0 to 512"):
+    with pytest.raises(SettingError, match="threads is -1: use auto, or a whole number from 0 to 512"):
         engine.use_threads(-1, 1)
 
 

@@ -140,7 +140,7 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/set top-p", "top-p needs a value behind it"),
         ("/set top-p 2", "top-p is 2: use 0 to 1"),
         ("/set drafter model", "the drafter is 'model': use lookup, none"),
-        ("/set repeat-penalty 0", "repeat_penalty is 0.0: use 0.001 to 100 (1 is off)"),
+        ("/set repeat-penalty 0", "repeat_penalty is 0.0: use a number from 0.001 to 100"),
         ("/set repeat-penalty much", "repeat-penalty is 'much': type a number"),
         ("/set penalty-last-n 1.5", "penalty-last-n is '1.5': type a whole number"),
         ("/set seed x", "seed is 'x': use 0"),

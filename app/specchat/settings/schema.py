@@ -1,0 +1,291 @@
+"""Every setting of the application, declared once.
+
+Flags, config.toml, `SPECCHAT_*` variables, knobs, `/set` with its completion, `--help` and docs/settings.md all derive
+from the fields of `Config`. If the engine has the setting too, its values and its default are the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
+from specchat.settings.setting import Group, Setting, Steps, setting
+from specchat.settings.values import File, KeyTable, ListOf, Number, Text, bias, device_name, share
+from specchat_engine.allowed import Range
+from specchat_engine.load_options import LoadOptions, ThreadCount
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import LOSSY_VERIFIERS, USUAL_K, DraftLength, Settings
+
+_MODEL = File("FILE|NAME", is_model=True)
+_DEVICES = ListOf("NAME,…", "use names with commas between them, such as CUDA0,CUDA1", device_name)
+_LAYERS: Mapping[float, str] = {-1: "all", 0: "none"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings with their values. `read_config` makes one from the sources and explains what is wrong with them.
+
+    A sampling value that nobody set is None: the model's own recommendation applies, then llama.cpp's default.
+    """
+
+    model: Path | None = setting(
+        Group.MODELS,
+        "Target: a GGUF file or a name that `models ls` shows",
+        "-m",
+        "--model",
+        kind=_MODEL,
+        usual="built-in pair",
+    )
+    draft: Path | None = setting(Group.MODELS, "Draft model, with the target's tokenizer", "-d", "--draft", kind=_MODEL)
+
+    k: DraftLength = setting(
+        Group.DRAFTING,
+        "Most tokens drafted in a round; 0 is plain decoding",
+        "-k",
+        of=(Settings, "k"),
+        steps=Steps(label="k", from_auto=USUAL_K, shown={0: "0 plain"}),
+    )
+    drafter: str | None = setting(
+        Group.DRAFTING,
+        "What drafts",
+        "--drafter",
+        of=(Settings, "drafter"),
+        usual="hybrid with a draft model, else lookup",
+        is_open=True,
+        steps=Steps(label="drafter"),
+    )
+    verifier: str = setting(
+        Group.DRAFTING,
+        "Rule that accepts drafted tokens; typical is lossy",
+        "--verifier",
+        of=(Settings, "verifier"),
+        steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
+    )
+    lookup: str = setting(
+        Group.DRAFTING,
+        "Text that prompt lookup searches",
+        "--lookup",
+        of=(Settings, "lookup"),
+        steps=Steps(label="lookup"),
+    )
+
+    temperature: float | None = setting(
+        Group.SAMPLING,
+        "Temperature; 0 is greedy",
+        "--temp",
+        of=(SamplingParams, "temperature"),
+        steps=Steps(label="temperature", size=0.1, decimals=2, end=5, shown={0: "0.00 greedy"}),
+    )
+    top_k: int | None = setting(
+        Group.SAMPLING,
+        "Keep the k best tokens; 0 keeps all",
+        "--top-k",
+        of=(SamplingParams, "top_k"),
+        steps=Steps(label="top-k", size=5, shown={0: "0 all"}),
+    )
+    top_p: float | None = setting(
+        Group.SAMPLING,
+        "Keep the best tokens up to this probability in total; 1 keeps all",
+        "--top-p",
+        of=(SamplingParams, "top_p"),
+        steps=Steps(label="top-p", size=0.05, decimals=2),
+    )
+    min_p: float | None = setting(
+        Group.SAMPLING,
+        "Drop tokens below this share of the best one's probability; 0 keeps all",
+        "--min-p",
+        of=(SamplingParams, "min_p"),
+        steps=Steps(label="min-p", size=0.01, decimals=2, shown={0: "0.00 all"}),
+    )
+    typical_p: float | None = setting(
+        Group.SAMPLING,
+        "Keep locally typical tokens up to this probability in total; 1 keeps all",
+        "--typical",
+        of=(SamplingParams, "typical_p"),
+    )
+    repeat_penalty: float | None = setting(
+        Group.SAMPLING,
+        "Penalty for tokens that occurred before; 1 is off",
+        "--repeat-penalty",
+        of=(SamplingParams, "repeat_penalty"),
+    )
+    frequency_penalty: float | None = setting(
+        Group.SAMPLING,
+        "Penalty that grows with each occurrence; 0 is off",
+        "--frequency-penalty",
+        of=(SamplingParams, "frequency_penalty"),
+    )
+    presence_penalty: float | None = setting(
+        Group.SAMPLING,
+        "Penalty for any occurrence; 0 is off",
+        "--presence-penalty",
+        of=(SamplingParams, "presence_penalty"),
+    )
+    penalty_last_n: int | None = setting(
+        Group.SAMPLING,
+        "Tokens that penalties look back at; -1 is the whole context",
+        "--repeat-last-n",
+        of=(SamplingParams, "penalty_last_n"),
+    )
+
+    logit_bias: tuple[tuple[int, float], ...] | None = setting(
+        Group.CONSTRAINTS,
+        "Add to a token's logit; -inf bans it. Repeatable",
+        "--logit-bias",
+        of=(SamplingParams, "logit_bias"),
+        kind=ListOf(
+            "TOKEN=BIAS", "use TOKEN=BIAS, such as 15043=-1.5, or 15043=-inf to ban the token", bias, repeated=True
+        ),
+    )
+    grammar: str | None = setting(Group.CONSTRAINTS, "GBNF grammar that answers follow", "--grammar", kind=Text("GBNF"))
+    grammar_file: Path | None = setting(Group.CONSTRAINTS, "File with such a grammar", "--grammar-file", kind=File())
+    json_schema: str | None = setting(
+        Group.CONSTRAINTS, "JSON schema that answers follow", "-j", "--json-schema", kind=Text("SCHEMA")
+    )
+    json_schema_file: Path | None = setting(
+        Group.CONSTRAINTS, "File with such a schema", "-jf", "--json-schema-file", kind=File()
+    )
+
+    seed: int | None = setting(
+        Group.ANSWERS,
+        "Session seed; -1 is a new one for each session",
+        "-s",
+        "--seed",
+        kind=Number(Range(-1, 2**64 - 1, "-1 is a new one", whole=True)),
+        usual="-1",
+    )
+    max_tokens: int = setting(
+        Group.ANSWERS,
+        "Longest answer in tokens; 0 is no limit",
+        "-n",
+        "--max-tokens",
+        of=(Settings, "max_tokens"),
+        steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
+    )
+    system: str | None = setting(Group.ANSWERS, "System message", "--system", kind=Text())
+
+    ctx_size: int = setting(
+        Group.LOADING,
+        "Context in tokens; 0 is the model's own",
+        "-c",
+        "--ctx-size",
+        of=(LoadOptions, "n_ctx"),
+        steps=Steps(label="context", doubles=True, end=2**20, shown={0: "model's"}),
+    )
+    gpu_layers: int = setting(
+        Group.LOADING,
+        "Layers of the target on the GPU; -1 is all",
+        "-ngl",
+        "--gpu-layers",
+        of=(LoadOptions, "gpu_layers"),
+        steps=Steps(label="GPU layers", shown=_LAYERS),
+    )
+    gpu_layers_draft: int = setting(
+        Group.LOADING,
+        "Layers of the draft model on the GPU; -1 is all",
+        "-ngld",
+        "--gpu-layers-draft",
+        of=(LoadOptions, "gpu_layers_draft"),
+        steps=Steps(label="  of the draft", shown=_LAYERS),
+    )
+    device: tuple[str, ...] = setting(
+        Group.LOADING,
+        "Devices for the target, with commas; `doctor` lists them",
+        "--device",
+        of=(LoadOptions, "devices"),
+        kind=_DEVICES,
+        usual="all",
+    )
+    device_draft: tuple[str, ...] = setting(
+        Group.LOADING,
+        "Devices for the draft model",
+        "--device-draft",
+        of=(LoadOptions, "devices_draft"),
+        kind=_DEVICES,
+        usual="all",
+    )
+    tensor_split: tuple[float, ...] = setting(
+        Group.LOADING,
+        "Share of the target for each device, such as 3,1",
+        "--tensor-split",
+        of=(LoadOptions, "tensor_split"),
+        kind=ListOf("X,…", "use shares of 0 or more, such as 3,1", share),
+    )
+    main_gpu: int = setting(Group.LOADING, "GPU for what is not split", "--main-gpu", of=(LoadOptions, "main_gpu"))
+    threads: ThreadCount = setting(
+        Group.LOADING,
+        "Threads; auto measures the best number, 0 is one for each core",
+        "-t",
+        "--threads",
+        of=(LoadOptions, "threads"),
+        steps=Steps(label="threads", shown={0: "cores"}),
+    )
+    threads_draft: ThreadCount = setting(
+        Group.LOADING,
+        "Threads of the draft model; 0 is as many as the target's",
+        "-td",
+        "--threads-draft",
+        of=(LoadOptions, "threads_draft"),
+        steps=Steps(label="  of the draft", shown={0: "the same"}),
+    )
+    batch_size: int = setting(
+        Group.LOADING, "Tokens of a prompt read at a time", "-b", "--batch-size", of=(LoadOptions, "batch_size")
+    )
+    ubatch_size: int = setting(
+        Group.LOADING,
+        "Tokens computed at a time",
+        "-ub",
+        "--ubatch-size",
+        of=(LoadOptions, "ubatch_size"),
+        usual="512, or as many as fit",
+    )
+    cache_type_k: str = setting(
+        Group.LOADING,
+        "Type of the cache's keys",
+        "-ctk",
+        "--cache-type-k",
+        of=(LoadOptions, "cache_type_k"),
+        steps=Steps(label="cache, keys"),
+    )
+    cache_type_v: str = setting(
+        Group.LOADING,
+        "Type of the cache's values",
+        "-ctv",
+        "--cache-type-v",
+        of=(LoadOptions, "cache_type_v"),
+        steps=Steps(label="cache, values"),
+    )
+    flash_attention: str = setting(
+        Group.LOADING,
+        "Flash attention",
+        "-fa",
+        "--flash-attn",
+        of=(LoadOptions, "flash_attention"),
+        steps=Steps(label="flash attn"),
+    )
+
+    theme: str | None = setting(Group.APPEARANCE, "Colours of the app; /theme lists them", kind=Text("NAME"))
+    keys: dict[str, str] = setting(Group.APPEARANCE, "Other keys for the app", kind=KeyTable(), factory=dict)
+
+    def of(self, home: type) -> dict[str, Any]:
+        """The settings that one of the engine's dataclasses holds and that are not None, by its own names."""
+        values = {each.name: getattr(self, each.key) for each in SETTINGS if each.home is home}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """The sampling parameters that were set.
+
+        Raises ConfigError for a grammar's file that cannot be read, SettingError for a schema that cannot be used.
+        """
+        grammar = grammar_text(**{key: getattr(self, key) for key in GRAMMAR_KEYS})
+        return self.of(SamplingParams) | ({} if grammar is None else {"grammar": grammar})
+
+
+SETTINGS: tuple[Setting, ...] = tuple(replace(each.metadata["setting"], key=each.name) for each in fields(Config))
+"""All settings, in the order in which help and documentation show them."""
+
+BY_KEY = {each.key: each for each in SETTINGS}

@@ -1,0 +1,137 @@
+"""What a setting is: its names, the values it may have, its default, and where it can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from specchat.settings.values import Choice, Kind, Number
+from specchat_engine.allowed import Range, default_of, rule_of
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import Settings
+
+ENV_PREFIX = "SPECCHAT_"
+
+
+class Group(StrEnum):
+    """What a setting belongs to; the headings of the table in the documentation."""
+
+    MODELS = "Models"
+    DRAFTING = "Drafting"
+    SAMPLING = "Sampling"
+    CONSTRAINTS = "Constraints"
+    ANSWERS = "Answers"
+    LOADING = "Loading"
+    APPEARANCE = "Appearance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """How a knob shows a setting and steps through its values.
+
+    `shown` replaces the number for single values and may be typed, too. Steps end at `end`, or where the range does; a
+    step away from "auto" leads to `from_auto`. The names in `lossy` say that they are.
+    """
+
+    label: str
+    size: float = 1
+    decimals: int = 0
+    end: float | None = None
+    doubles: bool = False
+    from_auto: int = 0
+    shown: Mapping[float, str] = field(default_factory=dict)
+    lossy: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting. `home` and `name` are the engine's dataclass and field that hold it, if there are such.
+
+    `usual` is what applies if nobody sets it, in words.
+    """
+
+    key: str = ""
+    help: str
+    flags: tuple[str, ...]
+    group: Group
+    kind: Kind
+    usual: str
+    home: type | None
+    name: str
+    steps: Steps | None
+
+    @property
+    def typed(self) -> str:
+        """Its name in `/set`."""
+        return self.key.replace("_", "-")
+
+    @property
+    def flag(self) -> str:
+        """Its longest flag, or its key if it has none."""
+        return max(self.flags, key=len, default=self.key)
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return f"{ENV_PREFIX}{self.key.upper()}"
+
+    @property
+    def is_live(self) -> bool:
+        """True if it can change while an answer streams: `/set` and the knobs apply it from the next round on."""
+        return self.home in (Settings, SamplingParams) and isinstance(self.kind, Number | Choice)
+
+    @property
+    def is_loading(self) -> bool:
+        """True if `/set` and the knobs change how models are loaded."""
+        return self.home is LoadOptions and self.steps is not None
+
+    @property
+    def help_line(self) -> str:
+        """Its help with the names that it can have and what applies if nobody sets it."""
+        names = f": {', '.join(self.kind.rule.names)}" if isinstance(self.kind, Choice) else ""
+        return f"{self.help}{names}.{f' [{self.usual}]' if self.usual else ''}"
+
+
+def setting(
+    group: Group,
+    help: str,  # noqa: A002
+    *flags: str,
+    of: tuple[type, str] | None = None,
+    kind: Kind | None = None,
+    usual: str | None = None,
+    steps: Steps | None = None,
+    is_open: bool = False,
+    factory: Callable[[], Any] | None = None,
+) -> Any:
+    """A field of the configuration, with the setting that it is among its metadata.
+
+    `of` names the engine's field, from which kind, default and `usual` come unless they are given. A setting without
+    one is None until somebody sets it, and so is one that `is_open`, and each sampling value: the model may recommend
+    one. `factory` makes another default.
+    """
+    home, name = of or (None, "")
+    default = None
+    if home is not None:
+        default = default_of(home, name)
+        rule = rule_of(home, name)
+        kind = kind or (Number(rule) if isinstance(rule, Range) else Choice(rule) if rule else None)
+        usual = str(default) if usual is None and default != () else usual
+    if kind is None:
+        raise ValueError(f"a setting has no kind: {help}")
+    declared = Setting(
+        help=help,
+        flags=flags,
+        group=group,
+        kind=kind,
+        usual=usual or "",
+        home=home,
+        name=name,
+        steps=steps,
+    )
+    if factory is not None:
+        return field(default_factory=factory, metadata={"setting": declared})
+    open_now = is_open or home is SamplingParams
+    return field(default=None if open_now else default, metadata={"setting": declared})
