@@ -1,4 +1,4 @@
-"""Numbers as blocks and words of fixed width, for the dashboard, the charts and the command line."""
+"""Numbers and bars of fixed width, for the dashboard, the charts and the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def bar(share: float, width: int) -> str:
 
 
 def levels(values: Sequence[float], top: float) -> str:
-    """One block a value, its height the value's share of `top`."""
+    """One block for each value, as high as its share of `top`."""
     return "".join(_LEVELS[min(int(max(value, 0.0) / top * 8), 7)] if top > 0 else _LEVELS[0] for value in values)
 
 
@@ -28,7 +28,7 @@ def percent(share: float | None) -> str:
 
 
 def number(value: float | None, width: int, decimals: int) -> str:
-    """A number, right-aligned; `–` where there is none."""
+    """A number, right-aligned; `–` for None."""
     return ("–" if value is None else f"{value:.{decimals}f}").rjust(width)
 
 
@@ -38,7 +38,7 @@ def speed(value: float | None) -> str:
 
 
 def columns(values: Sequence[float], width: int) -> tuple[float, ...]:
-    """The values in at most `width` means of neighbours."""
+    """The values, averaged over neighbours so that at most `width` are left."""
     if len(values) <= width:
         return tuple(values)
     edges = [round(index * len(values) / width) for index in range(width + 1)]

@@ -1,7 +1,7 @@
-"""How the outcomes of speculation look, in one place for the command line and the terminal app.
+"""The looks of drafted tokens and of the target's tokens, shared by the command line and the terminal app.
 
-Blue is a good guess, orange is where the target spoke itself, a stroke is what was thrown away. Every outcome has a
-shape or a glyph too, so colour is never the only sign. Blue and orange can be told apart by the colour-blind.
+Blue is an accepted guess, orange a rejected one and its correction, and what is struck through is not in the answer.
+Every outcome also has a shape, so colour is never the only sign. Colour-blind people can tell blue and orange apart.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ ORANGE = "#e8912d"
 GREY = "#8c8c8c"
 
 ON_LIGHT: Mapping[str, str] = MappingProxyType({BLUE: "#0a5cad", ORANGE: "#a34a00", GREY: "#6a6f76"})
-"""The same colours, dark enough to be read on white."""
+"""The same colours, dark enough for a white background."""
 
 
 class Look(NamedTuple):
-    """A colour (None is the foreground's own), attributes in rich's words, and the glyph in a round's ribbon."""
+    """A colour (None for the default), rich's attributes, and the glyph in a round's ribbon."""
 
     colour: str | None
     attributes: tuple[str, ...]
@@ -29,7 +29,7 @@ class Look(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The look as a style definition that rich and Textual read."""
+        """The look as a style definition for rich and Textual."""
         return " ".join((*self.attributes, *([self.colour] if self.colour else []))) or "none"
 
 

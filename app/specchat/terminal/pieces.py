@@ -1,4 +1,4 @@
-"""Rounds as pieces of text, each with the ink that says what became of it."""
+"""Rounds as pieces of text, each with an ink that shows its outcome."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from specchat.terminal.palette import LOOKS
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
 
 FOLD_ABOVE = 2
-"""The most discarded tokens shown one by one; a longer run becomes `⋯`."""
+"""The largest number of discarded tokens shown one by one; a longer run becomes `⋯`."""
 
 TAB = "    "
 
 OPEN_LINK = "open_link"
-"""What a click on a link does."""
+"""The action of a click on a link."""
 
 
 class Ink(StrEnum):
-    """How a piece of an answer is drawn: an outcome of a drafted token, or a kind of the target's own token."""
+    """How a piece of an answer is drawn: the outcome of a drafted token, or the kind of the target's own token."""
 
     ACCEPTED = "accepted"
     BONUS = "bonus"
@@ -34,25 +34,25 @@ class Ink(StrEnum):
     @property
     def emitted(self) -> bool:
         """Whether text in this ink belongs to the answer."""
-        return self not in _THROWN_AWAY
+        return self not in _NOT_IN_ANSWER
 
 
 class Clickable(NamedTuple):
-    """The ink of text that can be clicked: its style in the theme's words, what a click does, and to what."""
+    """The ink of clickable text: its style in the theme's words, and the action and argument of a click."""
 
     style: str
     action: str
     argument: str = ""
 
 
-_THROWN_AWAY = (Ink.REJECTED, Ink.DISCARDED)
+_NOT_IN_ANSWER = (Ink.REJECTED, Ink.DISCARDED)
 
 
 class Piece(NamedTuple):
-    """A run of text in one ink, safe for a terminal; only emitted text may hold line ends.
+    """A run of text in one ink, safe for a terminal. Only emitted text may contain line ends.
 
-    Text that no round brought has a style in the theme's words instead: `bold $text-primary`. `tokens` is how many
-    tokens became this piece: `⋯` stands for several.
+    Text that does not come from a round has a style in the theme's words instead: `bold $text-primary`. `tokens` is the
+    number of tokens in this piece; `⋯` stands for several.
     """
 
     text: str
@@ -62,18 +62,18 @@ class Piece(NamedTuple):
     @property
     def emitted(self) -> bool:
         """Whether this text belongs to the answer."""
-        return not (isinstance(self.ink, Ink) and self.ink in _THROWN_AWAY)
+        return not (isinstance(self.ink, Ink) and self.ink in _NOT_IN_ANSWER)
 
 
 def shown(text: str) -> str:
-    """A whole text as it can be wrapped and drawn: filtered, its tabs as spaces."""
+    """A whole text, filtered for the terminal, with tabs as spaces."""
     return clean(text).replace("\t", TAB)
 
 
 class Inker:
-    """Turns the rounds of one answer, in order, into pieces; what was thrown away comes before its correction.
+    """Turns the rounds of one answer, in order, into pieces. Rejected and discarded tokens come before the correction.
 
-    Every token of a round is in one piece, in the order of `Round.drafted` and the target's own last.
+    Every token of a round is in exactly one piece, in the order of `Round.drafted` with the target's own token last.
     """
 
     __slots__ = ("_filter",)
@@ -88,14 +88,14 @@ class Inker:
             if token.outcome is Outcome.ACCEPTED:
                 yield self._emitted(token.text, Ink.ACCEPTED)
             elif token.outcome is Outcome.REJECTED:
-                yield _thrown_away(token.text, Ink.REJECTED)
+                yield _not_in_answer(token.text, Ink.REJECTED)
             else:
                 discarded.append(token)
         if len(discarded) > FOLD_ABOVE:
             yield Piece("⋯", Ink.DISCARDED, len(discarded))
         else:
             for token in discarded:
-                yield _thrown_away(token.text, Ink.DISCARDED)
+                yield _not_in_answer(token.text, Ink.DISCARDED)
         if event.token.kind is not TokenKind.NONE:
             yield self._emitted(event.token.text, Ink(event.token.kind.value))
 
@@ -103,16 +103,19 @@ class Inker:
         return Piece(self._filter.feed(text).replace("\t", TAB), ink)
 
 
-def _thrown_away(text: str, ink: Ink) -> Piece:
-    """A token that never became text: line ends and bare spaces are shown as signs, since a stroke needs something."""
+def _not_in_answer(text: str, ink: Ink) -> Piece:
+    """A token that is not in the answer.
+
+    Line ends and bare spaces become signs, because a stroke needs something to cross.
+    """
     safe = on_one_line(text)
     return Piece("␣" * len(safe) if safe and not safe.strip() else safe, ink)
 
 
 def round_text(event: Round, stream: TerminalFilter) -> Text:
-    """The round's part of the answer, with the rejected token struck through directly before its correction.
+    """The round's part of the answer, with the rejected token struck through before its correction.
 
-    `stream` is the filter of the whole answer; the rejected token is no part of it. Discarded tokens are left out.
+    `stream` is the filter of the whole answer. The rejected token does not pass it. Discarded tokens are left out.
     """
     text = Text()
     for token in event.drafted:
@@ -126,5 +129,5 @@ def round_text(event: Round, stream: TerminalFilter) -> Text:
 
 
 def on_one_line(text: str) -> str:
-    """A token's text, filtered, its line ends and tabs as visible signs: a refused newline must not break a line."""
+    """A token's text, filtered, with signs for line ends and tabs: a rejected line end must not break the line."""
     return clean(text).replace("\n", "↵").replace("\t", "⇥")

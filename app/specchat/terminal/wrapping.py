@@ -1,7 +1,10 @@
-"""How many cells a text takes, counted so that every terminal agrees, and what is drawn of it for that to be true.
+"""Word wrap, and the width of text in cells.
 
-Terminals differ where characters join: emoji sequences, variation selectors, skin tones. What is drawn leaves the
-joiners out, so that each character stands for itself with a width of its own, and a pile of combining marks is cut.
+Wrapping looks at the last row only, so appending to a long answer costs no more than what is appended. The texts and
+endings of the rows, joined, are the text that was written.
+
+Terminals disagree about the width of joined characters: emoji sequences, variation selectors, skin tones. `drawn`
+leaves the joiners out, so that each character has its own width, and limits piles of combining marks.
 """
 
 from __future__ import annotations
@@ -16,24 +19,24 @@ from rich.cells import get_character_cell_size
 from specchat.terminal.pieces import Piece
 
 MARKS_KEPT = 4
-"""The most marks that are drawn on one character: real scripts need three."""
+"""The most combining marks drawn on one character. Real scripts need three."""
 
 _JOINERS = re.compile("[\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff]")
 _JOINER_SET = frozenset(map(chr, (0x200D, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x1F3FB, 0x1F400))))
 
 
 def width_of(character: str) -> int:
-    """Cells of one character: 0 for what is drawn onto the one before it or not at all."""
+    """The cells of one character: 0 if it is drawn onto the one before it, or not at all."""
     return 0 if character in _JOINER_SET else get_character_cell_size(character)
 
 
 def cells(text: str) -> int:
-    """Cells of a text, as `drawn` shows it."""
+    """The cells of a text, as `drawn` shows it."""
     return len(text) if text.isascii() else sum(map(width_of, text))
 
 
 def drawn(text: str) -> str:
-    """What goes to the terminal for a text without line ends: as many cells as `cells` says, on any terminal."""
+    """What the terminal gets for a text without line ends. It takes as many cells as `cells` says, on any terminal."""
     if text.isascii():
         return text
     text = _JOINERS.sub("", text)
@@ -49,7 +52,7 @@ def drawn(text: str) -> str:
 
 
 def fit(text: str, room: int, begin: int = 0) -> int:
-    """Where the part of the text from `begin` on ends that fits into so many cells, marks on its last character too."""
+    """The end of the longest part of the text from `begin` on that fits into `room` cells, combining marks included."""
     if text.isascii():
         return min(len(text), begin + room)
     for index in range(begin, len(text)):
@@ -64,10 +67,10 @@ _CHUNKS = re.compile(r"\n| +|[^ \n]+")
 
 @dataclass(slots=True)
 class Line:
-    """One row of the screen, beginning at character `start` of the whole text.
+    """One row of the screen. It begins at character `start` of the whole text.
 
-    `ending` is what stood where the row was broken: a line end, spaces that hang over the edge, or nothing. `prefix`
-    is drawn in front and belongs to no text. `ground` names a style that reaches over the whole row.
+    `ending` is what was there where the row was broken: a line end, spaces that do not fit, or nothing. `prefix` is
+    drawn before the row and is not part of the text. `ground` is a background style for the whole row.
     """
 
     pieces: list[Piece] = field(default_factory=list)
@@ -83,7 +86,7 @@ class Line:
 
 
 class Wrapper:
-    """Breaks pieces into rows of at most `width` cells; every row but the last is final."""
+    """Breaks pieces into rows of at most `width` cells. Every row but the last is final."""
 
     __slots__ = ("_length", "_used", "_word_at", "lines", "width")
 
@@ -95,7 +98,7 @@ class Wrapper:
         self._word_at: int | None = None
 
     def write(self, pieces: Iterable[Piece]) -> int:
-        """Appends pieces; returns the index of the first row that changed."""
+        """Append pieces. Returns the index of the first row that changed."""
         first = len(self.lines) - 1
         for piece in pieces:
             for chunk in _CHUNKS.findall(piece.text):
@@ -108,7 +111,7 @@ class Wrapper:
         return first
 
     def row_at(self, place: int) -> int:
-        """The row that holds this character of the text, the last row for a place behind its end."""
+        """The row of a character of the text; the last row for a place after its end."""
         return max(0, bisect_right(self.lines, place, key=lambda line: line.start) - 1)
 
     def _append(self, piece: Piece, text: str, width: int) -> None:
@@ -128,7 +131,7 @@ class Wrapper:
         self._word_at = None
 
     def _space(self, piece: Piece, spaces: str) -> None:
-        """Spaces that do not fit hang over the edge, unseen; the next word starts a new row."""
+        """Append spaces. Those that do not fit are not drawn, and the next word starts a new row."""
         self._word_at = None
         room = self.width - self._used
         if room > 0 and spaces[:room]:
@@ -156,7 +159,7 @@ class Wrapper:
             self._append(piece, word[begin:], width)
 
     def _carry_word(self) -> None:
-        """Moves the word that is being written, which may span pieces, to a new row."""
+        """Move the word that is being written, which may span several pieces, to a new row."""
         room = self._word_at or 0
         kept: list[Piece] = []
         carried: list[Piece] = []

@@ -1,4 +1,4 @@
-"""What the inks and the words of the ribbon mean, for the greeting, the footer and the help."""
+"""What the colours and glyphs mean, for the greeting, the dashboard and the help."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import Ink, Piece
 
 _MEANINGS = {
-    Ink.ACCEPTED: "a right guess of the draft: nearly free",
-    Ink.REJECTED: "a guess that the target refused",
-    Ink.DISCARDED: "behind a refused one, never looked at (⋯)",
-    Ink.CORRECTION: "the target's own, where it refused one",
-    Ink.BONUS: "the target's own, behind a right draft",
-    Ink.PLAIN: "the target's own, where none was drafted",
+    Ink.ACCEPTED: "a correct guess of the draft: nearly free",
+    Ink.REJECTED: "a guess that the target rejected",
+    Ink.DISCARDED: "after a rejected one, never compared (⋯)",
+    Ink.CORRECTION: "the target's own, in place of a rejected one",
+    Ink.BONUS: "the target's own, after a correct draft",
+    Ink.PLAIN: "the target's own, where nothing was drafted",
 }
 
 
 def legend_rows() -> list[Content]:
-    """One row for every ink: its glyph in the ribbon, its name in its look, its meaning."""
+    """One row for each ink: its glyph in the ribbon, its name in its look, its meaning."""
     looks = {key.value: look for key, look in LOOKS.items()}
     return [
         Content.assemble(
@@ -47,7 +47,7 @@ def legend_pieces() -> list[Piece]:
 
 
 def legend_line() -> Content:
-    """The ribbon's four glyphs in one row."""
+    """The four glyphs of the ribbon in one row."""
     parts = (
         ("●", "accepted", "accepted"),
         ("○", "rejected", "rejected"),

@@ -1,4 +1,4 @@
-"""The places of an answer that can be looked at: each token of each round, and what is known of it."""
+"""The tokens of an answer that can be inspected, with what the trace says about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One token of a round. `position` counts output tokens from 0; None for a token that was never compared."""
+    """One token of a round. `position` counts output tokens from 0; it is None for a token that was never compared."""
 
     id: int
     text: str
@@ -25,7 +25,7 @@ class Spot:
 
 
 def output_tokens(trace: Trace) -> tuple[int, ...]:
-    """The ids of the answer, what it was given to begin with included."""
+    """The token ids of the answer, including the text that it was made to begin with."""
     said = [int(token) for token in trace.start.get("prefix", ())]
     for event in trace.rounds:
         said += _emitted(event)
@@ -33,20 +33,20 @@ def output_tokens(trace: Trace) -> tuple[int, ...]:
 
 
 def position_of(trace: Trace, place: int) -> int:
-    """The output position of the first token of the round at `place` in the trace."""
+    """The output position of the first token of round `place` of the trace."""
     before = len(trace.start.get("prefix", ()))
     return before + sum(event.num_emitted for event in trace.rounds[:place])
 
 
 def spots(trace: Trace, place: int) -> list[Spot]:
-    """The tokens of the round at `place`, the target's own behind the drafted ones."""
+    """The tokens of round `place`, the target's own after the drafted ones."""
     event, at = trace.rounds[place], position_of(trace, place)
     found = []
     for number, token in enumerate(event.drafted):
         compared = token.outcome is not Outcome.DISCARDED
         remark = ""
         if token.outcome is Outcome.REJECTED and event.token.kind is not TokenKind.NONE:
-            remark = f"refused: the target drew {visible(event.token.text)}"
+            remark = f"rejected: the target drew {visible(event.token.text)}"
         elif not compared:
             remark = "never compared"
         look = LOOKS[token.outcome]
@@ -62,7 +62,7 @@ def spots(trace: Trace, place: int) -> list[Spot]:
 
 
 def prefix_at(trace: Trace, position: int, token: int) -> tuple[int, ...]:
-    """An answer that says the same up to a position, and this token there."""
+    """The tokens of the answer before a position, and then this token."""
     return (*output_tokens(trace)[:position], token)
 
 
@@ -72,13 +72,13 @@ def asked_at(trace: Trace, place: int, position: int) -> tuple[int, ...]:
 
 
 def visible(text: str) -> str:
-    """A token's text on one line, with its spaces and line ends as signs."""
+    """A token's text on one line, with signs for spaces and line ends."""
     signs = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
     return "".join(signs.get(character, character if character.isprintable() else "▯") for character in text) or "∅"
 
 
 def known(inspection: Inspection | None, token: int) -> InspectedToken | None:
-    """What an inspection tells of a token; None where it tells nothing."""
+    """What an inspection says about a token; None if it says nothing."""
     if inspection is None:
         return None
     try:

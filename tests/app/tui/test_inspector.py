@@ -30,7 +30,7 @@ async def test_the_last_round_is_shown_with_what_became_of_each_token_and_what_e
         assert "round 2 of 2" in text(pilot, "round")
         rows = text(pilot, "tokens").split("\n")[1:]
         assert [row[2] for row in rows] == ["●", "○", "·", "◆"]
-        assert "refused: the target drew ·three" in rows[1]
+        assert "rejected: the target drew ·three" in rows[1]
         assert "never compared" in rows[2]
         assert "looking" not in text(pilot, "others")
 

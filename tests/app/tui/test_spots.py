@@ -31,7 +31,7 @@ def trace(notation: str, prefix: tuple[int, ...] = ()) -> Trace:
 def test_a_rejected_token_stands_where_its_correction_was_said_and_the_discarded_nowhere() -> None:
     rows = spots(trace("> one| two~bad~/late/> three"), 1)
     assert [(row.text, row.position) for row in rows] == [(" two", 1), ("bad", 2), ("late", None), (" three", 2)]
-    assert rows[1].remark == "refused: the target drew ·three"
+    assert rows[1].remark == "rejected: the target drew ·three"
     assert rows[2].remark == "never compared"
     assert [row.glyph for row in rows] == ["●", "○", "·", "◆"]
 

@@ -57,7 +57,7 @@ def test_every_page_fits_its_width(width: int) -> None:
 
 def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
     for page in pages(None, Kept(Summary(), Summary(), {}), "a pair").values():
-        assert "Nothing was recorded yet" in as_text(page(78))
+        assert "Nothing recorded yet" in as_text(page(78))
 
 
 def test_sessions_and_pairs_are_summed_up_from_what_was_kept_of_each_answer(tmp_path: Path) -> None:
@@ -126,4 +126,4 @@ async def test_before_the_first_answer_the_window_says_so() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f7")
         await pilot.pause(0.3)
-        assert "Nothing was recorded yet" in page(pilot)
+        assert "Nothing recorded yet" in page(pilot)

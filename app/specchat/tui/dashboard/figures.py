@@ -1,4 +1,4 @@
-"""The turn's figures as styled text: bars, shares and words of fixed width, so that nothing jumps while they change."""
+"""The figures of a turn as styled text. All bars and numbers have a fixed width, so nothing jumps while they change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specchat.terminal.filter import clean_line
 from specchat_engine.memory.memory_use import MemoryUse
 
 Styled = tuple[str, str] | str
-"""Text, with a style in the theme's words."""
+"""Text, or text and its style in the theme's words."""
 
 QUIET = "$quiet"
 ACCEPTED = "$outcome-accepted"
@@ -26,11 +26,14 @@ STRONG = "bold"
 _LABEL = 9
 _GAP = 99
 _SHADES = (("█", TARGET), ("▓", ACCEPTED), ("▒", BONUS), ("░", QUIET))
-"""The parts of a whole, told apart by their shade as well as by their colour."""
+"""The parts of a whole. They differ in shade as well as in colour."""
 
 
 class Row(NamedTuple):
-    """One row of the panel; where there is no room, those with the largest `spare` go first. `figure` explains it."""
+    """A row of the panel.
+
+    Rows with a larger `spare` are dropped first when there is no room. `figure` explains the row.
+    """
 
     parts: Sequence[Styled]
     spare: int = 0
@@ -38,7 +41,7 @@ class Row(NamedTuple):
 
 
 def rows(view: TurnView, width: int) -> list[Row]:
-    """The rows of the panel for `width` cells, the same number of them at all times; `ribbon` has those below them."""
+    """The rows of the panel for `width` cells, always the same number of them. The rows of `ribbon` come below."""
     room = max(width - _LABEL, 12)
     gap = Row((), _GAP)
     return [
@@ -79,7 +82,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
 
 
 def ribbon(view: TurnView, width: int, height: int) -> list[Row]:
-    """The latest rounds in so many rows."""
+    """The latest rounds in `height` rows."""
     lines = words(view.ribbon, width, height)
     return [Row(part, 1 + 2 * place) for place, part in enumerate(lines + [[]] * (height - len(lines)))]
 
@@ -160,7 +163,7 @@ def _positions(view: TurnView, room: int) -> list[Styled]:
 
 
 def _gauge(view: TurnView, room: int) -> list[Styled]:
-    """α as a bar from 0 to 1, with a stroke where drafting begins to pay."""
+    """α as a bar from 0 to 1, with a stroke at the break-even point."""
     found = view.shown.break_even
     if found is None:
         return [("─" * room, QUIET)]
@@ -175,18 +178,18 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
 
 def _break_even(view: TurnView) -> str:
     found = view.shown.break_even
-    return "  known when passes were timed" if found is None else found.sentence()
+    return "  known once passes are timed" if found is None else found.sentence()
 
 
 def _times(view: TurnView) -> list[tuple[str, float]]:
-    """Three shares fit; where going back takes one of them, the rest of the bar is `other`."""
+    """The shares of the decoding time. There is room for three; a long rollback replaces `other`."""
     back = view.rollback_share >= 0.02
     last = ("back", view.rollback_share) if back else ("other", view.other_share)
     return [("draft", view.draft_share), ("verify", view.verify_share), last]
 
 
 def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
-    """A bar in which each share has its shade; what is missing to a whole stays light."""
+    """A bar in which each share has its own shade. The rest stays light."""
     drawn = 0
     for (glyph, style), (_, share) in zip(_SHADES, shares, strict=False):
         cells = min(round(share * room), room - drawn)
@@ -209,7 +212,7 @@ def _sources(view: TurnView) -> list[Styled]:
 
 
 def _lengths(view: TurnView, room: int) -> list[Styled]:
-    """k now, and over the turn."""
+    """The current k, and k over the turn."""
     if not view.num_rounds:
         return [("–", QUIET)]
     highest = max(view.k_most, 1)
@@ -217,7 +220,7 @@ def _lengths(view: TurnView, room: int) -> list[Styled]:
 
 
 def _memory(use: MemoryUse | None, room: int) -> list[Row]:
-    """Bytes of both models' weights, of their caches, and of what passes work in."""
+    """The bytes of both models' weights, of their caches, and of compute buffers."""
     sizes = {
         "target": use.target_weights if use else None,
         "draft": use.draft_weights if use else None,
@@ -242,7 +245,7 @@ _STYLES = {"●": "$outcome-accepted", "○": "$outcome-correction", "·": "$out
 
 
 def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
-    """The last rows of all rounds, filled in the order in which they came: what is drawn stays where it is."""
+    """The last rows of all rounds. Rows are filled from the left, so that words do not move."""
     lines: list[list[str]] = [[]]
     room = width
     for word in ribbon:
@@ -256,7 +259,7 @@ def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
 
 
 def latest(ribbon: Sequence[str], width: int) -> list[Styled]:
-    """As many of the latest rounds as one row holds."""
+    """As many of the latest rounds as fit into one row."""
     chosen: list[str] = []
     room = width
     for word in reversed(ribbon):
@@ -273,6 +276,6 @@ def _line(shown: Sequence[str]) -> list[Styled]:
 
 
 def _coloured(word: str) -> list[Styled]:
-    """The target's token has the colour of a correction behind a rejected one, else that of a bonus."""
+    """The target's token has the colour of a correction after a rejected token, else that of a bonus."""
     last = "$outcome-correction" if "○" in word else "$outcome-bonus"
     return [("".join(run), last if glyph == "◆" else _STYLES.get(glyph, QUIET)) for glyph, run in groupby(word)]

@@ -1,4 +1,4 @@
-"""Statistics as pages of lines: of a turn, of many turns, of all pairs. Pure; the window draws them at its width."""
+"""The pages of the statistics window: one turn, many turns, all pairs. Pure functions of the figures and the width."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from specchat.terminal.filter import clean_line
 from specchat.tui.summing_up import Kept
 
 Page = Callable[[int], list[Line]]
-"""A page's lines at a width."""
+"""The lines of a page at a width."""
 
 _WIDEST = 100
 _LABEL = 16
@@ -33,7 +33,7 @@ _TOLD = (
     Figure.SOURCES,
     Figure.BREAK_EVEN,
 )
-_NOT_YET = "Nothing was recorded yet: statistics come with the first answer."
+_NOT_YET = "Nothing recorded yet: statistics start with the first answer."
 
 
 def pages(turn: Answered | None, kept: Kept, pair: str) -> dict[str, Page]:
@@ -48,7 +48,7 @@ def pages(turn: Answered | None, kept: Kept, pair: str) -> dict[str, Page]:
 
 
 def turn_page(turn: Answered, width: int) -> list[Line]:
-    """One answer: its sums, what another k would have given, and how it came about."""
+    """One answer: its totals, the prediction for other values of k, and k over the turn."""
     width = min(width, _WIDEST)
     lines = [*totals(turn.summary, width)]
     gauge = turn.break_even
@@ -57,14 +57,14 @@ def turn_page(turn: Answered, width: int) -> list[Line]:
     if turn.prediction is not None:
         lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
     elif turn.rounds:
-        why = "What if: not enough passes of different widths were measured yet to tell what another k would give."
+        why = "What if: too few passes of different widths were measured to predict other values of k."
         lines += [_EMPTY, *_wrapped(why, width, Style.QUIET)]
     lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
     return lines + details(turn.summary, width)
 
 
 def summary_page(summary: Summary, width: int) -> list[Line]:
-    """Many answers: their sums."""
+    """The totals of many answers."""
     if not summary.total.num_rounds:
         return _wrapped(_NOT_YET, width, Style.QUIET)
     width = min(width, _WIDEST)
@@ -72,7 +72,7 @@ def summary_page(summary: Summary, width: int) -> list[Line]:
 
 
 def totals(summary: Summary, width: int) -> list[Line]:
-    """The figures that matter first."""
+    """The most important figures."""
     figures = summary.total
     first = summary.first_ms.quantile(0.5)
     rows = [
@@ -90,7 +90,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
 
 
 def details(summary: Summary, width: int) -> list[Line]:
-    """By kind of content, by source and by position, and how long rounds took."""
+    """Figures by kind of content, by source and by position, and how long rounds took."""
     kinds = sorted(summary.by_kind.items(), key=lambda named: -named[1].num_tokens)
     sources = sorted(summary.by_source.items(), key=lambda named: -named[1].num_tokens)
     lines = [*_title("By kind of content"), *kinds_table(kinds, width)]
@@ -103,7 +103,7 @@ def details(summary: Summary, width: int) -> list[Line]:
 
 
 def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[Line]:
-    """All pairs that answered on this machine, the one used last first."""
+    """All pairs that answered on this machine, the latest first."""
     if not pairs:
         return _wrapped(_NOT_YET, width, Style.QUIET)
     room = max(min(width, _WIDEST) - 48, 12)
@@ -121,7 +121,7 @@ def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[
 
 
 def why_page(turn: Answered, width: int) -> list[Line]:
-    """Why an answer was as fast as it was, in sentences, and what could be gained, the most first, with its reasons."""
+    """Why an answer was as fast as it was, and what could make it faster, with reasons, the largest gain first."""
     width = min(width, _WIDEST)
     last = turn.rounds[-1]
     shown = Shown(turn.summary, last.k, last.reason, turn.break_even)
@@ -129,7 +129,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
     if not found:
-        lines += _wrapped("Nothing that the figures would tell of: k, drafter and draft fit this text.", width)
+        lines += _wrapped("Nothing: k, drafter and draft suit this text.", width)
     for place, advice in enumerate(found):
         lines += [_EMPTY] if place else []
         gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"
@@ -137,7 +137,7 @@ def why_page(turn: Answered, width: int) -> list[Line]:
         for reason in advice.why:
             lines += _wrapped(reason, width, Style.PLAIN, indent="  ")
         if advice.command:
-            lines += _wrapped(f"what helps: {advice.command}", width, Style.ACCEPTED, indent="  ")
+            lines += _wrapped(f"try: {advice.command}", width, Style.ACCEPTED, indent="  ")
     return lines
 
 
@@ -146,7 +146,7 @@ def _title(text: str) -> list[Line]:
 
 
 def _wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = "", hang: str = "") -> list[Line]:
-    """A sentence in rows; all but the first begin with `hang` too."""
+    """A sentence in rows. All but the first begin with `hang`."""
     rows = textwrap.wrap(clean_line(text), max(width, 20), initial_indent=indent, subsequent_indent=indent + hang)
     return [((row, style),) for row in rows]
 
@@ -158,7 +158,7 @@ def _rate(figures: Figures) -> str:
 
 
 def _time(figures: Figures, width: int) -> list[Line]:
-    """Where the time went, a bar for each part."""
+    """A bar for each part of the decoding time."""
     room = max(min(width, 72) - _LABEL - 12, 8)
     parts: Sequence[tuple[str, float]] = [(name, share) for name, share in figures.shares.items() if share >= 0.005]
     return [
@@ -181,5 +181,5 @@ _STYLES = {
 
 
 def charted(lines: Iterable[Line]) -> Content:
-    """The lines as the screen draws them."""
+    """The lines in the theme's colours."""
     return Content("\n").join(Content.assemble(*((text, _STYLES[style]) for text, style in line)) for line in lines)

@@ -1,1 +1,1 @@
-"""The parts of the model browser: on this machine, recommended, the hub, downloads. They tell what was chosen."""
+"""The parts of the model browser: models on this machine, recommended pairs, the hub, downloads."""

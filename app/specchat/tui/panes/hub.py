@@ -1,4 +1,4 @@
-"""The hub: repositories that have the words, then the models of one of them."""
+"""The hub: a search for repositories, then the models of one repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One model of the repository that is open."""
+    """One model of the open repository."""
 
     listing: Listing
     model: Group[HubFile]
@@ -33,18 +33,20 @@ class File:
 
     @property
     def name(self) -> str:
-        """What `models pull` takes."""
+        """The name for `models pull`."""
         return f"{self.listing.repository}:{self.model.quantisation or self.model.path}"
 
 
 Judge = Callable[[Group[HubFile], Role, Group[HubFile] | None], Verdict]
-"""The verdict on a model of the hub as a target, or as a draft, by its header: for the target of the hub that is named
-last, or for the one that is loaded. It blocks."""
+"""Judges a model of the hub by its header, as a target or as a draft. It blocks.
+
+A draft is judged for the last argument, a target of the hub, or else for the loaded target.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was found of a model in a role; `target` is the hub's model whose draft it would be."""
+    """The verdict on a model in a role. `target` is the model of the hub that it would draft for."""
 
     role: Role
     verdict: Verdict
@@ -52,9 +54,9 @@ class Judged:
 
 
 class HubPane(Pane[FoundRepository | File]):
-    """Type and press Enter to search; Enter opens a repository, and then judges and downloads a model of it.
+    """Enter searches, opens a repository, judges a model, and downloads it.
 
-    A model that was judged as a target is the one that drafts are judged for: both are downloaded together then.
+    After a model was judged as a target, drafts are judged for it, and both are downloaded together.
     """
 
     PLACEHOLDER = "words in a repository's name, or USER/REPO, then Enter"
@@ -81,23 +83,23 @@ class HubPane(Pane[FoundRepository | File]):
         return file_row(item.model, width, usual=item.usual, here=item.here)
 
     def about(self, item: FoundRepository | File) -> Content:
-        """What is known of it before it is here."""
+        """What is known about it before the download."""
         if isinstance(item, FoundRepository):
-            gated = "\nIt is gated: its conditions have to be accepted on its page first." if item.gated else ""
+            gated = "\nIt is gated: accept its conditions on its page first." if item.gated else ""
             return Content(f"{item.likes:,} likes · Enter lists its models{gated}")
         if item.name not in self._verdicts:
             return Content.styled("Enter judges it by its header, before anything is downloaded.", "$quiet")
         judged = self._verdicts[item.name]
         fits = judged.verdict.fits
         what = "it" if judged.target is None else "both"
-        last = f"Enter downloads {what}." if fits else f"It does not fit; Enter downloads {what} all the same."
+        last = f"Enter downloads {what}." if fits else f"It does not fit; Enter downloads {what} anyway."
         if judged.role == "target" and fits:
             last += " F5 on another model judges it as this one's draft, before either is here."
         lines = [Content(f"{_as_what(judged)}:"), verdict_lines(judged.verdict), Content.styled(last, "$quiet")]
         return Content("\n").join(lines)
 
     def choose(self) -> None:
-        """Searches, opens a repository, judges a model, downloads it: whichever is next."""
+        """Search, open a repository, judge a model, or download it: whichever is next."""
         chosen = self.listing.chosen
         if self.typed != (self._searched or ""):
             self._search()
@@ -110,7 +112,7 @@ class HubPane(Pane[FoundRepository | File]):
             self.post_message(self.Fetch(_wanted(chosen, self._verdicts[chosen.name])))
 
     def action_judge(self, role: Role) -> None:
-        """Reads the header of the chosen model where it is."""
+        """Read the header of the chosen model on the hub."""
         self.after_typing(lambda: self._judge_chosen(role))
 
     def _judge_chosen(self, role: Role) -> None:
@@ -137,7 +139,7 @@ class HubPane(Pane[FoundRepository | File]):
         )
 
     def back(self) -> bool:
-        """From a repository back to what was found."""
+        """Go from a repository back to the search results."""
         if not isinstance(self.listing.chosen, File) or not self._repositories:
             return False
         self.show(self._repositories, self._place)

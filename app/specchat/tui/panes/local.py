@@ -1,4 +1,4 @@
-"""The models on this machine."""
+"""The models on this machine, and the downloads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 1000
 
 
 class HerePane(Pane[Entry]):
-    """What can be loaded at once. Enter loads a target, or a draft where one is wanted; F4 chooses a draft for it."""
+    """The models that can be loaded. Enter loads a target, or a draft if one is wanted; F4 chooses a draft for it."""
 
     PLACEHOLDER = "type to filter"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,7 +43,7 @@ class HerePane(Pane[Entry]):
         *,
         id: str,  # noqa: A002
     ) -> None:
-        """`models` blocks, and so does `wanted`, which tells the files of what has been downloaded in part."""
+        """`models` and `wanted` block. `wanted` finds the files of a model that was downloaded in part."""
         super().__init__(id=id)
         self._models = models
         self._loaded = {path.resolve() for path in loaded}
@@ -52,12 +52,12 @@ class HerePane(Pane[Entry]):
         self._entries: list[Entry] = []
 
     def on_mount(self) -> None:
-        """Reads what there is."""
+        """Read the models."""
         super().on_mount()
         self.read()
 
     def read(self) -> None:
-        """Looks again."""
+        """Read the models again."""
         self.ask("looking …", self._models, self._know)
 
     def row(self, item: Entry, width: int) -> Content:
@@ -69,14 +69,14 @@ class HerePane(Pane[Entry]):
         return facts(item)
 
     def on_input_changed(self) -> None:
-        """Leaves those that have all the words."""
+        """Show the models that match all words."""
         words = self.typed.lower().split()
         found = [entry for entry in self._entries if all(word in _words(entry) for word in words)]
         self.show(found[:_MOST], 0)
-        self.say("" if found or not self._entries else "no model of this machine is called so: Tab leads to the hub")
+        self.say("" if found or not self._entries else "no model on this machine matches: Tab goes to the hub")
 
     def choose(self) -> None:
-        """Loads the model; one that has come in part is fetched on."""
+        """Load the model. Resume the download of an incomplete one."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -94,11 +94,11 @@ class HerePane(Pane[Entry]):
             self.post_message(self.Load(chosen.path))
 
     def action_pick_draft(self) -> None:
-        """Goes on to the drafts for this target."""
+        """Choose a draft for this target."""
         self.after_typing(self._pick_draft)
 
     def action_as_draft(self) -> None:
-        """Loads it as the draft of the present target."""
+        """Load the model as the draft of the loaded target."""
         self.after_typing(self._as_draft)
 
     def _pick_draft(self) -> None:
@@ -120,7 +120,7 @@ class HerePane(Pane[Entry]):
         self._entries = entries
         self.on_input_changed()
         if len(entries) <= 2:
-            self.say("only the built-in pair so far: Tab leads to what is recommended, and to the hub")
+            self.say("only the built-in pair so far: Tab goes to recommended pairs and the hub")
 
 
 def _words(entry: Entry) -> str:
@@ -131,7 +131,7 @@ _LOOK = 0.25
 
 
 class FetchingPane(Pane[DownloadView]):
-    """What is being fetched, with keys to pause, go on, stop, and load what is here."""
+    """The downloads, with keys to pause, resume, stop and load them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Load, resume", priority=True, id="models.choose"),
@@ -145,7 +145,7 @@ class FetchingPane(Pane[DownloadView]):
         self._any: bool | None = None
 
     def on_mount(self) -> None:
-        """Looks from time to time."""
+        """Update the list at intervals."""
         super().on_mount()
         self.look()
         self.set_interval(_LOOK, self.look)
@@ -155,7 +155,7 @@ class FetchingPane(Pane[DownloadView]):
         return download_row(item, width)
 
     def about(self, item: DownloadView) -> Content:
-        """Its files, what was told on the way, why it failed."""
+        """Its files, its messages, and why it failed."""
         progress = item.progress
         lines = [
             Content.assemble(clean_line(file.path), (f"  {in_words(file.done)} of {in_words(file.size)}", "$quiet"))
@@ -165,12 +165,12 @@ class FetchingPane(Pane[DownloadView]):
         if progress.error:
             lines.append(Content.styled(clean_line(progress.error), "$text-error"))
         if item.resumable:
-            kept = "What has arrived is kept: Enter goes on behind it, F7 takes it off the list."
+            kept = "Enter resumes where it ended, F7 removes it from the list."
             lines.append(Content.styled(kept, "$quiet"))
         return Content("\n").join(lines)
 
     def look(self) -> None:
-        """Shows how far they are."""
+        """Show the progress."""
         if not self.display:
             return
         views = self._downloads.views()
@@ -178,10 +178,10 @@ class FetchingPane(Pane[DownloadView]):
             self.show(views)
         if self._any is not bool(views):
             self._any = bool(views)
-            self.say("" if views else "nothing is being downloaded: Tab leads to what is recommended", calm=True)
+            self.say("" if views else "no downloads: Tab goes to recommended pairs", calm=True)
 
     def choose(self) -> None:
-        """Loads what is here, goes on with what is not."""
+        """Load a complete download, resume an incomplete one."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -189,12 +189,12 @@ class FetchingPane(Pane[DownloadView]):
         if arrived is not None:
             self.post_message(self.Load(arrived.target, arrived.draft))
         elif self._downloads.view(chosen.id).progress.state is PullState.RUNNING:
-            self.say("it is not all here yet")
+            self.say("it is not complete yet")
         else:
             self._resume(chosen)
 
     def action_pause(self) -> None:
-        """Pauses, or goes on: also what failed or was stopped."""
+        """Pause or resume, also after a failure."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -213,13 +213,13 @@ class FetchingPane(Pane[DownloadView]):
         self.look()
 
     def action_cancel(self) -> None:
-        """Stops it; what has arrived is kept. One that has ended leaves the list."""
+        """Stop the download and keep what has arrived. Remove one that has ended from the list."""
         chosen = self.listing.chosen
         if chosen is None:
             return
         if chosen.active:
             self._downloads.cancel(chosen.id)
-            self.say("stopped; what has arrived is kept, and Enter goes on with it")
+            self.say("stopped: Enter resumes where it ended")
         else:
             self._downloads.forget(chosen.id)
             self.say("")

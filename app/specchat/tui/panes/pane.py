@@ -1,4 +1,4 @@
-"""What the parts of the model browser have in common: a field, a list, what is known of its chosen row, a last word."""
+"""The base of all parts of the model browser: a field, a list, details of the chosen row, and a message."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 
 
 class Pane(Vertical, Generic[T]):
-    """One part. Whatever is slow is asked in a thread; the answer to an older question is dropped."""
+    """One part. Slow questions run in a thread. The answer to an older question is dropped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", priority=True, id="models.choose"),
@@ -36,29 +36,29 @@ class Pane(Vertical, Generic[T]):
         Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True, id="models.move_page_down"),
     ]
     PLACEHOLDER: ClassVar[str] = ""
-    """What the field asks for; a pane without it has no field."""
+    """The placeholder of the field. A pane without one has no field."""
 
     @dataclass
     class Load(Message):
-        """A model of this machine is to be loaded, or a pair."""
+        """Load a model or a pair."""
 
         target: Path | None
         draft: Path | None = None
 
     @dataclass
     class PickDraft(Message):
-        """A draft is to be chosen for a target, which is loaded with it."""
+        """Choose a draft for a target, and load both."""
 
         target: Path
 
     @dataclass
     class Fetch(Message):
-        """Files of the hub are to be downloaded."""
+        """Download files from the hub."""
 
         wanted: Wanted
 
     def compose(self) -> ComposeResult:
-        """The field, the list, the details, the last word."""
+        """The field, the list, the details, the message."""
         if self.PLACEHOLDER:
             yield Input(placeholder=self.PLACEHOLDER)
         yield Listing[T](self.row)
@@ -73,7 +73,7 @@ class Pane(Vertical, Generic[T]):
 
     @property
     def typed(self) -> str:
-        """What stands in the field."""
+        """The text in the field."""
         return self.query_one(Input).value.strip() if self.PLACEHOLDER else ""
 
     def row(self, item: T, width: int) -> Content:
@@ -81,28 +81,28 @@ class Pane(Vertical, Generic[T]):
         raise NotImplementedError
 
     def about(self, item: T) -> Content:
-        """What is known of an item."""
+        """The details of an item."""
         raise NotImplementedError
 
     def enter(self) -> None:
-        """The keyboard goes here."""
+        """Take the keyboard."""
         self.query_one(Input if self.PLACEHOLDER else Listing).focus()
 
     def back(self) -> bool:
-        """One step back inside the pane; False where there is none."""
+        """Go one step back inside the pane. Returns False if there is none."""
         return False
 
     def on_mount(self) -> None:
-        """The field keeps the keyboard where there is one."""
+        """The field, if there is one, keeps the keyboard."""
         self.listing.can_focus = not self.PLACEHOLDER
 
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
-        """Tells about the row."""
+        """Show the details of the row."""
         message.stop()
         self.tell()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """A click chooses."""
+        """Choose the row that was clicked."""
         message.stop()
         self.choose()
 
@@ -111,39 +111,39 @@ class Pane(Vertical, Generic[T]):
         raise NotImplementedError
 
     def action_choose(self) -> None:
-        """Enter."""
+        """Handle Enter."""
         self.after_typing(self.choose)
 
     def after_typing(self, do: Callable[[], None]) -> None:
-        """Does something when the list follows all that was typed: a key of a pane overtakes the field's letters."""
+        """Do something once the list reflects what was typed. A pane's key is handled before the field's letters."""
         if self.PLACEHOLDER:
-            field = self.query_one(Input)  # its keys, then what it says of them, then what the list made of that
+            field = self.query_one(Input)  # wait for the field's keys, its messages, and the list's update
             field.call_later(field.call_later, self.call_later, do)
         else:
             do()
 
     def action_move(self, how: str) -> None:
-        """Moves in the list while the field keeps the keyboard."""
+        """Move in the list. The keyboard stays in the field."""
         self.listing.move(how)
 
     def tell(self) -> None:
-        """Shows what is known of the chosen row."""
+        """Show the details of the chosen row."""
         chosen = self.listing.chosen
         self.query_one(".facts", Static).update(Content("") if chosen is None else self.about(chosen))
 
     def show(self, items: Sequence[T], place: int | None = None) -> None:
-        """Other rows."""
+        """Show other rows."""
         self.listing.show(items, place)
         self.tell()
 
     def say(self, text: str, *, calm: bool = False) -> None:
-        """The last word; a `calm` one stands back."""
+        """Show a message. A `calm` one is less prominent."""
         line = self.query_one(".says", Static)
         line.set_class(calm, "-calm")
         line.update(Content(clean_line(text)))
 
     def ask(self, meanwhile: str, question: Callable[[], Found], answer: Callable[[Found], object]) -> None:
-        """Asks in a thread and says something meanwhile; what goes wrong is said in one line."""
+        """Ask a question in a thread, with a message meanwhile. An error becomes a message."""
         self.say(meanwhile)
 
         def work() -> None:

@@ -21,7 +21,7 @@ from specchat_engine.pairing import Verdict
 
 
 class SuggestedPane(Pane[Suggestion]):
-    """Pairs with their sizes and what speed to expect. F4 tells the verdict by their headers, Enter downloads both."""
+    """Pairs with their sizes and expected speeds. F4 judges a pair by its headers, Enter downloads both models."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Download both", priority=True, id="models.choose"),
@@ -29,7 +29,7 @@ class SuggestedPane(Pane[Suggestion]):
     ]
 
     def __init__(self, place: Callable[[], Place], options: LoadOptions, first: str = "", *, id: str) -> None:  # noqa: A002
-        """`first` is the title of the pair that is chosen to begin with."""
+        """`first` is the title of the pair that is chosen at the start."""
         super().__init__(id=id)
         self._place = place
         self._options = options
@@ -37,7 +37,7 @@ class SuggestedPane(Pane[Suggestion]):
         self._verdicts: dict[str, Verdict] = {}
 
     def on_mount(self) -> None:
-        """Looks at the machine."""
+        """Find pairs that fit this machine."""
         super().on_mount()
 
         def look() -> tuple[list[Suggestion], str]:
@@ -51,7 +51,7 @@ class SuggestedPane(Pane[Suggestion]):
         return suggestion_row(item, width)
 
     def about(self, item: Suggestion) -> Content:
-        """Its files, who says what of it, and the verdict where it was asked for."""
+        """Its files, the sources of its figures, and the verdict if there is one."""
         lines = [Content(f"{item.target}  ⇠  {item.draft}")]
         lines += [Content.styled(clean_line(line), "$quiet") for line in item.sources()]
         if (verdict := self._verdicts.get(item.title)) is not None:
@@ -59,7 +59,7 @@ class SuggestedPane(Pane[Suggestion]):
         return Content("\n").join(lines)
 
     def choose(self) -> None:
-        """Fetches both models."""
+        """Download both models."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -74,7 +74,7 @@ class SuggestedPane(Pane[Suggestion]):
         self.ask(f"asking the hub for {chosen.title} …", find, self._fetch)
 
     def action_judge(self) -> None:
-        """Reads both headers where they are, and judges."""
+        """Read both headers on the hub and judge the pair."""
         chosen = self.listing.chosen
         if chosen is None:
             return

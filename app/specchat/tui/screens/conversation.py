@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from specchat.traces.trace import Trace
     from specchat.tui.play import Play
 
-_OF_AN_ANSWER = ("specchat.tui.play", "specchat.tui.transcript.markdown")
+_OF_AN_ANSWER = ("specchat.tui.play",)
 """What the first answer needs: imported behind the first frame."""
 
 _FIGURES_PAUSE = 0.5

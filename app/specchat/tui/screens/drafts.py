@@ -1,6 +1,6 @@
-"""The draft picker: every model of this machine that could draft for a target, with the reasons for and against it.
+"""The draft picker: the models on this machine that could draft for a target, with what speaks for and against each.
 
-A key times those that fit, one after the other; the list follows what was measured.
+F6 times those that fit, one after the other, and sorts the list by the results.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from specchat_engine.errors import EngineError
 
 Judge = Callable[[], Iterator[Candidate]]
 _MOST = 500
-_HINT = "its name, a draft step in target steps, the memory that it adds; F6 finds out on this machine"
+_HINT = "name, cost of a draft step relative to the target, added memory; F6 times them here"
 _MEASURED = "plain, measured"
 
 
 @dataclass(frozen=True, slots=True)
 class PickedDraft:
-    """What was chosen: a draft model, or None for a target that answers without one."""
+    """The chosen draft model; None for a target without one."""
 
     draft: Path | None
 
 
 class DraftsScreen(ModalScreen[PickedDraft | None]):
-    """A list over the chat; its result is what was picked, None where nothing was."""
+    """A list over the chat. Its result is the choice; None if nothing was chosen."""
 
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,7 +52,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     ]
 
     def __init__(self, target: str, judge: Judge, timer: DraftTimer, speedups: Mapping[Path, float]) -> None:
-        """`judge` reads headers and is called in a thread; `speedups` are those of drafts that were timed before."""
+        """`judge` reads headers and is called in a thread. `speedups` are those of drafts that were timed before."""
         super().__init__()
         self._target = target
         self._judge = judge
@@ -64,7 +64,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._reading = True
 
     def compose(self) -> ComposeResult:
-        """The list above what speaks for and against its chosen row."""
+        """The list above the details of its chosen row."""
         with Vertical(id="panel") as panel:
             panel.border_title = Content(f"A draft for {clean_line(self._target)}")
             yield Static(Content(_HINT), classes="hint")
@@ -75,26 +75,26 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             yield KeyRow()
 
     def on_mount(self) -> None:
-        """Judges every model, in a thread."""
+        """Judge every model in a thread."""
         self.query_one(Listing).show([None])
         self.query_one(Listing).focus()
         self._read()
 
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
-        """Tells all about the row."""
+        """Show the details of the row."""
         message.stop()
         self._tell()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """A click picks."""
+        """Choose the row that was clicked."""
         message.stop()
         self.action_pick()
 
     def action_pick(self) -> None:
-        """Takes the row, unless it cannot be loaded."""
+        """Choose the row, unless it cannot be loaded."""
         listing: Listing[Candidate | None] = self.query_one(Listing)
         if self._reading:
-            return  # what was meant may not stand there yet
+            return  # the list may still change
         if self._waiting:
             self._say("drafts are being timed: Esc stops that")
             return
@@ -105,7 +105,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             self.dismiss(PickedDraft(None if chosen is None else chosen.entry.path))
 
     def action_back(self) -> None:
-        """Stops the timing, else leaves things as they are."""
+        """Stop the timing, or close the list."""
         if self._waiting:
             self._say("stopping …")
             self._timer.stop()
@@ -113,12 +113,12 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             self.dismiss(None)
 
     def action_time(self) -> None:
-        """Times the drafts that fit, those that promise most first."""
+        """Time the drafts that fit, the most promising first."""
         chosen = [one.entry.path for one in worth_timing(self._found)]
         if self._waiting:
             return
         if self._timer.busy():
-            self._say("an answer is being given: time drafts when it has ended")
+            self._say("an answer is running: time drafts when it has ended")
         elif not chosen:
             self._say("no draft here fits and is smaller than the target")
         else:
@@ -138,7 +138,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         if self.is_attached:
             name = next(one.entry.name for one in self._found if one.entry.path == step.draft)
             place = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
-            self._say(f"timing {name}, {place}: the models of the chat make room meanwhile · Esc stops")
+            self._say(f"timing {name}, {place}; the chat's models are unloaded meanwhile · Esc stops")
             self.query_one(Listing).show([*self.query_one(Listing).items])
             self._tell()
 
@@ -153,11 +153,11 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         stopped = f"stopped after {len(ended)} of {len(asked)}: " if len(ended) < len(asked) else ""
         best = max(gains, key=lambda path: gains[path].speedup, default=None)
         if best is None or gains[best].speedup <= 1:
-            self._say(f"{stopped}no draft gained anything here: lookup needs none, and k 0 is plain decoding")
+            self._say(f"{stopped}no draft is faster than plain decoding here; prompt lookup needs no draft")
             return
         name = next(one.entry.name for one in self._found if one.entry.path == best)
-        chance = "" if gains[best].is_sure else ", which may be chance,"
-        self._say(f"{stopped}{name} gains most{chance} and is this target's draft from now on: Enter loads it")
+        chance = "" if gains[best].is_sure else ", which may be noise,"
+        self._say(f"{stopped}{name} is fastest{chance} and is now this target's draft: Enter loads it")
 
     @work(thread=True, exclusive=True, group="judge")
     def _read(self) -> None:
@@ -177,7 +177,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
     def _show(self, found: list[Candidate], trouble: str) -> None:
         if not self.is_attached or not self.query(Listing):
-            return  # something was picked before the last header was read
+            return  # a row was chosen before the last header was read
         gaining = sorted(
             (path for path, gain in self._speedups.items() if gain > 1), key=lambda path: -self._speedups[path]
         )
@@ -187,7 +187,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         fitting = [one for one in self._found if one.fits]
         others = [one for one in self._found if not one.fits]
         listing.show([*fitting, None, *others], 0 if best is not None else None)
-        self._say(trouble or ("" if fitting else "no model of this machine can draft for it: F8 finds others"))
+        self._say(trouble or ("" if fitting else "no model on this machine can draft for it: F8 finds others"))
         self.query_one("#panel").border_subtitle = f"{len(fitting)} of {len(self._found)} fit"
 
     def _row(self, one: Candidate | None, width: int) -> Content:
@@ -197,11 +197,11 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         return candidate_row(one, width, self._measured(one), 22 if timed else 8)
 
     def _measured(self, one: Candidate) -> str:
-        """Where the timing of a draft stands, or what it gained; empty where nothing is known."""
+        """The progress or result of timing a draft; empty if it was not timed."""
         path = one.entry.path
         step, speedup = self._steps.get(path), self._speedups.get(path.resolve())
         if path in self._waiting and (step is None or not step.ended):
-            return "waits" if step is None else f"timing {100 * step.share:.0f} %"
+            return "waiting" if step is None else f"timing {100 * step.share:.0f} %"
         if step is not None and step.trouble:
             return "not timed"
         return "" if speedup is None else f"{speedup:.2f} × {_MEASURED}"
@@ -221,7 +221,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
 
 
 def _result(step: TimingStep | None) -> str:
-    """What the timing of a draft came to, in one line."""
+    """The result of timing a draft in one line."""
     if step is None or not step.ended:
         return ""
     if step.gain is None:

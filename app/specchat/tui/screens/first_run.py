@@ -1,4 +1,4 @@
-"""What someone sees who is here for the first time: the built-in pair at once, and what this machine could run."""
+"""The window of the first start: begin with the built-in pair, or choose a pair that fits this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOOK = 0.2
 
 
 class Step(Enum):
-    """What there is to begin with, apart from a pair that is recommended."""
+    """What to begin with, apart from a recommended pair."""
 
     START = auto()
     TOUR = auto()
@@ -37,7 +37,7 @@ class Step(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One row: a step with its words, or a recommended pair."""
+    """One row: a step with its text, or a recommended pair."""
 
     step: Step | None
     text: str = ""
@@ -47,7 +47,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """What fits this machine, which `words` describe."""
+    """The pairs that fit this machine, and the machine in words."""
 
     words: str
     pairs: list[Suggestion]
@@ -58,7 +58,7 @@ _LAST = (Offer(Step.SEARCH, "Search the hub", ""), Offer(Step.MODELS, "My models
 
 
 class FirstRunScreen(ModalScreen[Offer]):
-    """A list over the chat, behind which the built-in pair is being loaded. What is typed goes to the prompt."""
+    """A list over the chat while the built-in pair is loaded. Typed text goes to the prompt."""
 
     CSS_PATH = "first_run.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +74,7 @@ class FirstRunScreen(ModalScreen[Offer]):
         write: Callable[[str], None],
         send: Callable[[], None],
     ) -> None:
-        """`fitting` blocks and is called in a thread, not before `ready`; `write` and `send` are the prompt's."""
+        """`fitting` blocks; it is called in a thread once `ready`. `write` and `send` belong to the prompt."""
         super().__init__()
         self._ready = ready
         self._fitting = fitting
@@ -83,7 +83,7 @@ class FirstRunScreen(ModalScreen[Offer]):
         self._left = False
 
     def compose(self) -> ComposeResult:
-        """The list, and what fits as soon as that is known."""
+        """The list, and the pairs that fit as soon as they are known."""
         with Vertical(id="panel") as panel:
             panel.border_title = "Welcome to specchat"
             panel.border_subtitle = Content(_HINT)
@@ -94,7 +94,7 @@ class FirstRunScreen(ModalScreen[Offer]):
             yield Listing[Offer](self._row, id="last")
 
     def on_mount(self) -> None:
-        """Looks at the machine when the pair is there: loading comes first."""
+        """Look at the machine once the pair is loaded."""
         self._show("#first", [*_FIRST])
         self._show("#fitting", [])
         self._show("#last", [*_LAST])
@@ -104,19 +104,19 @@ class FirstRunScreen(ModalScreen[Offer]):
         self._clock = self.set_interval(_LOOK, self._wait)
 
     def on_key(self, event: Key) -> None:
-        """Anything that can be written begins a question."""
+        """Begin a question with a printable key."""
         if event.is_printable and event.character:
             event.stop()
             event.prevent_default()
             self._begin(event.character)
 
     def on_paste(self, event: Paste) -> None:
-        """A question that is pasted."""
+        """Begin a question with pasted text."""
         event.stop()
         self._begin(event.text)
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """Enter or a click takes the row; Enter behind a question that was typed fast sends it."""
+        """Take the row. If a question was typed meanwhile, Enter sends it."""
         message.stop()
         chosen = message.option_list.chosen if isinstance(message.option_list, Listing) else None
         if self._left:
@@ -125,7 +125,7 @@ class FirstRunScreen(ModalScreen[Offer]):
             self._leave(chosen)
 
     def action_leave(self) -> None:
-        """Starts with the built-in pair."""
+        """Start with the built-in pair."""
         self._leave(_FIRST[0])
 
     def _begin(self, text: str) -> None:
@@ -138,14 +138,14 @@ class FirstRunScreen(ModalScreen[Offer]):
             self.dismiss(offer)
 
     def action_move(self, steps: int) -> None:
-        """The next row, over the lists' ends."""
+        """Mark the next row, across the lists."""
         rows = [
             (listing, place)
             for listing in self.query(Listing).results()
             for place in range(listing.option_count)
             if listing.display
         ]
-        # Only one list has a marked row; which has the keyboard is known too late for keys that follow fast.
+        # Only one list has a marked row. The focus is updated too late for keys that follow fast.
         now = next((at for at, (listing, place) in enumerate(rows) if listing.highlighted == place), 0)
         chosen, place = rows[(now + steps) % len(rows)]
         for listing in self.query(Listing).results():

@@ -1,4 +1,4 @@
-"""Any token of an answer, looked at again: what both models make of it, what else there was, a branch from there."""
+"""The inspector: the tokens of a round, what both models say about them, the alternatives, and branches from there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
-"""Looks again at an output position and tells about these tokens too; a text says why it could not."""
+"""Inspects an output position and these tokens. Returns a text if that is not possible."""
 
 _PAUSE = 0.25
 _WIDTH = 16
@@ -29,7 +29,7 @@ _WIDTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A row that can be marked: a token at an output position, None where it was not compared."""
+    """A row that can be marked: a token at an output position, or None if it was never compared."""
 
     id: int
     position: int | None
@@ -37,7 +37,7 @@ class Choice:
 
 
 class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
-    """One round at a time, over the right side. Its result is what a branch begins with, None where none is wanted."""
+    """One round at a time, over the right side. Its result is the prefix of a branch; None for no branch."""
 
     CSS_PATH = "inspector.tcss"
     AUTO_FOCUS = ""
@@ -52,7 +52,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
     ]
 
     def __init__(self, trace: Trace, place: int, mark: int, look: Look) -> None:
-        """Begins with the round at `place` of the trace and its token number `mark`."""
+        """Begin with round `place` of the trace and its token number `mark`."""
         super().__init__()
         self._trace = trace
         self._place = min(max(place, 0), len(trace.rounds) - 1)
@@ -64,7 +64,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         self._looking = Pace(self, _PAUSE, self._begin_to_look)
 
     def compose(self) -> ComposeResult:
-        """The round's tokens above what else there was at the marked place."""
+        """The round's tokens above the alternatives at the marked position."""
         with VerticalScroll(id="panel") as panel:
             panel.border_title = "Inspector"
             yield Static(id="round")
@@ -73,53 +73,53 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         yield KeyRow()
 
     def on_mount(self) -> None:
-        """Draws what the trace tells, and looks for the rest."""
+        """Show what the trace says and ask for the rest."""
         self.query_one("#panel").can_focus = False
         self._show()
 
     def action_round(self, steps: int) -> None:
-        """The round before or after."""
+        """Show the round before or after."""
         place = min(max(self._place + steps, 0), len(self._trace.rounds) - 1)
         if place != self._place:
             self._place, self._mark = place, len(spots(self._trace, place)) - 1 if steps < 0 else 0
             self._show()
 
     def action_mark(self, steps: int) -> None:
-        """The token above or below, those that were not drafted behind those that were."""
+        """Mark the token above or below. The alternatives come after the round's tokens."""
         self._mark = min(max(self._mark + steps, 0), len(self._choices()) - 1)
         self._show()
 
     def action_raw(self) -> None:
-        """Probabilities after the sampling stages, or before them."""
+        """Show probabilities before sampling, or after it."""
         self._raw = not self._raw
         self._show()
 
     def action_branch(self) -> None:
-        """Goes on from the marked token in another branch."""
+        """Branch from the marked token."""
         choice = self._choices()[self._mark]
         if choice.position is None or choice.ends:
             why = "it ends the answer" if choice.ends else "it was never compared"
-            self.query_one("#others", Static).update(f"nothing can go on from this token: {why}")
+            self.query_one("#others", Static).update(f"cannot branch from this token: {why}")
             return
         self.dismiss(prefix_at(self._trace, choice.position, choice.id))
 
     @property
     def _position(self) -> int | None:
-        """The output position that is looked at."""
+        """The output position of the marked token."""
         rows = spots(self._trace, self._place)
         if self._mark < len(rows):
             return rows[self._mark].position
         return next((spot.position for spot in reversed(rows) if spot.position is not None), None)
 
     def _choices(self) -> list[Choice]:
-        """All rows in order: the round's tokens, then the alternatives of the position that was marked last."""
+        """All rows in order: the round's tokens, then the alternatives."""
         rows = spots(self._trace, self._place)
         found = [Choice(spot.id, spot.position, not spot.text) for spot in rows]
         return found + [Choice(token.id, self._shown_position, not token.text) for token in self._alternatives()]
 
     @property
     def _shown_position(self) -> int | None:
-        """The position whose alternatives are shown: the marked token's, or that of the token marked before them."""
+        """The position whose alternatives are shown. In the alternatives, it stays the one that was marked before."""
         return self._position if self._mark < len(spots(self._trace, self._place)) else self._kept
 
     def _alternatives(self) -> tuple[InspectedToken, ...]:
@@ -163,13 +163,13 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         return Content("\n").join(lines)
 
     def _others(self, above: int) -> Content:
-        """What else there was at the marked position."""
+        """The alternatives at the marked position."""
         position = self._shown_position
         if position is None:
-            return Content.styled("never compared: nothing was asked of the target here", "$quiet")
+            return Content.styled("never compared with the target", "$quiet")
         found = self._found.get(position)
         if found is None:
-            return Content.styled("looking again …", "$quiet")
+            return Content.styled("inspecting …", "$quiet")
         if isinstance(found, str):
             return Content.styled(clean_line(found), "$text-warning")
         kind = "before sampling" if self._raw else "after sampling"

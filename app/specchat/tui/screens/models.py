@@ -1,4 +1,4 @@
-"""The model browser: what is here, what fits this machine, what the hub has, what is on its way."""
+"""The model browser: models on this machine, recommended pairs, the hub, downloads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from specchat_engine.load_options import LoadOptions
 
 @dataclass(frozen=True, slots=True)
 class LoadPair:
-    """What is to be loaded: a target with or without a draft, or another draft for the present target."""
+    """Load a target with or without a draft, or another draft for the loaded target."""
 
     target: Path | None
     draft: Path | None = None
@@ -37,14 +37,17 @@ class LoadPair:
 
 @dataclass(frozen=True, slots=True)
 class ChooseDraft:
-    """A draft is to be chosen for this target, and both are to be loaded."""
+    """Choose a draft for this target, then load both."""
 
     target: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What the browser is given: what blocks is called in threads. `fetch` begins a download, or raises FetchError."""
+    """What the browser needs.
+
+    Functions that block are called in threads. `fetch` begins a download or raises FetchError.
+    """
 
     models: Callable[[], list[Entry]]
     place: Callable[[], Place]
@@ -57,7 +60,7 @@ class Around:
 
 
 class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
-    """Four parts, Tab leads from one to the next. Its result is what to load, None where nothing was chosen."""
+    """Four tabs. Its result is what to load; None if nothing was chosen."""
 
     CSS_PATH = "models.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +77,7 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
     }
 
     def __init__(self, around: Around, role: Role | None = None, part: str = "here", first: str = "") -> None:
-        """`role` is what a model is chosen for, `part` is shown first, `first` is the title of a recommended pair."""
+        """`role` is what to choose a model for, `part` the first tab, `first` the title of a recommended pair."""
         super().__init__()
         self._around = around
         self._role: Role | None = role
@@ -95,27 +98,27 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
             yield KeyRow()
 
     def on_mount(self) -> None:
-        """The keyboard goes to the first part."""
+        """Give the keyboard to the first part."""
         self.query_one(Tabs).can_focus = False
         self._pane().enter()
 
     def on_tabs_tab_activated(self, message: Tabs.TabActivated) -> None:
-        """Shows another part."""
+        """Show another part."""
         if message.tab.id is not None:
             self.query_one(ContentSwitcher).current = message.tab.id
             self._pane().enter()
             self.refresh_bindings()
 
     def on_pane_load(self, message: Pane.Load) -> None:
-        """Something is to be loaded."""
+        """Load a model or a pair."""
         self.dismiss(LoadPair(message.target, message.draft))
 
     def on_pane_pick_draft(self, message: Pane.PickDraft) -> None:
-        """A draft is to be chosen."""
+        """Choose a draft."""
         self.dismiss(ChooseDraft(message.target))
 
     def on_pane_fetch(self, message: Pane.Fetch) -> None:
-        """Begins a download and shows it."""
+        """Begin a download and show it."""
         try:
             self._around.fetch(message.wanted)
         except SpecchatError as error:
@@ -124,17 +127,17 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
         self.turn_to("fetching")
 
     def action_turn(self, steps: int) -> None:
-        """The next part, round and round."""
+        """Show the next tab, around the end."""
         names = [*self.TITLES]
         now = self.query_one(Tabs).active or self._part
         self.turn_to(names[(names.index(now) + steps) % len(names)])
 
     def turn_to(self, part: str) -> None:
-        """Shows this part."""
+        """Show this tab."""
         self.query_one(Tabs).active = part
 
     def action_back(self) -> None:
-        """One step back."""
+        """Go one step back."""
         if not self._pane().back():
             self.dismiss(None)
 

@@ -1,4 +1,4 @@
-"""The keys of a screen on which something recorded is played: all of them turn the deck."""
+"""What the race and the replay share: the keys of the deck, and a transcript that plays a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 
 
 def deck_bindings(scope: str) -> tuple[Binding, ...]:
-    """The keys of a deck, whose ids begin with the name of the screen that has it."""
+    """The keys of a deck. Their ids begin with the name of the screen."""
     return (
         Binding("space", "pause", "Play, pause", id=f"{scope}.pause"),
         Binding("left", "round(-1)", "Round", key_display="← →", id=f"{scope}.round_back"),
@@ -37,27 +37,27 @@ class PlayingScreen(Screen[None]):
     """A screen with one deck."""
 
     def action_pause(self) -> None:
-        """Plays or pauses."""
+        """Play or pause."""
         self.query_one(DeckBar).toggle()
 
     def action_round(self, steps: int) -> None:
-        """To where the next round was done, or the one before."""
+        """Go to the next round, or the one before."""
         self.query_one(DeckBar).step(steps)
 
     def action_faster(self, steps: int) -> None:
-        """Another speed."""
+        """Change the speed."""
         self.query_one(DeckBar).faster(steps)
 
     def action_go(self, end: bool) -> None:
-        """To the beginning or the end."""
+        """Go to the beginning or the end."""
         self.query_one(DeckBar).go(end=end)
 
 
 class Played(Transcript, can_focus=False):
-    """Shows the first rounds of a trace, more or fewer of them at any time."""
+    """Shows the first rounds of a trace. The number of rounds can go up and down."""
 
     def __init__(self, trace: Trace, *, alone: bool = True, id: str | None = None) -> None:  # noqa: A002
-        """`alone`: with the question above it and its figures below."""
+        """With `alone`, the question is above the answer and its figures are below."""
         super().__init__(id=id)
         self.trace = trace
         self._alone = alone
@@ -69,18 +69,18 @@ class Played(Transcript, can_focus=False):
 
     @property
     def count(self) -> int:
-        """Rounds that are shown."""
+        """The number of rounds shown."""
         return self._count
 
     def figures(self) -> TurnView:
-        """The figures of what is shown, exact at the end."""
+        """The figures of the rounds shown, exact at the end."""
         stats = self.trace.stats
         return (
             self._model.final_view(stats, self._costs) if self._count == len(self.trace.rounds) else self._model.view()
         )
 
     async def begin(self, trace: Trace) -> None:
-        """Shows the beginning of a trace."""
+        """Show the beginning of a trace."""
         self.trace = trace
         self._count = 0
         self._costs = fitted(costs_in(trace), trace.rounds)
@@ -93,7 +93,7 @@ class Played(Transcript, can_focus=False):
             await self._answer.append([trace.opening])
 
     async def show(self, count: int) -> None:
-        """Shows so many rounds."""
+        """Show this many rounds."""
         if count < self._count:
             await self.begin(self.trace)
         new = self.trace.rounds[self._count : count]
@@ -107,12 +107,12 @@ class Played(Transcript, can_focus=False):
             await self._answer.show(self._view)
 
     async def cycle_view(self) -> None:
-        """Shows the answer in the next way."""
+        """Show the answer in the next view."""
         self._view = self._view.following
         await self._answer.show(self._view)
 
     def _ended(self) -> str:
-        """What stands below the whole answer."""
+        """The line below the whole answer."""
         if self.trace.error is not None:
             return f"the turn failed: {self.trace.error}"
         if self.trace.end is None:

@@ -1,4 +1,4 @@
-"""One prompt, answered plainly and speculatively: recorded one after the other, played side by side from one start."""
+"""The race: one prompt answered with and without speculation, recorded one after the other and played side by side."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from specchat.tui.widgets.deck import Deck, DeckBar, clock
 from specchat.tui.widgets.key_row import KeyRow
 
 _PROGRESS = 0.2
-_FIRST = "Both are recorded first, one after the other, so that neither takes speed from the other.\n"
+_FIRST = "Both are recorded first, one after the other, so that neither slows the other down.\n"
 
 
 class RaceScreen(PlayingScreen):
-    """Records both answers, unless Esc stops it, and lets them run."""
+    """Records both answers, then plays them. Esc stops the recording."""
 
     CSS_PATH = "race.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,22 +44,22 @@ class RaceScreen(PlayingScreen):
         self._most = 0
 
     def compose(self) -> ComposeResult:
-        """What was asked, and how far the recording is."""
+        """The question, and the progress of the recording."""
         yield Static(Content.assemble(("race   ", "bold"), (clean_line(self._question), "$text-secondary")), id="head")
         yield Static(id="recording")
         yield KeyRow()
 
     def on_mount(self) -> None:
-        """Begins to record."""
+        """Begin to record."""
         self.set_interval(_PROGRESS, self._show_recording)
         self.run_worker(self._record())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The controls are there when there is something to be played."""
+        """Offer the controls only when there is something to play."""
         return action not in ("pause", "round", "faster", "go", "view") or self._race is not None
 
     async def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
-        """Lets both run as far as they had come by then."""
+        """Show both answers as far as they had come at this time."""
         race = self._race
         if race is None:
             return
@@ -75,12 +75,12 @@ class RaceScreen(PlayingScreen):
         self.query_one("#verdict", Static).update(verdict_line(race) if ended else "", layout=False)
 
     async def action_view(self) -> None:
-        """Shows both answers in another way."""
+        """Show both answers in the next view."""
         for played in self.query(Played):
             await played.cycle_view()
 
     def action_leave(self) -> None:
-        """Goes back; what is still being recorded is stopped."""
+        """Stop the recording if it runs, and go back."""
         for recording in self._recordings:
             if recording is self._current or self._race is None:
                 recording.stop()
@@ -104,7 +104,7 @@ class RaceScreen(PlayingScreen):
         await self._start(self._race)
 
     async def _start(self, race: Race) -> None:
-        """The lanes take the place of what was told of the recording."""
+        """Replace the progress with the lanes."""
         self._most = most_lead(race)
         lanes = [
             Vertical(Static(id=f"{name}-title", classes="title"), Played(runner.trace, alone=False, id=name))
@@ -131,10 +131,10 @@ class RaceScreen(PlayingScreen):
         for name, recording in zip(("plain", "speculative"), self._recordings, strict=True):
             tokens = f"{recording.num_tokens} tokens" if recording.num_tokens else ""
             if recording is current:
-                rows.append((f"\n  ▶ {name:<12} {tokens or 'reads the prompt'} …", "bold"))
+                rows.append((f"\n  ▶ {name:<12} {tokens or 'reading the prompt'} …", "bold"))
             else:
-                rows.append((f"\n    {name:<12} {tokens or 'waits'}", ""))
-        rows.append(("\n\nEsc stops it. Nothing of this becomes part of the conversation.", "$quiet"))
+                rows.append((f"\n    {name:<12} {tokens or 'waiting'}", ""))
+        rows.append(("\n\nEsc stops it. The race does not become part of the conversation.", "$quiet"))
         self.query_one("#recording", Static).update(Content.assemble(*rows))
 
 
@@ -144,7 +144,10 @@ _WIDE = 52
 
 
 def lane_title(name: str, runner: Runner, seconds: float, width: int) -> Content:
-    """One side: its name, its clock, which stops when it is done, tokens/s so far; tokens where they fit."""
+    """The title of one lane:
+
+    name, clock, tokens/s so far, and the number of tokens if there is room. The clock stops at the end.
+    """
     done = seconds >= runner.finish
     tokens = f" {runner.tokens(seconds):>6} tokens" if width >= _WIDE else ""
     return Content.assemble(
@@ -157,13 +160,13 @@ def lane_title(name: str, runner: Runner, seconds: float, width: int) -> Content
 
 
 def most_lead(race: Race) -> int:
-    """The furthest that one is ever ahead of the other, in tokens."""
+    """The largest lead of either side, in tokens."""
     moments = [event.t_ms / 1000 for runner in (race.plain, race.speculative) for event in runner.trace.rounds]
     return max((abs(race.lead(seconds)) for seconds in moments), default=0)
 
 
 def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
-    """A bar from the middle towards the side that is ahead, and by how many tokens."""
+    """A bar from the middle towards the side that leads, and the lead in tokens."""
     lead = race.lead(seconds)
     ahead = _NAMES[lead > 0]
     told = f"  {ahead} leads by {abs(lead)}" if lead else "  level"
@@ -185,7 +188,7 @@ def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
 
 
 def verdict_line(race: Race) -> Content:
-    """Whether the texts are equal, and how much sooner one was done."""
+    """Whether the texts are equal, and how much faster speculation was."""
     verdict = race.verdict()
     sign, style = ("✓ ", "bold $outcome-accepted") if verdict.equal else ("✕ ", "bold $text-warning")
     plain, speculative = race.plain.finish, race.speculative.finish

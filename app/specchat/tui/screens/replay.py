@@ -1,4 +1,4 @@
-"""Recorded answers played back round by round, at any speed."""
+"""The replay: recorded answers, round by round, at any speed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from specchat.tui.widgets.key_row import KeyRow
 
 
 class ReplayScreen(PlayingScreen):
-    """One turn of a trace at a time."""
+    """Plays one turn of a trace at a time."""
 
     CSS_PATH = "replay.tcss"
     AUTO_FOCUS = ""
@@ -37,7 +37,7 @@ class ReplayScreen(PlayingScreen):
     ]
 
     def __init__(self, traces: Sequence[Trace], turn: int = 0, source: str = "") -> None:
-        """Begins with the turn of this number; `source` says where the turns come from."""
+        """Begin with this turn. `source` says where the turns come from."""
         super().__init__()
         self._traces = traces
         self._turn = turn
@@ -45,7 +45,7 @@ class ReplayScreen(PlayingScreen):
         self._timeline = Timeline(traces[turn])
 
     def compose(self) -> ComposeResult:
-        """What is played, above its figures and its controls."""
+        """The answer, its figures and the controls."""
         yield Static(id="head")
         with Horizontal(id="middle"):
             yield Played(self._traces[self._turn], id="played")
@@ -55,17 +55,17 @@ class ReplayScreen(PlayingScreen):
         yield KeyRow()
 
     async def on_mount(self) -> None:
-        """Shows the beginning."""
+        """Show the beginning."""
         self.query_one(Dashboard).can_focus = False
         await self.query_one(Played).begin(self._traces[self._turn])
         self._show_head()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Turns are chosen where there are several."""
+        """Offer the keys for turns only if there are several."""
         return action != "turn" or len(self._traces) > 1
 
     async def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
-        """Shows the rounds that are due."""
+        """Show the rounds up to the current time."""
         played = self.query_one(Played)
         await played.show(self._timeline.due(self.query_one(DeckBar).place))
         figures = played.figures()
@@ -74,7 +74,7 @@ class ReplayScreen(PlayingScreen):
         self.query_one(DeckBar).tell(f"round {played.count} of {len(played.trace.rounds)}")
 
     async def action_turn(self, steps: int) -> None:
-        """Another turn of the same trace."""
+        """Play another turn of the trace."""
         self._turn = (self._turn + steps) % len(self._traces)
         self._timeline = Timeline(self._traces[self._turn])
         await self.query_one(Played).begin(self._traces[self._turn])
@@ -82,11 +82,11 @@ class ReplayScreen(PlayingScreen):
         self._show_head()
 
     async def action_view(self) -> None:
-        """Shows the answer in another way."""
+        """Show the answer in the next view."""
         await self.query_one(Played).cycle_view()
 
     def action_scroll(self, where: str) -> None:
-        """Scrolls what is played."""
+        """Scroll the answer."""
         self.query_one(Played).move(where)
 
     def _deck(self) -> Deck:

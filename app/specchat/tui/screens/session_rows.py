@@ -1,4 +1,4 @@
-"""A stored session as a row of a list: its title, when it was used, how long it is, and how it goes on."""
+"""A stored session as a row of a list: its title, its time, its length, and how it goes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from specchat.store.search import SearchHit
 from specchat.terminal.filter import clean, clean_line
 
 MARKS = ("\ue000", "\ue001")
-"""Private characters around what a search found, until it is drawn."""
+"""Private characters around a match, until it is drawn."""
 
 _DAY = 24 * 3600
 _WEEK = 7 * _DAY
@@ -21,19 +21,19 @@ _WEEK = 7 * _DAY
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One session of the list; `found` is the part of a message around what was searched for, between marks."""
+    """One session. `found` is the text around a match of the search, between marks."""
 
     session: StoredSession
     found: str = ""
 
     @classmethod
     def of(cls, hit: SearchHit) -> Row:
-        """What a search found."""
+        """The row of a search result."""
         return cls(hit.session, hit.snippet if hit.message is not None else "")
 
     @property
     def title(self) -> str:
-        """The title on one line; a session without one has a name of its own."""
+        """The title on one line, or "untitled"."""
         return clean_line(self.session.title) or "untitled"
 
     def draw(self, width: int, now: float | None = None) -> Content:
@@ -53,7 +53,7 @@ def counted(messages: int) -> str:
 
 
 def when(moment: float, now: float) -> str:
-    """A time as one says it: the time of today, the weekday of this week, else the date; in this place's time."""
+    """A local time in words: the time today, the weekday this week, else the date."""
     then, today = datetime.fromtimestamp(moment).astimezone(), datetime.fromtimestamp(now).astimezone()
     if then.date() == today.date():
         return then.strftime("%H:%M")
@@ -63,7 +63,7 @@ def when(moment: float, now: float) -> str:
 
 
 def _marked(snippet: str) -> Content:
-    """The snippet with what was found in it marked."""
+    """The snippet with the matches marked."""
     parts: list[tuple[str, str]] = []
     for index, part in enumerate(snippet.split(MARKS[0])):
         found, mark, rest = part.partition(MARKS[1])
@@ -75,5 +75,5 @@ def _marked(snippet: str) -> Content:
 
 
 def _flat(text: str) -> str:
-    """A part of a line: its spaces belong to it."""
+    """A part of a line, on one line. Its spaces are kept."""
     return clean(text).replace("\n", " ").replace("\t", " ")

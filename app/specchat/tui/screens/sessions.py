@@ -1,4 +1,4 @@
-"""The stored sessions: find one, open it, rename it, delete it, bring it back."""
+"""The stored sessions: search, open, rename, delete, restore."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from specchat.tui.screens.session_rows import MARKS, Row
 from specchat.tui.widgets.key_row import KeyRow
 
 PAGE = 100
-"""So many sessions are read at a time."""
+"""The number of sessions read at a time."""
 
 _NEAR_THE_END = 20
 _SEARCH_PAUSE = 0.12
 _LOOK_AGAIN = 2.0
-"""Seconds between two looks whether another application wrote into the same file."""
+"""Seconds between checks for changes by another application."""
 
 _PLACEHOLDER = "type to search titles and messages"
 
 
 class SessionsScreen(ModalScreen[int | None]):
-    """A list over the chat. Its result is the session to open, None where none was chosen."""
+    """A list over the chat. Its result is the session to open; None for no session."""
 
     CSS_PATH = "sessions.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ class SessionsScreen(ModalScreen[int | None]):
     ]
 
     def __init__(self, archive: Archive, shown: int | None = None, search: str = "") -> None:
-        """`shown` is the session in the chat, which cannot be deleted under its feet."""
+        """`shown` is the session in the chat, which cannot be deleted."""
         super().__init__()
         self._archive = archive
         self._shown = shown
@@ -71,50 +71,50 @@ class SessionsScreen(ModalScreen[int | None]):
             yield KeyRow()
 
     def on_mount(self) -> None:
-        """Reads the first page."""
+        """Read the first page."""
         self.query_one(OptionList).can_focus = False
         self._search()
         self.set_interval(_LOOK_AGAIN, self._look_again)
 
     def on_input_changed(self) -> None:
-        """Searches, unless a title is being written."""
+        """Search, unless a title is being edited."""
         if self._renaming is None:
             self._searching.request()
 
     def on_resize(self) -> None:
-        """Draws the rows at the new width."""
+        """Draw the rows at the new width."""
         self.call_after_refresh(self._draw)
 
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
-        """Reads more before the end is reached."""
+        """Read more before the end is reached."""
         if message.option_index >= len(self._rows) - _NEAR_THE_END and not (self._whole or self._loading):
             self._loading = True
             self.run_worker(self._load_more(), group="more", exclusive=True)
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """A click opens."""
+        """Open the session that was clicked."""
         self.dismiss(self._rows[message.option_index].session.id)
 
     async def action_open(self) -> None:
-        """Opens the session, or gives it the title that was typed."""
+        """Open the session, or save its new title."""
         if self._renaming is not None:
             await self._give_title(self._renaming, self.query_one(Input).value.strip())
         elif (row := self._chosen()) is not None:
             self.dismiss(row.session.id)
 
     def action_back(self) -> None:
-        """Leaves the title as it was, or the list."""
+        """Keep the old title, or close the list."""
         if self._renaming is not None:
             self._end_renaming()
         else:
             self.dismiss(None)
 
     def action_move(self, how: str) -> None:
-        """Moves in the list while the search keeps the keyboard."""
+        """Move in the list. The keyboard stays in the search."""
         getattr(self.query_one(OptionList), f"action_{how}")()
 
     def action_rename(self) -> None:
-        """Lets the user write another title in the place of the search."""
+        """Edit the title in place of the search."""
         row = self._chosen()
         if row is None or self._renaming is not None:
             return
@@ -124,28 +124,28 @@ class SessionsScreen(ModalScreen[int | None]):
         field.value = row.session.title
         field.cursor_position = len(field.value)
         field.border_title = "New title"
-        self._say("Enter gives this title, Esc leaves it as it was")
+        self._say("Enter saves this title, Esc keeps the old one")
 
     async def action_delete(self) -> None:
-        """Takes the session out of the list; Ctrl+Z brings it back."""
+        """Delete the session. Ctrl+Z restores it."""
         row = self._chosen()
         if row is None or self._renaming is not None:
             return
         if row.session.id == self._shown:
-            self._say("this session is open: begin another one first (Ctrl+N)")
+            self._say("this session is open: start a new chat first (Ctrl+N)")
             return
         if await self._done(lambda store: store.delete(row.session.id)):
             self._deleted.append(row.session.id)
             place = self._rows.index(row)
             del self._rows[place]
             self._draw(place)
-            self._say(f"deleted “{row.title}”, Ctrl+Z brings it back")
+            self._say(f"deleted “{row.title}”, Ctrl+Z restores it")
 
     async def action_undo(self) -> None:
-        """Brings back what was deleted last."""
+        """Restore the session that was deleted last."""
         if self._deleted and await self._done(lambda store: store.undo_delete(self._deleted[-1])):
             self._deleted.pop()
-            self._say("brought back")
+            self._say("restored")
             self._search()
 
     def _chosen(self) -> Row | None:
@@ -160,17 +160,17 @@ class SessionsScreen(ModalScreen[int | None]):
         self.run_worker(self._follow(), group="following", exclusive=True)
 
     async def _follow(self) -> None:
-        """Reads the list again where another application has changed what is stored."""
+        """Read the list again if another application changed the store."""
         with suppress(SpecchatError):
             if self._renaming is None and await self._archive.do(lambda store: store.changed_elsewhere()):
                 self._search(followed=True)
 
     async def _load(self, text: str, *, followed: bool) -> None:
-        """The first page, or what was found; where others are `followed`, as much as is shown, with the same choice."""
+        """Read the first page or the matches. With `followed`, read as much as is shown and keep the choice."""
         most = max(PAGE, len(self._rows)) if followed else PAGE
 
         def read(store: Store) -> tuple[list[Row], int]:
-            store.changed_elsewhere()  # from now on: what was written before is in the list
+            store.changed_elsewhere()  # Count changes from here: earlier ones are in the list.
             if text:
                 hits = store.search(text, limit=PAGE, marks=MARKS)
                 return [Row.of(hit) for hit in hits], len(hits)
@@ -187,9 +187,9 @@ class SessionsScreen(ModalScreen[int | None]):
         self._draw(ids.index(chosen.session.id) if chosen is not None and chosen.session.id in ids else None)
         more = "+" if text and count == PAGE else ""
         found = f"{count:,}{more} found" if text else f"{count:,}"
-        self.query_one("#panel").border_subtitle = f"{found}, written by another specchat too" if followed else found
+        self.query_one("#panel").border_subtitle = f"{found}, changed by another specchat" if followed else found
         if not rows:
-            self._say(f"nothing holds “{text}”" if text else "no session yet: what you ask is kept here")
+            self._say(f"nothing contains “{text}”" if text else "no sessions yet: your chats are stored here")
 
     async def _load_more(self) -> None:
         try:
@@ -205,7 +205,7 @@ class SessionsScreen(ModalScreen[int | None]):
         self.query_one(OptionList).add_options([self._option(row) for row in rows])
 
     def _draw(self, place: int | None = None) -> None:
-        """Draws all rows; the one at `place`, or what was chosen, is chosen then."""
+        """Draw all rows. Choose the one at `place`, or else keep the position."""
         options = self.query_one(OptionList)
         wanted = options.highlighted if place is None else place
         options.set_options([self._option(row) for row in self._rows])
@@ -220,7 +220,7 @@ class SessionsScreen(ModalScreen[int | None]):
             self._end_renaming()
             self._search()
         elif not title:
-            self._say("a title has at least one letter")
+            self._say("the title is empty")
 
     def _end_renaming(self) -> None:
         self._renaming = None
@@ -230,7 +230,7 @@ class SessionsScreen(ModalScreen[int | None]):
         self._say("")
 
     async def _done(self, work: Callable[[Store], None]) -> bool:
-        """Does something with the store; says why where it fails."""
+        """Change the store. Returns False and shows the reason if that fails."""
         try:
             await self._archive.do(work)
         except SpecchatError as error:

@@ -1,4 +1,4 @@
-"""Figures and charts of an answer, of the session, of the pair, and of all pairs of this machine."""
+"""The statistics window: figures and charts of an answer, the session, the pair, and all pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = "← → tabs   ↑ ↓ scroll   Esc closes   C copies"
 
 
 class StatisticsScreen(ModalScreen[None]):
-    """A page a tab; each is laid out when it is looked at, and again at another width."""
+    """One page a tab. A page is laid out when it is shown, and again when the width changes."""
 
     CSS_PATH = "statistics.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,7 +35,7 @@ class StatisticsScreen(ModalScreen[None]):
     ]
 
     def __init__(self, pages: Mapping[str, Page], first: str) -> None:
-        """Begins with the page of this name."""
+        """Begin with the page of this name."""
         super().__init__()
         self._pages = dict(pages)
         self._first = first
@@ -51,27 +51,27 @@ class StatisticsScreen(ModalScreen[None]):
                         yield Static(classes="page")
 
     def on_resize(self) -> None:
-        """Lays the page out anew."""
+        """Lay the page out again."""
         self.call_after_refresh(self._show)
 
     def on_tabbed_content_tab_activated(self) -> None:
-        """Shows a page."""
+        """Show a page."""
         self.call_after_refresh(self._show)
 
     def action_turn(self, steps: int) -> None:
-        """Another tab."""
+        """Show another tab."""
         tabs = self.query_one(TabbedContent)
         names = [_id(name) for name in self._pages]
         tabs.active = names[(names.index(tabs.active) + steps) % len(names)]
 
     def action_scroll(self, rows: int) -> None:
-        """Up or down the page."""
+        """Scroll the page."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             pane.query_one(VerticalScroll).scroll_relative(y=rows, animate=False, immediate=True)
 
     def action_copy(self) -> None:
-        """The page as text to the clipboard."""
+        """Copy the page as text."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             self.query_one("#panel").border_subtitle = f"{_KEYS}: {copy(self.app, as_text(self._lines(pane)))}"
@@ -83,7 +83,7 @@ class StatisticsScreen(ModalScreen[None]):
             pane.query_one(".page", Static).update(charted(self._lines(pane)))
 
     def _lines(self, pane: TabPane) -> Sequence[Line]:
-        """The page of this tab, laid out for the present width."""
+        """The lines of this tab's page at the current width."""
         page = next(page for name, page in self._pages.items() if _id(name) == pane.id)
         return page(max(self.query_one("#panel").size.width - _FRAME, 20))
 

@@ -1,4 +1,4 @@
-"""The last answer, made once more without speculation and compared."""
+"""The verify window: the last answer is decoded again without speculation and compared."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from specchat.tui.spots import output_tokens
 from specchat.tui.verifying import Compared, compared
 
 Closer = Callable[[Compared], Awaitable[str]]
-"""Looks closer at a difference and tells how close the two tokens are."""
+"""Inspects a difference and says how close the two tokens are."""
 
 _PROGRESS = 0.2
-_TURNED = "Sampling parameters that were turned while the answer streamed part the texts too."
-_MEASURE = "`specchat verify` measures the noise and tells numerics from a fault."
+_TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
+_MEASURE = "`specchat verify` measures numerical noise and tells it from a bug."
 
 
 class VerifyScreen(ModalScreen[None]):
-    """A small window: how far it is, then what came of it."""
+    """A small window with the progress, then the result."""
 
     CSS_PATH = "verify.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "leave", "Back", id="verify.leave")]
@@ -42,20 +42,20 @@ class VerifyScreen(ModalScreen[None]):
         self._over = False
 
     def compose(self) -> ComposeResult:
-        """What is told, in a frame."""
+        """A frame with text."""
         with Vertical(id="panel") as panel:
             panel.border_title = "Verify"
             panel.border_subtitle = "Esc stops"
             yield Static(id="told")
 
     def on_mount(self) -> None:
-        """Begins to answer."""
+        """Begin to decode."""
         self.set_interval(_PROGRESS, self._show_progress)
         self.run_worker(self._verify())
         self._show_progress()
 
     def action_leave(self) -> None:
-        """Goes back; the answer is stopped where it is."""
+        """Stop decoding if it runs, and go back."""
         if not self._over:
             self._plain.stop()
         self.dismiss()
@@ -72,7 +72,7 @@ class VerifyScreen(ModalScreen[None]):
         if result.place is None:
             self._tell(f"✓ {result.sentence()}", "$outcome-accepted")
             return
-        self._tell(f"✕ {result.sentence()}", "$text-warning", "looking closer …")
+        self._tell(f"✕ {result.sentence()}", "$text-warning", "comparing the two tokens …")
         self._tell(f"✕ {result.sentence()}", "$text-warning", clean_line(await self._closer(result)))
 
     def _tell(self, text: str, style: str, more: str = "") -> None:
@@ -84,7 +84,7 @@ class VerifyScreen(ModalScreen[None]):
 
     def _show_progress(self) -> None:
         if not self._over:
-            told = f"The answer once more, without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
+            told = f"Decoding the answer again without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
             self.query_one("#told", Static).update(told)
 
     @property

@@ -1,4 +1,4 @@
-"""One answer of the target: streamed in the ink of its outcomes, Markdown when it is finished, its figures below."""
+"""One answer of the target. It streams in the colours of its tokens' outcomes and becomes Markdown when it ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from specchat.terminal.pieces import Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.transcript.body import SECTIONS, Body, View
 from specchat.tui.transcript.entries import NO_SIBLINGS, Entry, Siblings
+from specchat.tui.transcript.markdown import MarkdownRows
 from specchat.tui.transcript.parts import Parts, TokenCursor
 from specchat_engine.decoding.rounds import Round
 
@@ -20,7 +21,10 @@ _CURSOR = (Piece("▌", "$primary"),)
 
 
 class Answer(Entry):
-    """Takes rounds while it is live; afterwards only its view changes. `key` is what the screen knows it by."""
+    """An answer.
+
+    While it is `live` it takes rounds; afterwards only its view changes. The screen knows it by its `key`.
+    """
 
     can_be_selected = True
 
@@ -57,7 +61,10 @@ class Answer(Entry):
         key: object = None,
         siblings: Siblings = NO_SIBLINGS,
     ) -> Answer:
-        """A finished answer from its text; `trace` has its rounds, or returns them when they are wanted."""
+        """A finished answer from its text.
+
+        `trace` holds its rounds, or is a function that reads them when they are needed.
+        """
         answer = cls(name, view, key=key, siblings=siblings)
         answer.live = False
         answer.figures, answer._final = clean_line(figures), text
@@ -68,31 +75,29 @@ class Answer(Entry):
 
     @property
     def text(self) -> str:
-        """What was answered so far, as it is shown."""
+        """The answer so far, as the screen shows it."""
         return self._parts.text if self._final is None else shown(self._final)
 
     @property
     def raw(self) -> str:
-        """What was answered so far, as the model wrote it."""
+        """The answer so far, as the model wrote it."""
         said = (event.text for event in self.rounds)
         return "".join((self._given, *said)) if self._final is None else self._final
 
     @property
     def codes(self) -> Sequence[str]:
-        """The blocks of code, those in thoughts left out."""
-        from specchat.tui.transcript.markdown import MarkdownRows
-
+        """The code blocks of the answer, without those in thoughts."""
         texts = [part.text for part in self._parts.parts if not part.thought]
         return [code for text in texts for code in MarkdownRows(80, text).codes]
 
     def begin_with(self, text: str) -> None:
-        """What the answer was given to begin with; no round of it said that."""
+        """Set the text that the answer begins with and that no round brought."""
         self._given = text
         self._parts.take_text(shown(text))
         self.changed()
 
     async def append(self, rounds: Sequence[Round]) -> None:
-        """Adds rounds at the end."""
+        """Add rounds at the end."""
         if not self.rounds:
             self.figures = ""
         self.rounds.extend(rounds)
@@ -100,9 +105,9 @@ class Answer(Entry):
         self._draw_growth()
 
     async def finish(self, figures: str, text: str | None = None) -> None:
-        """No more rounds will come; `text` is the answer where a stop string cut it.
+        """End the answer. `text` is the answer where a stop string cut it.
 
-        The answer becomes Markdown unless the user chose a view while it streamed.
+        The answer becomes Markdown, unless the user chose a view while it streamed.
         """
         self.live = False
         self.figures = clean_line(figures)
@@ -113,13 +118,13 @@ class Answer(Entry):
         await self.show(self.view if self._chosen else View.MARKDOWN)
 
     async def cycle_view(self) -> View:
-        """The next view."""
+        """Show the next view and return it."""
         self._chosen = True
         await self.show(self.view.following)
         return self.view
 
     async def show(self, view: View) -> None:
-        """Shows the answer in this view; what takes long is laid out while the app goes on."""
+        """Show the answer in this view."""
         if view is not View.MARKDOWN:
             self._read_trace()
         self.cursor = None
@@ -128,11 +133,11 @@ class Answer(Entry):
 
     @property
     def has_thoughts(self) -> bool:
-        """Whether anything was thought."""
+        """Whether the answer contains thoughts."""
         return any(part.thought for part in self._parts.parts)
 
     def mark(self, row: int) -> tuple[int, int] | None:
-        """The characters of a row that are the marked token."""
+        """The characters of a row that belong to the marked token, as (begin, end); None where there are none."""
         found = self._parts.locate(self.cursor.index) if self.cursor is not None else None
         if found is None:
             return None
@@ -145,19 +150,19 @@ class Answer(Entry):
         return (first, last) if first < last else None
 
     def remark(self, text: str) -> None:
-        """Adds a line under the figures."""
+        """Add a line below the figures."""
         self._remarks.append(clean_line(text))
         self.changed()
 
     def toggle_thought(self, number: int | None = None) -> bool:
-        """Opens or folds a thought, all of them without a number; False where there is none."""
+        """Unfold or fold thought `number`, or all thoughts. Returns False where there is none."""
         chosen = {at for at, part in enumerate(self._parts.parts) if part.thought and number in (None, at)}
         self._unfolded = self._unfolded - chosen if chosen <= self._unfolded else self._unfolded | chosen
         self.changed()
         return bool(chosen)
 
     def start_cursor(self) -> TokenCursor | None:
-        """Marks the last token, in the view that shows all; None where no rounds are known."""
+        """Mark the last token, in the trace view. Returns None if the rounds are not known."""
         self._read_trace()
         if not self.rounds:
             return None
@@ -168,7 +173,7 @@ class Answer(Entry):
         return self.cursor
 
     def stop_cursor(self) -> None:
-        """Takes the mark away."""
+        """Remove the mark."""
         self.cursor = None
         self.changed()
 
@@ -180,20 +185,20 @@ class Answer(Entry):
         return self._text_section(found[0])[0] + self._bodies[found[0]].row_of(found[1])
 
     def suffix(self, row: int) -> Sequence[Piece]:
-        """The cursor behind the last row of text, while more may come."""
+        """The cursor after the last row of text, while the answer is live."""
         return _CURSOR if self.live and row == len(self.rows(self._width)) - len(self._foot()) - 1 else ()
 
     def lay(self, width: int) -> None:
-        """Forgets the rows of another width."""
+        """Drop the rows of the old width."""
         self._bodies = []
 
     def forget(self) -> None:
-        """Drops the rows."""
+        """Drop the rows."""
         super().forget()
         self._bodies = []
 
     def sections(self) -> Sequence[list[Line]]:
-        """The name; for each part its fold, its text, its figures; the lines under all of it."""
+        """The name; then for each part its fold, its text and its figures; then the lines below."""
         parts = self._parts.parts
         if any(body.stale for body in self._bodies):
             self._bodies = []
@@ -205,13 +210,13 @@ class Answer(Entry):
         return [*found, self._foot()]
 
     def _text_section(self, number: int) -> tuple[int, list[Line]]:
-        """The first row of a part's text, and all of its rows."""
+        """The first row of a part's text, and all its rows."""
         sections = self.sections()
         at = SECTIONS * number + 2
         return sum(map(len, sections[:at])), sections[at]
 
     def _draw_growth(self) -> None:
-        """Draws what came since the last time, from the first row on that may have changed."""
+        """Draw the new text, from the first row that may have changed."""
         known = len(self._bodies)
         above = sum(map(len, self.sections()[: SECTIONS * len(self._bodies) - 1]))
         same = known == len(self._bodies) and not self._bodies[-1].part.thought
@@ -223,7 +228,7 @@ class Answer(Entry):
             self._take_all(unread())
 
     def _take_all(self, rounds: Sequence[Round]) -> None:
-        """A finished answer's parts, from its rounds or, where there are none, its text."""
+        """Build the parts of a finished answer from its rounds or, if there are none, from its text."""
         self.rounds, self._parts, self._bodies = list(rounds), Parts(), []
         said = "".join(event.text for event in rounds)
         if self._final is not None and self._final.endswith(said):
@@ -235,7 +240,7 @@ class Answer(Entry):
         self._cut()
 
     def _cut(self) -> None:
-        """The answer ends where its text ends; what was decoded behind it stays in the trace."""
+        """End the answer where its text ends. Tokens decoded after that stay in the trace."""
         if not self._parts.cut(self.text):
             self._parts = Parts()
             self._parts.take_text(self.text)

@@ -1,21 +1,18 @@
-"""A part of an answer on the screen: what it looks like in each view, and how it grows."""
+"""The rows of one part of an answer, in each view."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from specchat.terminal.pieces import Clickable, Piece
 from specchat.terminal.wrapping import Line, Wrapper
+from specchat.tui.transcript.markdown import MarkdownRows
 from specchat.tui.transcript.parts import Part
-
-if TYPE_CHECKING:
-    from specchat.tui.transcript.markdown import MarkdownRows
 
 TOGGLE_THOUGHT = "toggle_thought"
 SECTIONS = 3
-"""A part has three sections: its fold, its text, its figures."""
+"""The sections of a part: its fold, its text, its figures."""
 
 _THOUGHT_STYLE = "$quiet"
 
@@ -29,15 +26,15 @@ class View(StrEnum):
 
     @property
     def following(self) -> View:
-        """The view after this one."""
+        """The view that F3 shows next."""
         views = list(View)
         return views[(views.index(self) + 1) % len(views)]
 
 
 class Body:
-    """Lays out one part for a width and a view. A thought folds to one line at its end, unless the user opened it.
+    """The rows of one part for a width and a view. A finished thought folds to one line unless the user unfolded it.
 
-    `changed_from` is the first row that the latest look at new text changed.
+    `changed_from` is the first row of text that changed when rows were last asked for.
     """
 
     def __init__(self, part: Part, number: int, view: View, width: int) -> None:
@@ -52,15 +49,15 @@ class Body:
 
     @property
     def stale(self) -> bool:
-        """Whether what was taken for the answer turned out to be a thought."""
+        """Whether the part turned out to be a thought, or not to be one, after it was laid out."""
         return self._thought is not self.part.thought
 
     def row_of(self, place: int) -> int:
-        """The row of a place in the pieces' joined texts, in the view that shows all of them."""
+        """The row of a character of the part's text, in the trace view."""
         return self._rows.row_at(place) if isinstance(self._rows, Wrapper) else 0
 
     def sections(self, *, unfolded: bool) -> tuple[list[Line], list[Line], list[Line]]:
-        """The line that folds a thought, the text, and the thought's figures."""
+        """The line that folds a thought, the rows of text, and the thought's figures."""
         if not self.part.thought:
             return [], self._lines(), []
         folded = self.part.over and not unfolded
@@ -77,14 +74,12 @@ class Body:
         return heads, self._lines(), [*([Line([Piece(figures, _THOUGHT_STYLE)], ending="\n")] if figures else []), *gap]
 
     def _lines(self) -> list[Line]:
-        """The rows of the text, with what was added since the last look."""
+        """The rows of the text, with what was added since the last call."""
         pieces = self.part.pieces[self._written :]
         self._written = len(self.part.pieces)
         if self._view is View.MARKDOWN and not self.part.thought:
             text = "".join(piece.text for piece in pieces if piece.emitted)[: self.part.kept]
             if self._rows is None or isinstance(self._rows, Wrapper):
-                from specchat.tui.transcript.markdown import MarkdownRows
-
                 self._rows = MarkdownRows(self._width, text)
             elif text:
                 self.changed_from = self._rows.write(text)

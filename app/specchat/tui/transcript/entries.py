@@ -1,4 +1,4 @@
-"""What stands in a transcript: text that lays itself out in rows. Entries are no widgets: a thousand cost nothing."""
+"""The entries of a conversation. They are not widgets, so a conversation of thousands of messages stays cheap."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from specchat.tui.legend import legend_pieces
 
 
 class Anchor(NamedTuple):
-    """A place in an entry that survives another width: a section, and a place in its text."""
+    """A place in an entry that is the same at any width: a section, and a character of its text."""
 
     section: int = 0
     place: int = 0
 
 
 class Host(Protocol):
-    """What an entry asks of the transcript that it stands in."""
+    """What an entry needs from the view that shows it."""
 
     def entry_changed(self, entry: Entry, first_row: int) -> None:
-        """The rows of an entry have changed from this one on."""
+        """Draw the rows of an entry from this one on again."""
 
     def remove_entry(self, entry: Entry) -> None:
-        """Takes an entry out."""
+        """Remove an entry."""
 
 
 class Entry:
-    """One entry. Rows exist for one width at a time, and only while somebody looks."""
+    """One entry. It keeps its rows for one width."""
 
     can_be_selected = False
     edge = ""
@@ -42,16 +42,16 @@ class Entry:
 
     @property
     def raw(self) -> str:
-        """The text as it was written, to be copied."""
+        """The text as it was written, for the clipboard."""
         return ""
 
     @property
     def codes(self) -> Sequence[str]:
-        """The blocks of code, to be copied."""
+        """The code blocks, for the clipboard."""
         return ()
 
     def rows(self, width: int) -> list[Line]:
-        """The rows at this width, without the blank one that stands above every entry."""
+        """The rows at this width, without the blank row above the entry."""
         if width != self._width:
             self._width = width
             self.lay(width)
@@ -61,31 +61,31 @@ class Entry:
         return self._rows
 
     def suffix(self, row: int) -> Sequence[Piece]:
-        """What is drawn behind a row and is no part of it."""
+        """What is drawn after the text of a row without being part of it."""
         return ()
 
     def mark(self, row: int) -> tuple[int, int] | None:
-        """The characters of a row that are the marked token."""
+        """The characters of a row that belong to the marked token."""
         return None
 
     def forget(self) -> None:
-        """Drops the rows; they are laid out again when somebody looks."""
+        """Drop the rows. They are laid out again when they are needed."""
         self._width = 0
         self._rows = None
 
     def lay(self, width: int) -> None:
-        """Lays the entry out for a width."""
+        """Lay the entry out for a width."""
 
     def sections(self) -> Sequence[list[Line]]:
-        """The rows in sections whose number does not depend on the width."""
+        """The rows in sections. The number of sections does not depend on the width."""
         return ()
 
     def guess(self, width: int) -> int:
-        """About how many rows it takes, without laying it out."""
+        """The estimated number of rows, without laying the entry out."""
         return len(self.raw) // max(width, 1) + self.raw.count("\n") + 1
 
     def anchor(self, row: int) -> Anchor:
-        """The place at the beginning of a row."""
+        """The place where a row begins."""
         for number, section in enumerate(self.sections()):
             if row < len(section):
                 return Anchor(number, section[row].start)
@@ -93,7 +93,7 @@ class Entry:
         return Anchor()
 
     def row_of(self, anchor: Anchor) -> int:
-        """The row where a place is now."""
+        """The row that shows a place."""
         row = 0
         for number, section in enumerate(self.sections()):
             if number == anchor.section:
@@ -103,19 +103,19 @@ class Entry:
         return max(0, row - 1)
 
     async def remove(self) -> None:
-        """Leaves the transcript."""
+        """Remove the entry from its view."""
         if self.host is not None:
             self.host.remove_entry(self)
 
     def changed(self, first_row: int = 0) -> None:
-        """Tells the transcript."""
+        """Draw the rows from `first_row` on again."""
         self._rows = None
         if self.host is not None:
             self.host.entry_changed(self, first_row)
 
 
 class TextEntry(Entry):
-    """A text that stays as it is."""
+    """An entry whose text never changes."""
 
     def __init__(self, pieces: Sequence[Piece], *, ground: str = "") -> None:
         super().__init__()
@@ -125,11 +125,11 @@ class TextEntry(Entry):
 
     @property
     def text(self) -> str:
-        """The text as it is shown."""
+        """The text as the screen shows it."""
         return "".join(piece.text for piece in self._pieces)
 
     def lay(self, width: int) -> None:
-        """Wraps the text."""
+        """Wrap the text."""
         wrapper = Wrapper(width)
         wrapper.write(self._pieces)
         for line in wrapper.lines:
@@ -149,18 +149,18 @@ _STYLE = "$text-accent"
 
 @dataclass(frozen=True, slots=True)
 class Siblings:
-    """The `number`th, counted from 1, of `count` versions."""
+    """Version `number` of `count` versions of a message, counted from 1."""
 
     number: int = 1
     count: int = 1
 
     @property
     def several(self) -> bool:
-        """Whether there is anything to choose from."""
+        """Whether there is more than one version."""
         return self.count > 1
 
     def pieces(self) -> tuple[Piece, ...]:
-        """`‹2/3›`, whose ends can be clicked, or nothing where there is one version only."""
+        """`‹2/3›` with clickable ends; empty if there is one version only."""
         if not self.several:
             return ()
         return (
@@ -177,7 +177,7 @@ _GROUND = "on $surface"
 
 
 class UserMessage(TextEntry):
-    """A message of the user; `key` is what the screen knows it by."""
+    """A message of the user. The screen knows it by its `key`."""
 
     can_be_selected = True
     edge = "$primary"
@@ -193,12 +193,12 @@ class UserMessage(TextEntry):
 
     @property
     def raw(self) -> str:
-        """What the user wrote."""
+        """The message as the user wrote it."""
         return self._raw
 
 
 class TranscriptNotice(TextEntry):
-    """A notice in the transcript; one that reports a failure stands out."""
+    """A line from the app between the messages. A failure stands out."""
 
     def __init__(self, text: str, *, failure: bool = False) -> None:
         style = "$text-warning" if failure else "$quiet"
@@ -207,7 +207,7 @@ class TranscriptNotice(TextEntry):
 
     @property
     def raw(self) -> str:
-        """The notice."""
+        """The text of the notice."""
         return self.text
 
 
@@ -220,7 +220,7 @@ _COLUMN = max(len(what) for what, _ in _TO_TRY) + 3
 
 
 class Welcome(TextEntry):
-    """A few lines that teach the language of the screen; gone with the first message."""
+    """What an empty conversation shows: what to try, and how to read the answers."""
 
     def __init__(self) -> None:
         super().__init__(

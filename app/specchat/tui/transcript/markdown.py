@@ -1,4 +1,7 @@
-"""A Markdown text that grows: only the last block, or the last item of a list, is read again when text comes."""
+"""Markdown that grows.
+
+New text changes only the last block, or the last item of the last list, so only that is parsed.
+"""
 
 from __future__ import annotations
 
@@ -14,72 +17,6 @@ from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
 from specchat.terminal.wrapping import Line
 from specchat.tui.transcript.markdown_blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
 
-_BLOCK = 1 << 32
-"""Rows of block n begin at place n times this: a place stays what it is when other blocks are laid out anew."""
-
-
-class MarkdownRows:
-    """The rows of a text at one width. The text must have passed `pieces.shown`."""
-
-    def __init__(self, width: int, text: str = "") -> None:
-        self.width = width
-        self.lines: list[Line] = []
-        self._sealed: list[Block] = []
-        self._live: list[Block] = []
-        self._sealed_lines = 0
-        self._tail = ""
-        self._inside_list = False
-        self.write(text)
-
-    @property
-    def codes(self) -> list[str]:
-        """The blocks of code, from top to bottom."""
-        return [block.code for block in (*self._sealed, *self._live) if isinstance(block, CodeBlock)]
-
-    def write(self, text: str) -> int:
-        """Appends text; returns the index of the first row that changed."""
-        first = self._sealed_lines
-        self._tail += text
-        tokens = parse(self._tail)
-        line, inside_list = last_part(tokens)
-        if line:
-            cut = _offset_of_line(self._tail, line)
-            self._lay(blocks_of(parse(self._tail[:cut]), inside_list=self._inside_list))
-            self._sealed += self._live
-            self._sealed_lines = len(self.lines)
-            self._tail, self._inside_list = self._tail[cut:], inside_list
-            tokens = parse(self._tail)
-        blocks = blocks_of(tokens, inside_list=self._inside_list)
-        if not blocks and self._tail.strip():
-            blocks = [TextBlock([Piece(self._tail.strip(), "")])]
-        self._lay(blocks)
-        return first
-
-    def _lay(self, blocks: list[Block]) -> None:
-        """Puts the rows of blocks behind the sealed ones."""
-        self._live = blocks
-        del self.lines[self._sealed_lines :]
-        for number, block in enumerate(blocks, len(self._sealed)):
-            self._append(block.lay(self.width), number * _BLOCK, gap=block.gap)
-
-    def _append(self, lines: Sequence[Line], place: int, *, gap: bool) -> None:
-        if self.lines:
-            self.lines[-1].ending = "\n"
-            if gap:
-                self.lines.append(Line(ending="\n", start=place))
-        for line in lines:
-            line.start += place
-            self.lines.append(line)
-
-
-def _offset_of_line(text: str, line: int) -> int:
-    """The index of the first character of a line."""
-    place = 0
-    for _ in range(line):
-        place = text.index("\n", place) + 1
-    return place
-
-
 _HEADINGS = {"h1": "bold underline $text-primary", "h2": "bold $text-primary"}
 _HEADING = "bold"
 _LISTS = ("bullet_list_open", "ordered_list_open")
@@ -88,20 +25,18 @@ _BULLETS = "•◦▪"
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # needed when the first answer ends, and not to paint the first screen
-
     return MarkdownIt("gfm-like")
 
 
 def parse(source: str) -> list[Token]:
-    """The tokens of a source that passed the terminal's filter."""
+    """Parse a source that passed the terminal filter."""
     return _parser().parse(source)
 
 
 def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
-    """The line where the last block, or the last item of a last list, begins: more text may change it.
+    """The line where the last block begins, or the last item if it is a list: more text may change it.
 
-    The second value tells whether it is an item behind others of its list.
+    The second value says whether it is an item after others of its list.
     """
     starts = [token for token in tokens if token.map and token.level == 0 and token.nesting >= 0]
     if not starts:
@@ -116,12 +51,12 @@ def last_part(tokens: Sequence[Token]) -> tuple[int, bool]:
 
 
 def blocks_of(tokens: Sequence[Token], *, inside_list: bool = False) -> list[Block]:
-    """The blocks of the tokens, in order; `inside_list`: the first one is an item behind others of its list."""
+    """The blocks of the tokens, in order. `inside_list`: the first one is an item after others of its list."""
     return list(_Reader(tokens, inside_list=inside_list).read())
 
 
 def _may_become_an_item(tokens: Sequence[Token]) -> bool:
-    """Whether the last paragraph is the beginning of a number."""
+    """Whether the last paragraph may become the number of a list item."""
     return len(tokens) > 1 and tokens[-2].type == "inline" and tokens[-2].content.isdigit()
 
 
@@ -130,7 +65,7 @@ def _line(token: Token) -> int:
 
 
 class _Reader:
-    """Walks over the tokens and remembers in which lists and quotes it is."""
+    """Walks over the tokens and keeps track of lists and quotes."""
 
     def __init__(self, tokens: Sequence[Token], *, inside_list: bool) -> None:
         self._tokens = tokens
@@ -183,13 +118,13 @@ class _Reader:
                 yield TextBlock([Piece(token.content.rstrip("\n"), "$quiet")], *self._placed())
 
     def _open_item(self, number: str) -> None:
-        """An item with the number that was written, or a bullet."""
+        """Begin an item, with the number that was written or with a bullet."""
         sign = f"{number}." if number else _BULLETS[(self._depth - 1) % len(_BULLETS)]
         self._margins.append(Margin(f"{sign} ", " " * (len(sign) + 1)))
         self._first_in_item = True
 
     def _placed(self) -> tuple[Margin, bool]:
-        """The margin of the next block, and whether a blank row stands before it."""
+        """The margin of the next block, and whether a blank row comes before it."""
         joined, gap = Margin(), self._first_of_list or not self._first_in_item
         for level, margin in enumerate(self._margins):
             last = level == len(self._margins) - 1
@@ -214,7 +149,7 @@ _LINK = "underline $text-primary"
 
 
 def inline_pieces(children: Sequence[Token], style: str = "") -> Iterator[Piece]:
-    """The pieces of an inline token's children, in the styles of what surrounds them."""
+    """The pieces of an inline token's children. `style` is the style of the text around them."""
     styles = [style] if style else []
     hrefs: list[str] = []
     for token in children:
@@ -252,5 +187,71 @@ def _text_of(token: Token) -> tuple[str, tuple[str, ...]]:
 
 
 def _safe(text: str) -> str:
-    """Filtered once more: a reference such as `&#13;` has become its character here, behind the filter."""
+    """Filter the text again: a reference such as `&#13;` only becomes its character in the parser."""
     return shown(text).replace("\n", " ")
+
+
+_BLOCK = 1 << 32
+"""Rows of block n start at n times this number, so that a place stays valid when other blocks are laid out again."""
+
+
+class MarkdownRows:
+    """The rows of a Markdown text at one width. The text must have passed `pieces.shown`."""
+
+    def __init__(self, width: int, text: str = "") -> None:
+        self.width = width
+        self.lines: list[Line] = []
+        self._sealed: list[Block] = []
+        self._live: list[Block] = []
+        self._sealed_lines = 0
+        self._tail = ""
+        self._inside_list = False
+        self.write(text)
+
+    @property
+    def codes(self) -> list[str]:
+        """The code blocks, from top to bottom."""
+        return [block.code for block in (*self._sealed, *self._live) if isinstance(block, CodeBlock)]
+
+    def write(self, text: str) -> int:
+        """Append text. Returns the index of the first row that changed."""
+        first = self._sealed_lines
+        self._tail += text
+        tokens = parse(self._tail)
+        line, inside_list = last_part(tokens)
+        if line:
+            cut = _offset_of_line(self._tail, line)
+            self._lay(blocks_of(parse(self._tail[:cut]), inside_list=self._inside_list))
+            self._sealed += self._live
+            self._sealed_lines = len(self.lines)
+            self._tail, self._inside_list = self._tail[cut:], inside_list
+            tokens = parse(self._tail)
+        blocks = blocks_of(tokens, inside_list=self._inside_list)
+        if not blocks and self._tail.strip():
+            blocks = [TextBlock([Piece(self._tail.strip(), "")])]
+        self._lay(blocks)
+        return first
+
+    def _lay(self, blocks: list[Block]) -> None:
+        """Put the rows of these blocks after those that are final."""
+        self._live = blocks
+        del self.lines[self._sealed_lines :]
+        for number, block in enumerate(blocks, len(self._sealed)):
+            self._append(block.lay(self.width), number * _BLOCK, gap=block.gap)
+
+    def _append(self, lines: Sequence[Line], place: int, *, gap: bool) -> None:
+        if self.lines:
+            self.lines[-1].ending = "\n"
+            if gap:
+                self.lines.append(Line(ending="\n", start=place))
+        for line in lines:
+            line.start += place
+            self.lines.append(line)
+
+
+def _offset_of_line(text: str, line: int) -> int:
+    """The index of the first character of a line."""
+    place = 0
+    for _ in range(line):
+        place = text.index("\n", place) + 1
+    return place

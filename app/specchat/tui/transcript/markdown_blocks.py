@@ -1,4 +1,4 @@
-"""The blocks that Markdown consists of, each of which lays itself out for a width."""
+"""The blocks of a Markdown text. Each one lays itself out for a width."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
+
+from textual.highlight import highlight
 
 from specchat.terminal.pieces import Piece
 from specchat.terminal.wrapping import Line, Wrapper, cells, fit
@@ -20,27 +22,30 @@ _LONG_LINE = 2_000
 
 
 class Margin(NamedTuple):
-    """What stands before a block's rows: a bullet or a quote's bar; `first` before the first row, then `rest`."""
+    """The text before a block's rows, such as a bullet or a quote's bar:
+
+    `first` before the first row, `rest` before others.
+    """
 
     first: str = ""
     rest: str = ""
 
     def joined(self, inner: Margin) -> Margin:
-        """This margin with another inside."""
+        """This margin with another one inside it."""
         return Margin(self.first + inner.first, self.rest + inner.rest)
 
     def room(self, width: int) -> int:
-        """Cells left for the text."""
+        """The cells left for the text."""
         return max(width - cells(self.first), min(_LEAST, width))
 
     def pieces(self, width: int, *, first: bool) -> tuple[Piece, ...]:
-        """The margin of a row, as much of it as there is room for."""
+        """The margin of a row, cut to the room there is."""
         text = self.first if first else self.rest
         text = text[: fit(text, max(0, width - self.room(width)))]
         return (Piece(text, QUIET),) if text else ()
 
     def before(self, lines: list[Line], width: int) -> list[Line]:
-        """The lines with this margin."""
+        """Put this margin before the lines."""
         for index, line in enumerate(lines):
             line.prefix = (*self.pieces(width, first=index == 0), *line.prefix)
         return lines
@@ -50,7 +55,7 @@ NO_MARGIN = Margin()
 
 
 class Block(Protocol):
-    """A block; `gap` tells whether a blank row stands before it."""
+    """A block. `gap` says whether a blank row comes before it."""
 
     gap: bool
 
@@ -60,7 +65,7 @@ class Block(Protocol):
 
 @dataclass
 class TextBlock:
-    """A paragraph, a heading or an item of a list."""
+    """A paragraph, a heading or a list item."""
 
     pieces: Sequence[Piece]
     margin: Margin = NO_MARGIN
@@ -75,7 +80,7 @@ class TextBlock:
 
 @dataclass
 class CodeBlock:
-    """Code on a ground of its own, in the colours of its language; what is too long for that stays plain."""
+    """Code on its own background, highlighted unless it is very long."""
 
     code: str
     language: str
@@ -83,7 +88,7 @@ class CodeBlock:
     gap: bool = True
 
     def lay(self, width: int) -> list[Line]:
-        """Wrapped rows, a cell in from the edge of their ground."""
+        """Wrapped rows, one cell in from the edge of the background."""
         room = self.margin.room(width)
         wrapper = Wrapper(room - 2)
         wrapper.write(self._pieces)
@@ -93,7 +98,6 @@ class CodeBlock:
 
     @cached_property
     def _pieces(self) -> list[Piece]:
-        from textual.highlight import highlight  # with all its lexers, which the first screen does not need
 
         code = self.code
         if len(code) > _HIGHLIGHTED_MOST or any(len(line) > _LONG_LINE for line in code.split("\n")):
@@ -102,7 +106,7 @@ class CodeBlock:
         content = highlight(code, language=self.language or "text")
         end = 0
         for span in sorted(content.spans[1:]):
-            # The first span is the colour of everything; the others follow each other.
+            # The first span colours everything; the others follow each other.
             found.append(Piece(content.plain[end : span.start], ""))
             found.append(Piece(content.plain[span.start : span.end], str(span.style)))
             end = span.end
@@ -111,7 +115,7 @@ class CodeBlock:
 
 @dataclass
 class RuleBlock:
-    """A line from one edge to the other."""
+    """A horizontal rule."""
 
     margin: Margin = NO_MARGIN
     gap: bool = True
@@ -123,7 +127,7 @@ class RuleBlock:
 
 @dataclass
 class TableBlock:
-    """A table whose columns shrink until they fit, each cell wrapped on its own."""
+    """A table. Columns shrink until they fit, and each cell is wrapped."""
 
     rows: list[list[list[Piece]]] = field(default_factory=list)
     margin: Margin = NO_MARGIN
@@ -152,7 +156,7 @@ class TableBlock:
         return self.margin.before(lines, width)
 
     def _as_text(self) -> list[Piece]:
-        """A line for each row, where there is no room for columns."""
+        """One line a row, for when there is no room for columns."""
         found: list[Piece] = []
         for row in self.rows:
             found.append(Piece("\n" if found else "", ""))

@@ -1,4 +1,4 @@
-"""Rows of pieces as strips of the screen, in the theme's colours."""
+"""Turns rows of pieces into strips in the theme's colours."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from specchat.terminal.pieces import Clickable, Ink, Piece
 from specchat.terminal.wrapping import Line, drawn
 
 _STROKES = (Ink.REJECTED, Ink.DISCARDED, Ink.CORRECTION)
-"""Inks with a line over or under the text, which starts at the first letter, not at the space before it."""
+"""Styles with a line through or under the text. The line starts at the first letter, not at the space before it."""
 
 CLICK = "specchat_click"
-"""The key under which a segment holds what a click on it does, and to what."""
+"""The key under which a segment holds its action and argument for a click."""
 
 _SELECTION = "screen--selection"
 _TOKEN = RichStyle(reverse=True)
 
 
 class Painter:
-    """Draws for one widget and remembers what each ink looks like in the present theme."""
+    """Draws for one widget and keeps the styles of the current theme."""
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
@@ -32,7 +32,7 @@ class Painter:
         self._blanks: dict[int, Strip] = {}
 
     def forget(self) -> None:
-        """The theme has changed."""
+        """Look all styles up again, after a change of theme."""
         self._styles.clear()
         self._blanks.clear()
 
@@ -46,7 +46,10 @@ class Painter:
         selected: tuple[int, int] | None = None,
         marked: tuple[int, int] | None = None,
     ) -> Strip:
-        """A row, padded to `width`; spans of its characters may be selected (-1 is the end) or marked as the token."""
+        """A row, padded to `width` cells.
+
+        `selected` and `marked` are spans of its characters; an end of -1 is the row's end.
+        """
         ground = line.ground
         text = [segment for piece in line.pieces for segment in self._segments(piece, ground)]
         for span, look in ((selected, self._selection), (marked, _TOKEN)):
@@ -54,12 +57,12 @@ class Painter:
                 text = _restyled(text, span, look)
         body = Strip(_drawn(text)).apply_offsets(0, row)
         before = [segment for piece in line.prefix for segment in self._segments(piece, ground)]
-        behind = [segment for piece in suffix for segment in self._segments(piece, ground)]
-        whole = Strip([*_drawn(before), *body, *_drawn(behind)])
+        after = [segment for piece in suffix for segment in self._segments(piece, ground)]
+        whole = Strip([*_drawn(before), *body, *_drawn(after)])
         return whole.adjust_cell_length(width, self._style("", ground))
 
     def blank(self, width: int) -> Strip:
-        """An empty row."""
+        """A blank row."""
         if width not in self._blanks:
             self._blanks[width] = Strip.blank(width, self._style(""))
         return self._blanks[width]
@@ -101,7 +104,7 @@ def _drawn(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def _restyled(segments: Sequence[Segment], span: tuple[int, int], look: RichStyle) -> list[Segment]:
-    """The segments with another style between two characters."""
+    """The segments, with another style added between two characters."""
     begin, end = span
     found: list[Segment] = []
     place = 0

@@ -1,4 +1,4 @@
-"""An answer in parts, what was thought and what was said, each with the tokens it took."""
+"""An answer split into thoughts and the text between them, with the tokens of each part."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from specchat_engine.decoding.rounds import Round, TokenKind
 
 @dataclass(slots=True)
 class Part:
-    """Pieces that are one thought, or lie between two. `ms` is the time of decoding that its tokens took.
+    """A thought, or the text before, between or after thoughts. `ms` is the decoding time of its tokens.
 
-    `kept` is how much of its text belongs to the answer where a stop string cut it, None while all of it does.
+    `kept` is the number of characters that belong to the answer where a stop string cut it; None for all.
     """
 
     thought: bool = False
@@ -29,23 +29,23 @@ class Part:
 
     @property
     def text(self) -> str:
-        """What of it belongs to the answer; a thought comes without its marks."""
+        """The text that belongs to the answer, without the marks around a thought."""
         text = "".join(piece.text for piece in self.pieces if piece.emitted)[: self.kept]
         return without_marks(text) if self.thought else text
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens were emitted."""
+        """The number of emitted tokens."""
         return sum(count for ink, count in self.tokens.items() if ink.emitted)
 
     def summary(self) -> str:
-        """`212 tokens · 0.9 s`; characters where no tokens are known, as in a stored text."""
+        """`212 tokens · 0.9 s`, or the number of characters if the tokens are not known."""
         if not self.num_tokens:
             return f"{len(self.text):,} characters"
         return f"{self.num_tokens:,} token{'' if self.num_tokens == 1 else 's'} · {self.ms / 1000:.1f} s"
 
     def figures(self) -> str:
-        """The part's own figures, empty where nothing was measured."""
+        """The speed and acceptance of this part; empty if nothing was measured."""
         accepted, rejected = self.tokens[Ink.ACCEPTED], self.tokens[Ink.REJECTED]
         drafted = accepted + rejected + self.tokens[Ink.DISCARDED]
         found = [f"{self.num_tokens / self.ms * 1000:.0f} tok/s"] if self.ms else []
@@ -57,7 +57,7 @@ class Part:
 
 
 class Parts:
-    """Takes the rounds of one answer, or its text, and keeps its parts."""
+    """Splits the rounds of one answer, or its text, into parts."""
 
     def __init__(self) -> None:
         self.parts = [Part()]
@@ -67,13 +67,14 @@ class Parts:
 
     @property
     def text(self) -> str:
-        """The answer's whole text as it is shown, with the marks of thoughts, without what was thrown away."""
+        """The text of the answer as the screen shows it, with the marks of thoughts, without rejected and discarded
+        tokens."""
         waiting = (piece for piece, _ in self._waiting)
         pieces = (*(piece for part in self.parts for piece in part.pieces), *waiting)
         return "".join(piece.text for piece in pieces if piece.emitted)
 
     def take(self, rounds: Iterable[Round]) -> None:
-        """Adds rounds at the end."""
+        """Add rounds at the end."""
         for event in rounds:
             times = event.ms
             spent = (times.draft + times.verify + times.rollback + times.other) / (event.num_emitted or 1)
@@ -81,17 +82,17 @@ class Parts:
                 self._add(piece, spent if piece.emitted else 0.0)
 
     def take_text(self, text: str) -> None:
-        """Adds text of which no rounds are known; it passed `pieces.shown`."""
+        """Add text without rounds. It must have passed `pieces.shown`."""
         self._add(Piece(text, Ink.PLAIN, 0), 0.0)
 
     def finish(self) -> None:
-        """No more will come."""
+        """End the answer."""
         self._place(self._splitter.finish())
         self._drain()
         self.parts[-1].over = True
 
     def cut(self, text: str) -> bool:
-        """Keeps so much of the text as belongs to the answer; False where it does not begin so."""
+        """Keep only this text as the answer. Returns False if the answer does not begin with it."""
         if not self.text.startswith(text):
             return False
         left = len(text)
@@ -102,7 +103,7 @@ class Parts:
         return True
 
     def locate(self, token: int) -> tuple[int, int, int] | None:
-        """The part of the answer's n-th token, and where it begins and ends in the part's pieces' joined texts."""
+        """The part of token number `token`, and the span of that token in the joined texts of the part's pieces."""
         for number, part in enumerate(self.parts):
             place = 0
             for piece in part.pieces:
@@ -140,7 +141,7 @@ class Parts:
         return self.parts[-1]
 
     def _waiting_for(self, length: int) -> Iterator[tuple[Piece, float]]:
-        """What waits, up to this many characters of the answer's text; a piece is cut where it has to be."""
+        """The held pieces of the next `length` characters of the answer. A piece is cut if necessary."""
         while length:
             piece, spent = self._waiting.popleft()
             if piece.emitted and len(piece.text) > length:
@@ -165,12 +166,15 @@ def _put(part: Part, piece: Piece, spent: float) -> None:
 
 
 def tokens_of(event: Round) -> int:
-    """How many tokens a round is about: the drafted ones and the target's own where there is one."""
+    """The number of tokens of a round: the drafted ones and the target's own."""
     return len(event.drafted) + (event.token.kind is not TokenKind.NONE)
 
 
 class TokenCursor:
-    """Stands on one token: `index` counts all of the answer's, from 0; it begins on the last."""
+    """A cursor over all tokens of an answer, rejected and discarded ones included.
+
+    `index` counts from 0, the last at first.
+    """
 
     def __init__(self, rounds: Sequence[Round]) -> None:
         self._ends = list(accumulate(map(tokens_of, rounds)))
@@ -179,25 +183,25 @@ class TokenCursor:
 
     @property
     def count(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return self._ends[-1] if self._ends else 0
 
     @property
     def round_index(self) -> int:
-        """The `Round.index` of the round of this token."""
+        """The `Round.index` of the token's round."""
         return self._indices[self._at]
 
     @property
     def place(self) -> int:
-        """Its place among the round's tokens; the target's own comes behind the drafted ones."""
+        """The place of the token in its round. The target's own comes after the drafted ones."""
         return self.index - (self._ends[self._at - 1] if self._at else 0)
 
     def move(self, steps: int) -> None:
-        """Goes so many tokens on, or back, as far as there are any."""
+        """Move by this many tokens, as far as there are any."""
         self.index = min(max(0, self.index + steps), max(0, self.count - 1))
 
     def move_rounds(self, steps: int) -> None:
-        """Goes so many rounds on, or back, to the same place in the round or its last one."""
+        """Move by this many rounds, to the same place in the round or its last one."""
         place = self.place
         at = min(max(0, self._at + steps), len(self._ends) - 1)
         begin = self._ends[at - 1] if at else 0

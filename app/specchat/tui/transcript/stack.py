@@ -1,4 +1,4 @@
-"""Where each entry of a transcript stands: heights that are known near what is seen, and guessed elsewhere."""
+"""Where each entry of a conversation is. Heights are known near the viewport and estimated elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GAP = 1
 """Blank rows above each entry."""
 
 KEPT = 200
-"""So many entries keep their rows; those of the others are dropped, their heights stay known."""
+"""The number of entries that keep their rows. The heights of all others stay known."""
 
 
 class Stack:
@@ -27,32 +27,32 @@ class Stack:
 
     @property
     def height(self) -> int:
-        """Rows of all entries."""
+        """The rows of all entries."""
         return self.top(len(self.entries))
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Puts entries at the end; how high they are is guessed."""
+        """Add entries at the end with estimated heights."""
         for entry in entries:
             self.entries.append(entry)
             self._heights.append(GAP + entry.guess(self.width))
             self._known.append(False)
 
     def clear(self) -> None:
-        """Takes all entries out."""
+        """Remove all entries."""
         for column in (self.entries, self._heights, self._known):
             column.clear()
         del self._tops[1:]
         self._laid.clear()
 
     def remove(self, index: int) -> None:
-        """Takes an entry out."""
+        """Remove an entry."""
         self._laid.pop(self.entries[index], None)
         for column in (self.entries, self._heights, self._known):
             del column[index]
         del self._tops[index + 1 :]
 
     def resize(self, width: int) -> None:
-        """Guesses all heights anew for another width."""
+        """Estimate all heights again for another width."""
         self.width = width
         for entry in self.entries:
             entry.forget()
@@ -62,18 +62,18 @@ class Stack:
         del self._tops[1:]
 
     def top(self, index: int) -> int:
-        """The row where an entry begins, the blank rows above it included."""
+        """The first row of an entry, which is the blank row above it."""
         while len(self._tops) <= index:
             self._tops.append(self._tops[-1] + self._heights[len(self._tops) - 1])
         return self._tops[index]
 
     def at(self, row: int) -> int:
-        """The entry that a row belongs to; the last one for rows below."""
+        """The entry at a row; the last one for rows below it."""
         self.top(len(self.entries))
         return max(0, min(bisect_right(self._tops, row), len(self.entries)) - 1)
 
     def measure(self, index: int) -> int:
-        """Lays an entry out; returns by how many rows its height is other than thought."""
+        """Lay an entry out. Returns how many rows it is higher than assumed."""
         entry = self.entries[index]
         height = GAP + len(entry.rows(self.width))
         self._keep(entry)
@@ -85,7 +85,7 @@ class Stack:
         return difference
 
     def unknown(self, first: int, last: int) -> list[int]:
-        """The entries from `first` to `last` whose heights are guessed."""
+        """The entries from `first` to `last` whose heights are estimates."""
         return [index for index in range(first, min(last + 1, len(self.entries))) if not self._known[index]]
 
     def knows(self, index: int) -> bool:

@@ -1,4 +1,4 @@
-"""The controls of a replay: where it stands, how fast it goes, and the keys' steps from there."""
+"""The controls of a replay: its position, its speed, and the row that shows them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Factors of the recorded speed."""
 
 _FOLLOWED = 6.0
-"""A replay that would be over in fewer seconds is slowed down at first, so that it can be followed."""
+"""Replays that would take fewer seconds than this start slower, so that people can follow them."""
 
 _SOON = 1e-6
 _NARROWEST = 8
@@ -26,9 +26,9 @@ _NARROWEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """A replay at one moment. `marks` are the seconds at which something new is there, ascending.
+    """The state of a replay at one moment. `marks` are the seconds at which something new appears, ascending.
 
-    Every change is a new deck; `now` is any clock in seconds that does not go back.
+    A deck never changes: each method returns a new one. `now` is any monotonic clock in seconds.
     """
 
     marks: tuple[float, ...]
@@ -36,7 +36,7 @@ class Deck:
 
     @classmethod
     def of(cls, marks: Sequence[float]) -> Self:
-        """A deck at the beginning, paused, at a speed that can be followed."""
+        """A paused deck at the beginning, at a speed that people can follow."""
         duration = marks[-1] if marks else 0.0
         speeds = [speed for speed in SPEEDS if speed <= 1.0 and duration / speed >= _FOLLOWED]
         return cls(tuple(marks), Playhead(duration, speeds[-1] if speeds else SPEEDS[0]))
@@ -46,20 +46,20 @@ class Deck:
         return self.head.position(now)
 
     def at_end(self, now: float) -> bool:
-        """Whether nothing more will come."""
+        """Whether the end is reached."""
         return self.place(now) >= self.head.duration
 
     def toggled(self, now: float) -> Self:
-        """Plays, from the beginning where it stood at the end; or pauses."""
+        """The deck paused if it plays, else playing; from the beginning if it was at the end."""
         running = self.head.playing and not self.at_end(now)
         return replace(self, head=self.head.paused(now) if running else self.head.played(now))
 
     def rested(self, now: float) -> Self:
-        """Stands at the end, where it has come there."""
+        """The deck paused if it has reached the end."""
         return replace(self, head=self.head.paused(now)) if self.at_end(now) else self
 
     def stepped(self, marks: int, now: float) -> Self:
-        """Pauses, so many marks further on or back."""
+        """The deck paused, `marks` marks further on or back."""
         place = self.place(now)
         at = bisect_right(self.marks, place + _SOON) if marks > 0 else bisect_left(self.marks, place - _SOON)
         reached = at + marks - (marks > 0)
@@ -67,11 +67,11 @@ class Deck:
         return replace(self, head=self.head.paused(now).sought(seconds, now))
 
     def sought(self, seconds: float, now: float) -> Self:
-        """Goes to another place."""
+        """The deck at another place."""
         return replace(self, head=self.head.sought(seconds, now))
 
     def faster(self, steps: int, now: float) -> Self:
-        """The next speed, or the one before."""
+        """The deck at the next speed, or the one before."""
         place = min(max(SPEEDS.index(self.head.speed) + steps, 0), len(SPEEDS) - 1)
         return replace(self, head=self.head.at_speed(SPEEDS[place], now))
 
@@ -83,7 +83,7 @@ def clock(seconds: float) -> str:
 
 
 def deck_line(deck: Deck, now: float, told: str, width: int) -> Content:
-    """The controls in one row: the sign, the clock, the way so far, the speed, and what is `told` of the place."""
+    """The controls in one row: state, clock, progress, speed, and `told`."""
     place, duration = deck.place(now), deck.head.duration
     ended = deck.at_end(now)
     sign = "■" if ended else "▶" if deck.head.playing else "❚❚"
@@ -100,13 +100,13 @@ _FRAME = 1 / 15
 
 
 class DeckBar(Static):
-    """Holds the deck: whoever shows what is played does so when it has `Moved`."""
+    """Holds the deck and posts `Moved` when it is at another place."""
 
     ALLOW_SELECT = False
 
     @dataclass
     class Moved(Message):
-        """The replay stands at another place now, in seconds."""
+        """The replay is at another place, in seconds."""
 
         seconds: float
 
@@ -122,41 +122,41 @@ class DeckBar(Static):
 
     @property
     def at_end(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the end is reached."""
         return self._deck.at_end(monotonic())
 
     def on_mount(self) -> None:
-        """Plays as soon as it is seen."""
+        """Start to play."""
         self.set_interval(_FRAME, self._tick)
         self.toggle()
 
     def begin(self, deck: Deck) -> None:
-        """Plays another replay."""
+        """Play another replay."""
         self._turn(deck.toggled(monotonic()))
 
     def tell(self, text: str) -> None:
-        """What stands behind the controls."""
+        """Show this text after the controls."""
         self._told = text
         self._draw()
 
     def toggle(self) -> None:
-        """Plays or pauses."""
+        """Play or pause."""
         self._turn(self._deck.toggled(monotonic()))
 
     def step(self, marks: int) -> None:
-        """Pauses, so many marks further."""
+        """Pause, `marks` marks further."""
         self._turn(self._deck.stepped(marks, monotonic()))
 
     def faster(self, steps: int) -> None:
-        """Another speed."""
+        """Change the speed."""
         self._turn(self._deck.faster(steps, monotonic()))
 
     def go(self, *, end: bool) -> None:
-        """To the beginning or to the end."""
+        """Go to the beginning or the end."""
         self._turn(self._deck.sought(self._deck.head.duration if end else 0.0, monotonic()))
 
     def on_resize(self) -> None:
-        """Draws the row at its new width."""
+        """Draw the row at its new width."""
         self._draw()
 
     def _turn(self, deck: Deck) -> None:

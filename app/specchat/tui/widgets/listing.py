@@ -1,4 +1,4 @@
-"""A list of things that are drawn as rows, at whatever width there is."""
+"""A list of items drawn as rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NARROWEST = 20
 
 
 class Listing(OptionList, Generic[T]):
-    """Shows `items` with one of them chosen. It is redrawn when its width changes, and keeps what was chosen."""
+    """Shows `items` with one of them chosen. When the width changes, rows are drawn again and the choice is kept."""
 
     def __init__(self, draw: Draw[T], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, compact=True, markup=False)
@@ -28,27 +28,27 @@ class Listing(OptionList, Generic[T]):
 
     @property
     def items(self) -> Sequence[T]:
-        """What is shown."""
+        """The items."""
         return self._items
 
     @property
     def chosen(self) -> T | None:
-        """The item that the keys are at; None in an empty list."""
+        """The chosen item; None in an empty list."""
         place = self.highlighted
         return None if place is None or place >= len(self._items) else self._items[place]
 
     def show(self, items: Sequence[T], place: int | None = None) -> None:
-        """Other items; the one at `place` is chosen then, else the place that was."""
+        """Show other items. Choose the one at `place`, or else keep the position."""
         wanted = self.highlighted if place is None else place
         self._items = [*items]
         self._redraw(wanted)
 
     def move(self, how: str) -> None:
-        """`cursor_up`, `cursor_down`, `page_up` or `page_down`, from keys that another widget has."""
+        """Handle `cursor_up`, `cursor_down`, `page_up` or `page_down` for a widget that has the keyboard."""
         getattr(self, f"action_{how}")()
 
     def on_resize(self) -> None:
-        """Draws the rows at the new width."""
+        """Draw the rows at the new width."""
         self.call_after_refresh(lambda: self._redraw(self.highlighted))
 
     def _redraw(self, wanted: int | None) -> None:
@@ -59,9 +59,9 @@ class Listing(OptionList, Generic[T]):
 
 
 def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: str = "") -> Content:
-    """One line of exactly `width` cells: a sign, a name that is cut where it must be, columns of fixed widths.
+    """One line of exactly `width` cells: a sign, a name that may be cut, columns of fixed widths.
 
-    Columns that leave the name less than a third of the line are left out, the last ones first.
+    Columns that would leave the name less than a third of the line are dropped, the last ones first.
     """
     columns = [*right]
     while columns and sum(size + 2 for _, size in columns) > 2 * width // 3:
@@ -75,5 +75,5 @@ def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: st
 
 
 def suggestion_row(one: Suggestion, width: int) -> Content:
-    """A known pair that fits."""
+    """A known pair that fits this machine."""
     return row(width, Content("  "), one.title, (one.size, 8), (one.speed, 27), style="bold")

@@ -1,4 +1,4 @@
-"""Models, pairs, repositories, files and downloads as rows of lists. Pure."""
+"""Models, pairs, repositories, files and downloads as rows of lists. Pure functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDE = 100
 
 
 def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
-    """A model of this machine; one that cannot be used with its reason."""
+    """A model on this machine, with the reason if it cannot be used."""
     if entry.problem:
         sign = Content.styled("✗ ", STYLES[Grade.BLOCKER])
         return row(width, sign, f"{entry.name} · {entry.problem}", (in_words(entry.size), 9), style="$quiet")
@@ -48,9 +48,9 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
 
 
 def candidate_row(one: Candidate, width: int, measured: str = "", room: int = 8) -> Content:
-    """A model that could draft: its verdict, its size beside the target's, what it adds, and what speaks against it.
+    """A possible draft model: its verdict, its cost compared with the target, its memory, and what is against it.
 
-    What was `measured` takes the place of the size, in so much `room`.
+    `measured` replaces the cost, in `room` cells.
     """
     cost = one.verdict.cost if one.verdict else None
     share = "" if cost is None else f"{100 * cost:.1f} %"
@@ -79,7 +79,7 @@ def repository_row(one: FoundRepository, width: int) -> Content:
 
 
 def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> Content:
-    """One model of a repository; the usual choice is marked, and so is one that is on this machine."""
+    """One model of a repository, marked if it is the usual choice or on this machine."""
     parts = f"{len(model.files)} parts" if len(model.files) > 1 else ""
     what = "here" if here else "incomplete" if model.missing else "usual" if usual else ""
     sign = Content.styled("● " if here else "★ " if usual else "  ", STYLES[Grade.OK])
@@ -89,7 +89,7 @@ def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> C
 
 
 def download_row(view: DownloadView, width: int) -> Content:
-    """A download: a bar, how much, how fast, how long; where it ended too early, how to go on with it."""
+    """A download: progress, size, speed, remaining time; if it ended early, how to resume it."""
     progress = view.progress
     sign = Content.styled(f"{_SIGN[progress.state]} ", _STATE[progress.state])
     if view.resumable:
@@ -100,7 +100,7 @@ def download_row(view: DownloadView, width: int) -> Content:
 
 
 def pace(view: DownloadView) -> str:
-    """How fast it goes and how long it takes, or what it is instead."""
+    """The speed and the remaining time of a download, or its state."""
     progress = view.progress
     if progress.state is not PullState.RUNNING:
         return {PullState.DONE: "here"}.get(progress.state, progress.state.value)
@@ -111,13 +111,13 @@ def pace(view: DownloadView) -> str:
 
 
 def ended_at(view: DownloadView) -> str:
-    """Where a download ended that is not complete."""
+    """Where an incomplete download ended."""
     how = "failed" if view.progress.state is PullState.FAILED else "interrupted"
     return f"{how} at {view.percent:.0f} %"
 
 
 def verdict_lines(verdict: Verdict) -> Content:
-    """Every finding with its remedy, the gravest first."""
+    """Every finding with its remedy, the most serious first."""
     order = [Grade.BLOCKER, Grade.WARNING, Grade.OK]
     return Content("\n").join(
         finding_line(line) for line in sorted(verdict.lines, key=lambda one: order.index(one.grade))
@@ -136,7 +136,7 @@ def finding_line(line: Finding) -> Content:
 
 
 def facts(entry: Entry) -> Content:
-    """What is known of a model of this machine."""
+    """What is known about a model on this machine."""
     summary = entry.summary
     if entry.problem:
         return Content.styled(clean_line(entry.problem), STYLES[Grade.WARNING])

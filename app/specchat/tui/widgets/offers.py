@@ -1,4 +1,4 @@
-"""What is offered above the prompt while one types: completions with one of them chosen. Pure."""
+"""The popup above the prompt: completions of a word, or a search through the history. Only one of them at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from specchat.tui.widgets.popup import Popup
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Completions of a text at a cursor; `chosen` of them is lit, `moved` where the user went there."""
+    """Completions of a text at a cursor. One of them is `chosen`; `moved` says whether the user moved there."""
 
     text: str
     cursor: int
@@ -27,32 +27,32 @@ class Menu:
     moved: bool = False
 
     def turned(self, steps: int) -> Menu:
-        """The next one so many places on, round and round."""
+        """The menu with the item `steps` places further chosen, around the end."""
         return replace(self, chosen=(self.chosen + steps) % len(self.items), moved=True)
 
     def at(self, place: int) -> Menu:
-        """With the item at this place chosen."""
+        """The menu with this item chosen."""
         return replace(self, chosen=place, moved=True)
 
     @property
     def completion(self) -> Completion:
-        """The chosen one."""
+        """The chosen completion."""
         return self.items[self.chosen]
 
     @property
     def takes_enter(self) -> bool:
-        """Whether Enter takes the chosen item: not where what is typed is complete, or may be anything."""
+        """Whether Enter takes the chosen item. It does not if the typed word is complete or may be anything."""
         return self.moved or not (self._is_complete or is_open_ended(self.text))
 
     @property
     def _is_complete(self) -> bool:
-        """Whether what is typed is one of the items already, or an argument that need not be there."""
+        """Whether the typed word is one of the items, or an optional argument."""
         typed = self.text[self.completion.start : self.completion.end]
         return not typed or any(item.text.strip() == typed for item in self.items)
 
 
 def menu_at(text: str, cursor: int, sources: Sources) -> Menu | None:
-    """What is offered here, if anything; not what would change nothing."""
+    """The completions here; None if there are none or if they would change nothing."""
     items = tuple(complete(text, cursor, sources))
     if not items or (len(items) == 1 and items[0].applied(text)[0].rstrip() == text.rstrip()):
         return None
@@ -64,7 +64,7 @@ _SEARCH_HINT = "ctrl+r older · enter takes · esc back"
 
 
 class Offers:
-    """The state behind the popup of a composer, brought up to date before each key, however fast these come."""
+    """What the popup of a composer offers. It is updated before each key is handled, however fast keys come."""
 
     def __init__(self, composer: Composer, sources: Callable[[], Sources] | None) -> None:
         self.popup = Popup(composer)
@@ -76,14 +76,14 @@ class Offers:
         self._closed_at: int | None = None
 
     def update(self) -> None:
-        """Offers what completes the word at the cursor, if it has changed."""
+        """Offer completions of the word at the cursor, if it has changed."""
         if self._search is not None or self._sources is None or not self._composer.has_focus:
             return
         text, cursor = self._place_in_text()
         if (text, cursor) == self._seen:
             return
         self._seen = text, cursor
-        menu = _menu_at(text, cursor, self._sources()) if text.startswith("/") or "@" in text else None
+        menu = menu_at(text, cursor, self._sources()) if text.startswith("/") or "@" in text else None
         if menu is None or menu.completion.start != self._closed_at:
             self._closed_at = None
             self._show(menu)
@@ -91,7 +91,7 @@ class Offers:
             self._show(None)
 
     def search(self, entries: Sequence[Entry]) -> None:
-        """Begins to search the entries, or goes on to an older one that holds what was typed."""
+        """Begin to search the entries, or go on to an older match."""
         if self._search is None:
             self._menu = None
             self._look(Search(entries, self._composer.entry()))
@@ -99,7 +99,7 @@ class Offers:
             self._look(self._search.moved(1))
 
     def takes_key(self, event: Key) -> bool:
-        """Whether a key chose among what is offered, took it, or closed it."""
+        """Handle a key. Returns whether it moved in the list, took an item, or closed the list."""
         if self._search is not None:
             return self._takes_search_key(event, self._search)
         self.update()
@@ -117,14 +117,14 @@ class Offers:
         return True
 
     def turn(self, steps: int) -> None:
-        """Chooses another one."""
+        """Choose another item."""
         if self._search is not None:
             self._look(self._search.moved(steps))
         elif self._menu is not None:
             self._show(self._menu.turned(steps))
 
     def pick(self, place: int) -> None:
-        """Takes the one at this place."""
+        """Take the item at this place."""
         if self._search is not None:
             self._look(self._search.moved(place - self._search.place))
             self.close()
@@ -132,13 +132,13 @@ class Offers:
             self._take(self._menu.at(place))
 
     def close(self) -> None:
-        """Offers nothing; a search stays with what it has found."""
+        """Offer nothing. A search leaves the entry it found in the composer."""
         self._search = None
         self._seen = self._place_in_text()
         self._show(None)
 
     def place(self) -> None:
-        """Moves with the composer."""
+        """Move with the composer."""
         if self.popup.display:
             self.popup.place(self._composer.region)
 
@@ -168,7 +168,7 @@ class Offers:
         rows = [(clean_line(entry.text), "") for entry in search.found]
         chosen = search.place if rows else -1
         if not rows:
-            rows = [("nothing that was sent holds this" if search.query else "type what it holds", "")]
+            rows = [("no match in the history" if search.query else "type to search", "")]
         title = clean_line(f"history: {search.query}")
         self.popup.show(rows, chosen, self._composer.region, title=title, hint=_SEARCH_HINT)
 
@@ -182,7 +182,7 @@ class Offers:
             self.popup.show(rows, menu.chosen, self._composer.region, hint=hint)
 
     def _take(self, menu: Menu) -> None:
-        """Puts the chosen completion in the place of the word."""
+        """Replace the word with the chosen completion."""
         completion = menu.completion
         row, column = self._composer.cursor_location
         offset = column - menu.cursor
@@ -192,16 +192,9 @@ class Offers:
         self.update()
 
     def _place_in_text(self) -> tuple[str, int]:
-        """The line of the cursor and the place in it; a blank stands before lines that cannot begin a command."""
+        """The line of the cursor and the column in it. Lines that cannot begin a command start with a blank."""
         row, column = self._composer.cursor_location
         line = self._composer.document.get_line(row)
         if not (row == 0 and line.startswith("/")) and "@" not in line:
             return "", 0
         return (line, column) if row == 0 else (f" {line}", column + 1)
-
-
-def _menu_at(text: str, cursor: int, sources: Sources) -> Menu | None:
-    """What completes the word at the cursor. All that commands are made of is imported for the first one only."""
-    from specchat.tui.widgets.offers import menu_at
-
-    return menu_at(text, cursor, sources)

@@ -115,7 +115,7 @@ def test_the_gauge_says_what_alpha_is_needed_and_what_that_costs() -> None:
 def test_before_passes_were_timed_there_is_no_gauge() -> None:
     rows = "\n".join(shown(turn(60, MeasuredCosts())))
     assert "needs" not in rows
-    assert "known when passes were timed" in rows
+    assert "known once passes are timed" in rows
 
 
 def test_k_is_shown_over_the_turn_with_its_reason() -> None:

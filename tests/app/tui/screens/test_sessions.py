@@ -52,7 +52,7 @@ async def test_what_another_application_writes_is_in_the_list_and_the_choice_sta
             begun(other, "three")
             await until(pilot, ["three", "two", "one"])
         assert pilot.app.screen.query_one(OptionList).highlighted == 2
-        assert told(pilot) == "3, written by another specchat too"
+        assert told(pilot) == "3, changed by another specchat"
 
 
 async def test_a_search_is_done_again_and_a_title_that_is_being_written_is_left_alone() -> None:
