@@ -129,7 +129,7 @@ def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_ch
     killed = parts(home)
     assert killed
     assert not [*home.rglob("*.gguf")]
-    assert all("% of it have been downloaded" in problem for problem in listed(new).values())
+    assert all("% is downloaded" in problem for problem in listed(new).values())
 
     hub.asked.clear()
     again = start(terminals, new)

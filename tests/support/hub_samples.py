@@ -7,18 +7,20 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from specchat.models.control import RetryPolicy
 from specchat.models.hub import Hub
-from specchat.models.hub_files import HubFile
-from specchat.models.patience import Patience
+from specchat.models.model_files import HubFile
 from specchat.models.pull import Pull
 from support.hub_faults import Fault, Wrong
 from support.hub_server import Repository
 from support.tiny_models import write_tiny_model
 
-IMPATIENT = Patience(attempts=3, first_wait=0.001, longest_wait=0.002, longest_asked=2.0, silence=5.0, progress=2**15)
+IMPATIENT = RetryPolicy(
+    attempts=3, first_wait=0.001, longest_wait=0.002, longest_retry_after=2.0, timeout=5.0, progress=2**15
+)
 
-PATIENT = replace(IMPATIENT, silence=20.0)
-"""Where another process has to start before the first byte comes."""
+PATIENT = replace(IMPATIENT, timeout=20.0)
+"""For pulls in which another process has to start before the first byte comes."""
 
 REPOSITORY = "tests/tiny-GGUF"
 MODEL = "tiny-F16.gguf"
@@ -41,12 +43,12 @@ def tiny_model(seed: int, layers: int = 2, width: int = 64) -> bytes:
         return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed, layers=layers, width=width).read_bytes()
 
 
-def patience_for(fault: Fault) -> Patience:
+def patience_for(fault: Fault) -> RetryPolicy:
     """A server that stalls is not waited for long; others get time, since the machine may be busy."""
-    return replace(IMPATIENT, silence=0.3) if fault.wrong is Wrong.STALL else IMPATIENT
+    return replace(IMPATIENT, timeout=0.3) if fault.wrong is Wrong.STALL else IMPATIENT
 
 
-def client(patience: Patience = IMPATIENT) -> Hub:
+def client(patience: RetryPolicy = IMPATIENT) -> Hub:
     """A client that gives up soon."""
     return Hub(patience)
 
@@ -56,7 +58,7 @@ def listed(repository: str = REPOSITORY, wanted: str = "") -> tuple[HubFile, ...
     return client().files(repository).choose(wanted).files
 
 
-def pulled(files: tuple[HubFile, ...], patience: Patience = IMPATIENT) -> Pull:
+def pulled(files: tuple[HubFile, ...], patience: RetryPolicy = IMPATIENT) -> Pull:
     """A pull that has ended, well or not."""
     pull = Pull(files, patience)
     pull.start()

@@ -14,7 +14,7 @@ from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import Overall, Row, overall, rows, temperatures
 from specchat.errors import ConfigError
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat_engine.errors import SettingError
 
 SCHEMA = 1

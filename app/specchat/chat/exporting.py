@@ -9,7 +9,7 @@ from pathlib import Path
 from specchat.chat.archive import Archive
 from specchat.chat.conversation import Conversation
 from specchat.errors import SpecchatError
-from specchat.models.naming import model_name
+from specchat.models.formatting import model_name
 from specchat.settings.paths import expanded
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean_line

@@ -60,13 +60,13 @@ class LibraryNames:
 
 
 def _words(entry: Entry) -> str:
-    from specchat.models.sizes import count, in_words
+    from specchat.models.formatting import format_parameters, format_size
 
-    parts = (count(entry.summary.parameters), entry.quantisation, in_words(entry.size))
+    parts = (format_parameters(entry.summary.parameters), entry.quantisation, format_size(entry.size))
     return " · ".join(part for part in parts if part)
 
 
 def _models_at_hand() -> Iterable[Entry]:
-    from specchat.models.at_hand import models_at_hand
+    from specchat.models.library import loadable_models
 
-    return models_at_hand()
+    return loadable_models()

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from specchat.chat.conversation import Conversation, title_of
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.rules import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed

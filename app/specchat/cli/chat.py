@@ -9,9 +9,8 @@ import sys
 from specchat.cli.looks import Looks
 from specchat.cli.reporting import no_native_debugger, say
 from specchat.errors import WRONG_USAGE
-from specchat.models.chosen_pair import chat_options
-from specchat.models.first_run import is_first_run
-from specchat.models.shelf import remember_pair
+from specchat.models.chosen_pair import chat_options, is_first_run
+from specchat.models.preferences import remember_pair
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.settings.schema import Config
 from specchat.worker.client import WorkerClient

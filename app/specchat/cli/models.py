@@ -1,4 +1,4 @@
-"""`specchat models`: the commands about models. What they do is imported when one of them runs."""
+"""`specchat models` and its commands. Each one imports its code when it runs, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat.cli.reporting import one_line_errors, say
 from specchat.errors import WRONG_USAGE
 
 models = typer.Typer(
-    help="Find models on the hub, judge a pair, fetch it, and see what is on this machine.",
+    help="Find models on the hub, check a pair, download it, and list the models on this machine.",
     epilog="Names are those of `models ls`, aliases, paths, or USER/REPO:QUANT. HF_HOME, HF_TOKEN, HF_ENDPOINT and "
     "HF_HUB_OFFLINE are honoured.",
     rich_markup_mode=None,
@@ -19,25 +19,25 @@ models = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
-NoXet = Annotated[bool, typer.Option("--no-xet", help="Plain HTTPS only, as with HF_HUB_DISABLE_XET=1.")]
-Limit = Annotated[int, typer.Option("-n", "--limit", min=1, max=100, help="Most results. [20]")]
+NoXet = Annotated[bool, typer.Option("--no-xet", help="Use plain HTTPS only, as with HF_HUB_DISABLE_XET=1.")]
+Limit = Annotated[int, typer.Option("-n", "--limit", min=1, max=100, help="Number of results. [20]")]
 Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words in the name of a repository.")]
 Repository = Annotated[str, typer.Argument(metavar="USER/REPO", help="A repository of the hub.")]
 References = Annotated[
     list[str],
-    typer.Argument(metavar="USER/REPO[:QUANT]...", help="Models of the hub. QUANT is such as Q4_K_M. [Q4_K_M]"),
+    typer.Argument(metavar="USER/REPO[:QUANT]...", help="Models on the hub; QUANT is a quantisation. [Q4_K_M]"),
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machine or USER/REPO:QUANT of the hub.")]
-Installed = Annotated[str, typer.Argument(metavar="NAME", help="A model of this machine; see `models ls`.")]
-All = Annotated[bool, typer.Option("--all", help="Every value and tensor of the header.")]
-Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="The model whose answers you want.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A model on this machine, or USER/REPO:QUANT on the hub.")]
+Installed = Annotated[str, typer.Argument(metavar="NAME", help="A model on this machine; see `models ls`.")]
+All = Annotated[bool, typer.Option("--all", help="Print every value and tensor of the header.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="The model that answers.")]
 Draft = Annotated[str, typer.Argument(metavar="DRAFT", help="The small model that drafts.", show_default=False)]
 Bench = Annotated[bool, typer.Option("--bench", help="Time the drafts that fit, rank them, remember the best.")]
-Seconds = Annotated[float, typer.Option("--seconds", min=1, max=3600, help="So long for each draft with --bench. [30]")]
-Context = Annotated[int | None, typer.Option("-c", "--ctx-size", help="Context in tokens; 0 is the model's. [0]")]
+Seconds = Annotated[float, typer.Option("--seconds", min=1, max=3600, help="Seconds for each draft with --bench. [30]")]
+Context = Annotated[int | None, typer.Option("-c", "--ctx-size", help="Context size in tokens; 0 is the model's. [0]")]
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="The new name.")]
-Remove = Annotated[bool, typer.Option("--remove", help="Forget the alias.")]
+Remove = Annotated[bool, typer.Option("--remove", help="Remove the alias.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder with .gguf files.")]
 
 
@@ -61,9 +61,9 @@ def files(repository: Repository, json: Json = False, debug: Debug = False) -> N
 
 @models.command()
 def pull(models: References, no_xet: NoXet = False, json: Json = False, debug: Debug = False) -> None:
-    """Fetch models into the Hugging Face cache; whatever interrupts it, the same command goes on there."""
+    """Download models into the Hugging Face cache. After an interruption, the same command continues."""
     with one_line_errors(debug):
-        from specchat.cli.models_pull import pull as run
+        from specchat.cli.models_hub import pull as run
 
         raise typer.Exit(run(models, xet=not no_xet, as_json=json))
 
@@ -79,9 +79,9 @@ def ls(json: Json = False, debug: Debug = False) -> None:
 
 @models.command()
 def show(name: Name, everything: All = False, json: Json = False, debug: Debug = False) -> None:
-    """Print what a model's header says, also of one that is still on the hub."""
+    """Print a model's header, on this machine or on the hub."""
     with one_line_errors(debug):
-        from specchat.cli.models_show import show as run
+        from specchat.cli.models_library import show as run
 
         run(name, everything=everything, as_json=json)
 
@@ -105,20 +105,20 @@ def pair(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Judge whether a draft fits a target, with reasons, also before either is downloaded. Exit code 1: it does not.
+    """Check whether a draft fits a target, even before a download. Exit code 1 if it does not.
 
-    With --bench the draft, or every one of this machine that fits, is timed; the best is remembered.
+    With --bench, time the draft, or all drafts on this machine that fit, and remember the best.
     """
     with one_line_errors(debug):
         from specchat.settings.config import read_config
 
         config = read_config({} if ctx_size is None else {"ctx_size": ctx_size})
         if bench:
-            from specchat.cli.models_pair_bench import bench_pairs
+            from specchat.cli.models_pair import bench_pairs
 
             raise typer.Exit(bench_pairs(target, draft, config, seconds, as_json=json))
         if not draft:
-            say("name a draft to judge the pair, or add --bench to time those of this machine")
+            say("name a draft to check the pair, or add --bench to time those on this machine")
             raise typer.Exit(WRONG_USAGE)
         from specchat.cli.models_pair import pair as run
 
@@ -128,7 +128,7 @@ def pair(
 @models.command()
 def alias(
     name: Alias,
-    target: Annotated[str, typer.Argument(metavar="NAME", help="The model that it means.")] = "",
+    target: Annotated[str, typer.Argument(metavar="NAME", help="The model that it stands for.")] = "",
     remove: Remove = False,
     debug: Debug = False,
 ) -> None:
@@ -141,11 +141,11 @@ def alias(
 
 @models.command()
 def default(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The target; nothing for the built-in pair.")] = "",
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The target. Empty: the built-in pair.")] = "",
     draft: Annotated[str, typer.Argument(metavar="DRAFT", help="Its draft model.")] = "",
     debug: Debug = False,
 ) -> None:
-    """Choose the pair that is used where no -m is given."""
+    """Set the pair for commands without -m."""
     with one_line_errors(debug):
         from specchat.cli.models_library import default as run
 
@@ -154,7 +154,7 @@ def default(
 
 @models.command("add-folder")
 def add_folder(folder: Folder, debug: Debug = False) -> None:
-    """Look for models in a folder of yours, too."""
+    """Search a folder of yours for models, too."""
     with one_line_errors(debug):
         from specchat.cli.models_library import add_folder as run
 

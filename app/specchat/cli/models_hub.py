@@ -1,15 +1,28 @@
-"""`specchat models search` and `files`."""
+"""`specchat models search`, `files` and `pull`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from time import monotonic
+from typing import Protocol
 
-from specchat.cli.models_tables import print_json, print_rows
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
 from specchat.cli.reporting import say
-from specchat.models.hub import Hub
-from specchat.models.names import choose
-from specchat.models.references import split_reference
-from specchat.models.sizes import count, in_words
+from specchat.cli.tables import print_json, print_rows
+from specchat.errors import INTERRUPTED
+from specchat.models.control import Stopped
+from specchat.models.formatting import format_duration, format_parameters, format_size
+from specchat.models.hub import Hub, split_reference
+from specchat.models.model_files import choose
+from specchat.models.pull import Pull, PullProgress
+from specchat.terminal.filter import clean_line
+
+_POLL = 0.1
+_LAST_WAIT = 3.0
 
 
 def search(text: str, limit: int, *, as_json: bool) -> None:
@@ -24,14 +37,20 @@ def search(text: str, limit: int, *, as_json: bool) -> None:
     print_rows(
         ("repository", "downloads", "parameters", "architecture", "access"),
         (
-            (one.id, str(one.downloads), count(one.parameters), one.architecture, "gated" if one.gated else "")
+            (
+                one.id,
+                str(one.downloads),
+                format_parameters(one.parameters),
+                one.architecture,
+                "gated" if one.gated else "",
+            )
             for one in found
         ),
     )
 
 
 def files(repository: str, *, as_json: bool) -> None:
-    """Prints the models of a repository, marking the one that `pull` takes where nobody chooses. Raises HubError."""
+    """Prints the models of a repository and marks the one that `pull` takes by default. Raises HubError."""
     listing = Hub().files(split_reference(repository)[0])
     usual = choose([model for model in listing.models if not model.missing], "")
     if as_json:
@@ -56,11 +75,11 @@ def files(repository: str, *, as_json: bool) -> None:
         say(f"{listing.repository} has no GGUF file: search for one whose name ends in GGUF")
         return
     print_rows(
-        ("quantisation", "size", "parts", "usual", "file"),
+        ("quantisation", "size", "parts", "default", "file"),
         (
             (
                 model.quantisation,
-                in_words(model.size),
+                format_size(model.size),
                 str(len(model.files)),
                 "*" if model is usual else "",
                 f"{model.path} (incomplete)" if model.missing else model.path,
@@ -70,3 +89,124 @@ def files(repository: str, *, as_json: bool) -> None:
     )
     if listing.gated:
         say(f"{listing.repository} is gated: accept its conditions on its page and log in before you pull")
+
+
+def pull(names: Sequence[str], *, xet: bool, as_json: bool) -> int:
+    """Downloads models, prints their paths and returns the exit code. Raises HubError or FetchError."""
+    hub = Hub()
+    chosen = [hub.model(name) for name in names]
+    pull = Pull(list(dict.fromkeys(file for model in chosen for file in model.files)), xet=xet)
+    report: _Report = _Json() if as_json else _Bars(pull) if sys.stderr.isatty() else _Lines()
+    printed = 0
+    try:
+        pull.start()
+        while not pull.wait(_POLL):
+            report.show(pull.progress())
+            printed = _print_notices(pull.progress(), printed)
+    except KeyboardInterrupt:
+        pull.cancel()
+        pull.wait(_LAST_WAIT)
+        report.end()
+        done = format_size(pull.progress().done)
+        say(f"stopped; {done} of {format_size(pull.progress().size)} are kept, and the same command downloads the rest")
+        return INTERRUPTED
+    report.show(pull.progress())
+    report.end()
+    _print_notices(pull.progress(), printed)
+    try:
+        paths = pull.result()
+    except Stopped:
+        return INTERRUPTED
+    places = dict(zip(pull.files, paths, strict=True))
+    for name, model in zip(names, chosen, strict=True):
+        path = places[model.files[0]]
+        if as_json:
+            print_json({"type": "model", "name": name, "path": str(path), "size": model.size})
+        else:
+            sys.stdout.write(f"{clean_line(str(path))}\n")
+    return 0
+
+
+class _Report(Protocol):
+    def show(self, progress: PullProgress) -> None:
+        """Shows the present progress."""
+
+    def end(self) -> None:
+        """Called once after the last progress."""
+
+
+class _Bars:
+    """A bar for each file, and the remaining time of the whole pull."""
+
+    def __init__(self, pull: Pull) -> None:
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[words]}"),
+            console=Console(stderr=True, highlight=False),
+            auto_refresh=False,
+        )
+        self._tasks: list[TaskID] = [
+            self._bars.add_task(clean_line(file.path.rsplit("/", 1)[-1]), total=file.size, words="")
+            for file in pull.files
+        ]
+        self._bars.start()
+
+    def show(self, progress: PullProgress) -> None:
+        """Draws the bars."""
+        for task, file in zip(self._tasks, progress.files, strict=True):
+            words = f"{format_size(file.done)} of {format_size(file.size)}"
+            if file is progress.files[-1]:
+                words += _rate(progress)
+            self._bars.update(task, completed=file.done, words=words)
+        self._bars.refresh()
+
+    def end(self) -> None:
+        """Leaves the bars on the screen."""
+        self._bars.stop()
+
+
+class _Lines:
+    """A line after every tenth of the whole pull."""
+
+    def __init__(self) -> None:
+        self._tenths = -1
+
+    def show(self, progress: PullProgress) -> None:
+        """Prints a line if another tenth is complete."""
+        tenths = 10 * progress.done // max(progress.size, 1)
+        if tenths > self._tenths:
+            self._tenths = tenths
+            say(f"{10 * tenths} % of {format_size(progress.size)}{_rate(progress)}")
+
+    def end(self) -> None:
+        """Does nothing."""
+
+
+class _Json:
+    """A line of JSON every second."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def show(self, progress: PullProgress) -> None:
+        """Prints a line if a second has passed since the last one."""
+        if monotonic() >= self._next:
+            self._next = monotonic() + 1
+            print_json({"type": "progress", **asdict(progress), "done": progress.done, "size": progress.size})
+
+    def end(self) -> None:
+        """Does nothing."""
+
+
+def _print_notices(progress: PullProgress, printed: int) -> int:
+    for line in progress.notices[printed:]:
+        say(line)
+    return len(progress.notices)
+
+
+def _rate(progress: PullProgress) -> str:
+    if not progress.rate or progress.done == progress.size:
+        return ""
+    left = f", {format_duration(progress.left)} left" if progress.left is not None else ""
+    return f" · {format_size(progress.rate)}/s{left}"

@@ -1,30 +1,48 @@
-"""`specchat models pair`: what speaks for and against a pair, before or after the download."""
+"""`specchat models pair`: whether a draft fits a target and, with --bench, which draft gains most."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from specchat.cli.models_tables import print_json
-from specchat.cli.reporting import no_native_debugger, say
-from specchat.errors import FAILED
+from specchat.bench.drafts import TimedDraft, time_draft
+from specchat.bench.plan import DRAFTED
+from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, say
+from specchat.cli.tables import print_json, print_rows
+from specchat.errors import FAILED, INTERRUPTED, LibraryError
+from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
+from specchat.models.finding import find_path
 from specchat.models.headers import Described, describe
+from specchat.models.last_pairs import Timing, write_timings
+from specchat.models.library import loadable_models
+from specchat.models.preferences import remember_pair
 from specchat.settings.schema import Config
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
+from specchat_engine import Engine
+from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.pairing import Finding, Grade, Verdict, judge
 
 _SIGNS = {Grade.OK: ("✓", BLUE), Grade.WARNING: ("!", ORANGE), Grade.BLOCKER: ("✗", f"bold {ORANGE}")}
 
 
+@dataclass(frozen=True, slots=True)
+class _Result:
+    candidate: Candidate
+    timed: TimedDraft | None
+    trouble: str = ""
+
+
 def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     """Prints the verdict and returns the exit code, 1 for a blocker.
 
-    Raises LibraryError, HubError or ModelFileError where a header cannot be had.
+    Raises LibraryError, HubError or ModelFileError if a header cannot be read.
     """
     no_native_debugger()
     one, two = describe(target), describe(draft)
@@ -64,5 +82,113 @@ def _conclusion(target: Described, draft: Described, verdict: Verdict) -> str:
         return f"{draft.name} does not fit {target.name}: see ✗"
     away = [one.name for one in (target, draft) if not one.is_here]
     if away:
-        return f"they fit: `specchat models pull {' '.join(away)}` fetches what is not here"
+        return f"they fit: `specchat models pull {' '.join(away)}` downloads what is not here"
     return f"they fit: `specchat chat -m {target.name} -d {draft.name}`"
+
+
+def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_json: bool) -> int:
+    """Times the drafts, prints the best first, remembers the best if it gains, and returns the exit code.
+
+    Raises LibraryError or ModelFileError if the target or the draft cannot be read.
+    """
+    one_line_from_native_code()
+    path = find_path(target).absolute()
+    chosen = _chosen(path, draft, config)
+    say(f"{len(chosen)} draft{'' if len(chosen) == 1 else 's'} to time, about {seconds:.0f} s each")
+    results: list[_Result] = []
+    stopped = False
+    try:
+        for result in _timed(path, chosen, config, seconds):
+            results.append(result)
+            _tell(result)
+            _keep(path, results)
+    except KeyboardInterrupt:
+        stopped = True
+    order = sorted(results, key=lambda one: -(one.timed.speedup.value if one.timed else 0.0))
+    if as_json:
+        print_json(*(_result_json(one) for one in order))
+    else:
+        print_rows(("draft", "speed-up", "tokens/s", "plain", "α"), (_row(one) for one in order if one.timed))
+    best = next((one for one in order if one.timed and one.timed.speedup.value > 1), None)
+    if best is None:
+        say("no draft gains anything here: use prompt lookup, which needs none, or turn drafting off with -k 0")
+    else:
+        remember_pair(path, best.candidate.entry.path)
+        name = best.candidate.entry.name
+        sure = best.timed is not None and best.timed.gain.is_sure
+        chance = "" if sure else " (this may be noise: measure longer with --seconds)"
+        say(f"{name} is remembered{chance}: `specchat chat -m {target} -d {name}`")
+    if stopped:
+        say(f"stopped after {len(results)} of {len(chosen)} drafts")
+        return INTERRUPTED
+    return 0 if any(one.timed for one in results) else FAILED
+
+
+def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
+    """The drafts to time, best first by their headers. Raises LibraryError if there are none."""
+    also = (target, find_path(draft).absolute()) if draft else (target,)
+    judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine()))
+    if draft:
+        judged = [one for one in judged if one.entry.path.absolute() == also[-1]]
+    fitting = [one for one in judged if one.fits] if draft else worth_timing(judged)
+    if not fitting:
+        why = f": {judged[0].reason}" if draft and judged else "; `specchat models search` finds some"
+        raise LibraryError(f"no model on this machine can draft for {target.stem}{why}")
+    return fitting
+
+
+def _timed(target: Path, chosen: list[Candidate], config: Config, seconds: float) -> Iterator[_Result]:
+    for candidate in chosen:
+        try:
+            with Engine.load(target, candidate.entry.path, load_options(config)) as engine:
+                if DRAFTED.drafter not in engine.drafters:
+                    yield _Result(candidate, None, engine.plain_because or "it was rejected")
+                    continue
+                yield _Result(candidate, time_draft(engine, seconds), "no answer had a token")
+        except EngineError as error:
+            yield _Result(candidate, None, str(error))
+
+
+def _keep(target: Path, results: list[_Result]) -> None:
+    """Writes what was measured so far, after each draft, so that an interruption loses nothing."""
+    drafter, k = DRAFTED.drafter, str(DRAFTED.k)
+    write_timings(
+        target,
+        [
+            Timing(str(one.candidate.entry.path.absolute()), one.timed.speedup.value, drafter, k)
+            for one in results
+            if one.timed
+        ],
+    )
+
+
+def _tell(result: _Result) -> None:
+    name = result.candidate.entry.name
+    say(f"{name}: {result.timed.gain.words}" if result.timed else f"{name} was not timed: {result.trouble}")
+
+
+def _row(result: _Result) -> tuple[str, ...]:
+    timed = result.timed
+    if timed is None:
+        return (result.candidate.entry.name,)
+    return (
+        result.candidate.entry.name,
+        f"{timed.speedup.value:.2f}",
+        f"{timed.tokens_per_second:.1f}",
+        f"{timed.plain_tokens_per_second:.1f}",
+        "" if timed.alpha is None else f"{timed.alpha:.2f}",
+    )
+
+
+def _result_json(result: _Result) -> dict[str, object]:
+    timed = result.timed
+    return {
+        "type": "timed",
+        "draft": result.candidate.entry.name,
+        "path": str(result.candidate.entry.path),
+        "speedup": timed.speedup.to_json() if timed else None,
+        "tokens_per_second": timed.tokens_per_second if timed else None,
+        "plain_tokens_per_second": timed.plain_tokens_per_second if timed else None,
+        "alpha": timed.alpha if timed else None,
+        "trouble": "" if timed else result.trouble,
+    }

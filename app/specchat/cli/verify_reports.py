@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine

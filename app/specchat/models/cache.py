@@ -1,11 +1,11 @@
-"""The Hugging Face cache: where a file of the hub lies in it, and how it gets there in one step.
+"""The Hugging Face cache: where a file of the hub belongs, and how it gets there in one step.
 
-models--USER--REPO/blobs/DIGEST                    the bytes
-models--USER--REPO/blobs/DIGEST.part               those that have arrived so far
-models--USER--REPO/blobs/DIGEST.part.json          what they are of
-models--USER--REPO/snapshots/COMMIT/PATH           a link to the blob
-models--USER--REPO/refs/main                       the commit
-.locks/models--USER--REPO/DIGEST.lock              whoever downloads it, huggingface_hub included
+models--USER--REPO/blobs/DIGEST             the bytes
+models--USER--REPO/blobs/DIGEST.part        a download that is not complete
+models--USER--REPO/blobs/DIGEST.part.json   which file it belongs to
+models--USER--REPO/snapshots/COMMIT/PATH    a link to the blob
+models--USER--REPO/refs/main                the commit
+.locks/models--USER--REPO/DIGEST.lock       held during a download, also by huggingface_hub
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from specchat.files import replace_text
 from specchat.models.environment import HubEnvironment
-from specchat.models.hub_files import HubFile, is_digest, is_safe_path
+from specchat.models.model_files import HubFile, is_digest, is_safe_path
 
 PART = ".part"
 _BRANCH = "main"
@@ -26,7 +26,7 @@ _BRANCH = "main"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a file goes."""
+    """The paths that belong to one file."""
 
     blob: Path
     part: Path
@@ -38,17 +38,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A download that was interrupted: `have` of its bytes lie in the part. `validator` is the server's own etag."""
+    """An interrupted download. `have` is the number of bytes in `part`."""
 
     file: HubFile
-    validator: str
     have: int
     part: Path
 
 
 def place_of(file: HubFile, environment: HubEnvironment) -> Place:
-    """The paths of a file; `Hub` lets no names through that would lead out of the cache."""
-    name = folder_name(file.repository)
+    """The paths of a file. `Hub` rejects names that would lead out of the cache."""
+    name = "--".join(("models", *file.repository.split("/")))
     folder = environment.cache / name
     blob = folder / "blobs" / file.digest
     return Place(
@@ -61,30 +60,31 @@ def place_of(file: HubFile, environment: HubEnvironment) -> Place:
     )
 
 
-def folder_name(repository: str) -> str:
-    """The folder of a repository."""
-    return "--".join(("models", *repository.split("/")))
-
-
 def repository_name(folder: str) -> str:
-    """The repository of a folder, empty for another kind of folder."""
+    """The repository that a folder of the cache belongs to; empty for other folders."""
     kind, _, name = folder.partition("--")
     return name.replace("--", "/", 1) if kind == "models" else ""
 
 
 def is_installed(file: HubFile, place: Place) -> bool:
-    """Whether the whole file is in its place."""
-    try:
-        return place.snapshot.stat().st_size == file.size
-    except OSError:
-        return False
+    """True if the complete file is in its snapshot."""
+    return _size(place.snapshot) == file.size
+
+
+def has_blob(file: HubFile, place: Place) -> bool:
+    """True if the complete bytes are there, with or without a snapshot that links to them."""
+    return _size(place.blob) == file.size
+
+
+def bytes_here(file: HubFile, environment: HubEnvironment) -> int:
+    """How many bytes of a file are on this machine, complete or not."""
+    place = place_of(file, environment)
+    sizes = (_size(path) for path in (place.snapshot, place.blob, place.part))
+    return min(next((size for size in sizes if size is not None), 0), file.size)
 
 
 def install(file: HubFile, place: Place, *, symlinks: bool) -> Path:
-    """Puts the finished part or, without one, the blob into its place; nobody sees anything in between.
-
-    Returns the snapshot's path. Raises OSError.
-    """
+    """Moves the finished part or the blob to its snapshot in one step and returns that path. Raises OSError."""
     if place.part.exists():
         place.part.replace(place.blob)
         _sync_folder(place.blob.parent)
@@ -92,7 +92,9 @@ def install(file: HubFile, place: Place, *, symlinks: bool) -> Path:
     if not is_installed(file, place):
         beside = place.snapshot.with_name(f".{place.snapshot.name}.{os.getpid()}")
         beside.unlink(missing_ok=True)
-        if symlinks and _linked(os.path.relpath(place.blob, place.snapshot.parent), beside):
+        # A blob that is a link itself points into the store that huggingface_hub shares between repositories.
+        may_link = symlinks or place.blob.is_symlink()
+        if may_link and _linked(os.path.relpath(place.blob, place.snapshot.parent), beside):
             beside.replace(place.snapshot)
         else:
             place.blob.replace(place.snapshot)
@@ -102,27 +104,26 @@ def install(file: HubFile, place: Place, *, symlinks: bool) -> Path:
     return place.snapshot
 
 
-def note_down(file: HubFile, place: Place, validator: str) -> None:
-    """Keeps what the part is of, and which version of it the server sends. Raises OSError."""
-    replace_text(place.note, json.dumps({**asdict(file), "validator": validator}))
+def write_note(file: HubFile, place: Place) -> None:
+    """Records which file the part belongs to. Raises OSError."""
+    replace_text(place.note, json.dumps(asdict(file)))
 
 
 def partials(folder: Path) -> Iterator[Partial]:
     """The interrupted downloads in a repository's folder."""
     for part in sorted(folder.glob(f"blobs/*{PART}")):
         try:
-            kept = json.loads(part.with_name(f"{part.name}.json").read_text("utf-8"))
-            file = _file_from(kept)
+            file = _file_from(json.loads(part.with_name(f"{part.name}.json").read_text("utf-8")))
             if file is not None and part.name == f"{file.digest}{PART}":
-                yield Partial(file, str(kept.get("validator") or ""), part.stat().st_size, part)
+                yield Partial(file, part.stat().st_size, part)
         except (OSError, ValueError, RecursionError):
             continue
 
 
-def discard(partial: Partial) -> None:
-    """Removes an interrupted download. Raises OSError."""
-    partial.part.unlink(missing_ok=True)
-    partial.part.with_name(f"{partial.part.name}.json").unlink(missing_ok=True)
+def discard_part(part: Path) -> None:
+    """Removes an interrupted download and its note. Raises OSError."""
+    part.unlink(missing_ok=True)
+    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
 
 
 def _file_from(kept: object) -> HubFile | None:
@@ -137,6 +138,13 @@ def _file_from(kept: object) -> HubFile | None:
     return HubFile(str(repository), str(commit), str(path), size, str(digest))
 
 
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
 def _linked(to: str, link: Path) -> bool:
     try:
         link.symlink_to(to)
@@ -146,7 +154,7 @@ def _linked(to: str, link: Path) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a rename last through a power cut, where the system can."""
+    """Makes a rename survive a power cut, on systems that support it."""
     if os.name != "posix":
         return
     opened = os.open(folder, os.O_RDONLY)

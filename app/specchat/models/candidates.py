@@ -1,7 +1,8 @@
-"""Which models of this machine could draft for a target: each with its verdict, the best first."""
+"""Which models on this machine could draft for a target: each with its verdict, ranked."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +17,15 @@ from specchat_engine.memory.placement import Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, judge
 
 _GOOD_COST = 0.1
-"""A draft step in target steps that usually pays best: a smaller draft guesses worse, a larger one costs more."""
-
-_DEAREST = float("inf")
+"""The draft cost (draft step / target step) that usually gains most: smaller drafts guess worse, larger cost more."""
 
 MOST_TIMED = 8
-"""Drafts that are timed, where there are more: those that promise most."""
+"""How many drafts are timed at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A model that could draft. `verdict` is None where the file cannot be used, and `problem` then says why."""
+    """A model that could draft. `verdict` is None if the file cannot be used; `problem` then says why."""
 
     entry: Entry
     verdict: Verdict | None
@@ -34,30 +33,30 @@ class Candidate:
 
     @property
     def grade(self) -> Grade:
-        """The gravest thing that is known of it."""
+        """The worst grade of all findings."""
         return Grade.BLOCKER if self.verdict is None else self.verdict.grade
 
     @property
     def fits(self) -> bool:
-        """Whether it can be loaded beside the target."""
+        """True if it can be loaded together with the target."""
         return self.grade is not Grade.BLOCKER
 
     @property
     def memory(self) -> int:
-        """Bytes that it adds to the target's; 0 where that is not known."""
+        """The bytes that it needs in addition to the target; 0 if that is not known."""
         placement = self.verdict.placement if self.verdict else None
         return sum(part.size for part in placement.parts if part.model == "draft") if placement else 0
 
     @property
     def reason(self) -> str:
-        """The gravest finding in one sentence; empty where all is well."""
+        """The worst finding in one sentence; empty if there is no problem."""
         if self.verdict is None:
             return self.problem
-        line = gravest(self.verdict.lines)
+        line = worst(self.verdict.lines)
         return "" if line is None else line.sentence
 
 
-def gravest(lines: Iterable[Finding]) -> Finding | None:
+def worst(lines: Iterable[Finding]) -> Finding | None:
     """The first blocker, else the first warning, else None."""
     found = [*lines]
     for grade in (Grade.BLOCKER, Grade.WARNING):
@@ -70,11 +69,11 @@ def gravest(lines: Iterable[Finding]) -> Finding | None:
 def judge_drafts(
     target: Path, entries: Iterable[Entry], options: LoadOptions, machine: Machine | None
 ) -> Iterator[Candidate]:
-    """One candidate for every other model of this machine, in the order given. Raises ModelFileError for the target."""
+    """A candidate for each entry except the target, in the order given. Raises ModelFileError for the target."""
     header = read_model(target)
     known = [*entries]
     own = target.resolve()
-    big = next((entry for entry in known if entry.path.resolve() == own), None)
+    target_entry = next((entry for entry in known if entry.path.resolve() == own), None)
     for entry in known:
         if entry.path.resolve() == own:
             continue
@@ -86,37 +85,35 @@ def judge_drafts(
         except EngineError as error:
             yield Candidate(entry, None, str(error))
             continue
-        yield Candidate(entry, judge(header, draft, options, machine, alpha=_known_alpha(big, header, entry)))
+        yield Candidate(entry, judge(header, draft, options, machine, alpha=_known_alpha(target_entry, header, entry)))
 
 
 def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[Candidate]:
-    """The best first: those that were timed here, in the order given, then by verdict, what is expected, and size."""
+    """The best first: drafts that were timed, in the order given, then by grade, expected speed-up, and size."""
     order = {path.resolve(): place for place, path in enumerate(timed)}
 
-    def place(one: Candidate) -> tuple[float, ...]:
-        verdict = one.verdict
-        cost = verdict.cost if verdict and verdict.cost else None
-        away = _DEAREST if cost is None else abs(cost / _GOOD_COST - 1) if cost > _GOOD_COST else 1 - cost / _GOOD_COST
-        speedup = verdict.speedup if verdict and verdict.speedup else 0.0
+    def rank(one: Candidate) -> tuple[float, ...]:
+        cost = one.verdict.cost if one.verdict else None
+        speedup = one.verdict.speedup if one.verdict else None
         return (
-            [Grade.OK, Grade.WARNING, Grade.BLOCKER].index(one.grade) == 2,
+            not one.fits,
             order.get(one.entry.path.resolve(), len(order)),
-            [Grade.OK, Grade.WARNING, Grade.BLOCKER].index(one.grade),
-            -speedup,
-            away,
+            one.grade is not Grade.OK,
+            -(speedup or 0.0),
+            abs(cost / _GOOD_COST - 1) if cost else math.inf,
         )
 
-    return sorted(candidates, key=place)
+    return sorted(candidates, key=rank)
 
 
 def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
-    """Those that fit and cost less than the target, in the order given, not too many of them."""
+    """The first `MOST_TIMED` candidates that fit and cost less than the target."""
     smaller = [one for one in judged if one.fits and one.verdict and (one.verdict.cost is None or one.verdict.cost < 1)]
     return smaller[:MOST_TIMED]
 
 
 def reported_alpha(target: str, draft: str) -> float | None:
-    """α of the pair of these two repositories as the catalog has it; None where it has none."""
+    """The α of this pair of repositories in the catalog; None if it is not known."""
     known = catalog()
     one, two = (known.of(repository) for repository in (target, draft))
     pairs = known.drafts_for(one) if one else []

@@ -1,23 +1,29 @@
-"""Which models a command uses: the configured pair, else the one that ships with specchat."""
+"""The models that a command uses: the configured pair, the default pair, or the pair that ships with specchat."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
-from specchat.models.shelf import read_shelf
+from specchat.errors import LibraryError
+from specchat.models.finding import find_path
+from specchat.models.preferences import read_preferences
 from specchat.settings.options import ChatOptions
+from specchat.settings.paths import data_folder, sessions_db
 from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
 from specchat_engine.settings import AUTO, Settings
 
+_log = logging.getLogger(__name__)
+
 
 def chat_options(config: Config) -> ChatOptions:
-    """What the configuration asks for. A configured model without a draft has none: lookup drafts for it.
+    """The options of a chat. A configured model without a draft has none: prompt lookup drafts for it.
 
-    Models are named as in `specchat models ls`, or by their path. Raises LibraryError for a name that none has, and
-    BuiltinPairError where no model is configured and the built-in pair is missing.
+    Models are named as in `specchat models ls` or by their paths. Raises LibraryError for a name that no model has,
+    and BuiltinPairError if no model is configured and the built-in pair is missing.
     """
     target, draft = _chosen_pair(config)
     return ChatOptions(
@@ -32,20 +38,40 @@ def chat_options(config: Config) -> ChatOptions:
 
 
 def load_options(config: Config) -> LoadOptions:
-    """How the configuration wants models to be loaded."""
+    """The options for loading models."""
     options = LoadOptions(**config.of(LoadOptions))
     return options if config.k == AUTO else replace(options, k_max=max(config.k, options.k_max))
 
 
+def is_first_run(config: Config) -> bool:
+    """True on the first start: no model was chosen, nothing is stored, and the welcome was not shown before."""
+    if config.model is not None or sessions_db().exists() or _welcomed_file().exists():
+        return False
+    try:
+        return read_preferences().default is None
+    except LibraryError:
+        return False
+
+
+def remember_welcome() -> None:
+    """Records that the welcome was shown. A folder that cannot be written is only logged."""
+    try:
+        _welcomed_file().parent.mkdir(parents=True, exist_ok=True)
+        _welcomed_file().touch()
+    except OSError as error:
+        _log.warning("the welcome is not remembered: %s", error)
+
+
 def _chosen_pair(config: Config) -> tuple[Path, Path | None]:
-    """The configured pair, else the default one of `specchat models default`, else the built-in one."""
+    """The configured pair, else the one from `specchat models default`, else the built-in one."""
     if config.model is not None:
-        names = config.model.as_posix(), config.draft.as_posix() if config.draft else ""
-    elif (default := read_shelf().default) is not None:
-        names = default.target, default.draft
+        target, draft = config.model.as_posix(), config.draft.as_posix() if config.draft else ""
+    elif (default := read_preferences().default) is not None:
+        target, draft = default.target, default.draft
     else:
         return builtin_pair()
-    from specchat.models.finding import find_path
-
-    target, draft = names
     return find_path(target), find_path(draft) if draft else None
+
+
+def _welcomed_file() -> Path:
+    return data_folder() / "welcomed"

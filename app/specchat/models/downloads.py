@@ -1,18 +1,41 @@
-"""The downloads of the application: several at once, watched from anywhere, gone on with after it has ended."""
+"""The downloads of the app: several at once, and a list on the disk of those that an earlier run did not finish."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 
 from specchat.errors import SpecchatError
-from specchat.models.patience import Patience, Stopped
+from specchat.files import replace_text
+from specchat.models.cache import bytes_here
+from specchat.models.control import RetryPolicy, Stopped
+from specchat.models.environment import hub_environment
+from specchat.models.model_files import Group, HubFile, is_digest, is_safe_path
 from specchat.models.pull import FileProgress, Pull, PullProgress, PullState
-from specchat.models.wanted import Wanted, bytes_here, forget, remember, unfinished
+from specchat.settings.paths import unfinished_file
 
+_log = logging.getLogger(__name__)
 _LAST_WAIT = 3.0
+_MOST_UNFINISHED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to download: a target, a draft for the loaded target, or both. `name` is shown to the user."""
+
+    name: str
+    target: Group[HubFile] | None = None
+    draft: Group[HubFile] | None = None
+
+    @property
+    def files(self) -> tuple[HubFile, ...]:
+        """All files, each once."""
+        return tuple(dict.fromkeys(file for model in (self.target, self.draft) if model for file in model.files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +53,18 @@ class DownloadView:
 
     @property
     def active(self) -> bool:
-        """Whether it goes on by itself, or would if it were resumed."""
+        """True if it is running or paused."""
         return self.progress.state in (PullState.RUNNING, PullState.PAUSED)
 
     @property
     def resumable(self) -> bool:
-        """Whether it ended before it was complete: stopped, failed, or interrupted by the end of the application."""
+        """True if it ended before it was complete: cancelled, failed, or interrupted by the end of the app."""
         return self.progress.state in (PullState.FAILED, PullState.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A download that is complete: what can be loaded now."""
+    """A complete download: the models that can be loaded now."""
 
     name: str
     target: Path | None
@@ -49,28 +72,28 @@ class Arrived:
 
 
 class Downloads:
-    """All downloads since the application began, behind those that an earlier run of it left in part.
+    """All downloads since the app started, after those that an earlier run did not finish.
 
-    Nothing here waits but `close`; call it from one thread.
+    Only `close` blocks. Call all methods from one thread.
     """
 
-    def __init__(self, patience: Patience | None = None) -> None:
-        self._patience = patience
+    def __init__(self, retry: RetryPolicy | None = None) -> None:
+        self._retry = retry
         self._ids = itertools.count(1)
         self._wanted: dict[int, Wanted] = {next(self._ids): wanted for wanted in unfinished()}
         self._pulls: dict[int, Pull] = {}
 
     def start(self, wanted: Wanted) -> int:
-        """Begins, or goes on where an earlier one of the same files stopped; its id.
+        """Starts a download, or continues an earlier one of the same files. Returns its id.
 
-        Raises FetchError where the disk has too little space.
+        Raises FetchError if the disk has too little space.
         """
         models = (wanted.target, wanted.draft)
         same = next((key for key, one in self._wanted.items() if (one.target, one.draft) == models), None)
         if same is not None and not self.view(same).resumable:
             self.resume(same)
             return same
-        pull = Pull(wanted.files, self._patience)
+        pull = Pull(wanted.files, self._retry)
         pull.start()
         remember(wanted)
         key = next(self._ids) if same is None else same
@@ -78,37 +101,37 @@ class Downloads:
         return key
 
     def pause(self, key: int) -> None:
-        """Lets its connections go; what has arrived is kept."""
+        """Closes its connections. What has arrived is kept."""
         self._pulls[key].pause()
 
     def resume(self, key: int) -> None:
-        """Goes on after a pause, a failure or a cancel. Raises FetchError where the disk has too little space."""
+        """Continues after a pause, a failure or a cancel. Raises FetchError if the disk has too little space."""
         if self.view(key).resumable:
             self.start(self._wanted[key])
         else:
             self._pulls[key].resume()
 
     def cancel(self, key: int) -> None:
-        """Ends it; what has arrived is kept for another time."""
+        """Ends it. What has arrived is kept."""
         self._pulls[key].cancel()
 
     def forget(self, key: int) -> None:
-        """Takes one that has ended out of the list."""
+        """Takes a download that has ended off the list."""
         if not self.view(key).active:
             self._pulls.pop(key, None)
             forget(self._wanted.pop(key))
 
     def view(self, key: int) -> DownloadView:
-        """One of them as it is now."""
+        """One download as it is now."""
         wanted, pull = self._wanted[key], self._pulls.get(key)
-        return DownloadView(key, wanted.name, pull.progress() if pull else _left(wanted))
+        return DownloadView(key, wanted.name, pull.progress() if pull else _unfinished_progress(wanted))
 
     def views(self) -> list[DownloadView]:
-        """All of them as they are now, the oldest first."""
+        """All downloads as they are now, the oldest first."""
         return [self.view(key) for key in self._wanted]
 
     def arrived(self, key: int) -> Arrived | None:
-        """What can be loaded of it; None before it is complete."""
+        """The models of a complete download; None if it is not complete."""
         wanted, pull = self._wanted[key], self._pulls.get(key)
         if pull is None or pull.progress().state is not PullState.DONE:
             return None
@@ -116,26 +139,91 @@ class Downloads:
             paths = dict(zip(pull.files, pull.result(), strict=True))
         except (SpecchatError, Stopped):
             return None
-        one, two = (paths[model.files[0]] if model else None for model in (wanted.target, wanted.draft))
-        return Arrived(wanted.name, one, two)
+        target, draft = (paths[model.files[0]] if model else None for model in (wanted.target, wanted.draft))
+        return Arrived(wanted.name, target, draft)
 
     def close(self) -> list[DownloadView]:
-        """Ends all of them within a few seconds, to be resumed another time; those that were not complete."""
-        left = [view for view in self.views() if view.active]
-        for view in left:
+        """Ends all downloads within a few seconds and returns those that are not complete. They can be resumed."""
+        active = [view for view in self.views() if view.active]
+        for view in active:
             self._pulls[view.id].cancel()
         deadline = monotonic() + _LAST_WAIT
-        for view in left:
+        for view in active:
             self._pulls[view.id].wait(max(deadline - monotonic(), 0.0))
-        forget(*(self._wanted[view.id] for view in self.views() if not _is_short(view)))
-        return [view for view in self.views() if view.id in {one.id for one in left} and _is_short(view)]
+        views = self.views()
+        forget(*(self._wanted[view.id] for view in views if view.progress.state is PullState.DONE))
+        interrupted = {view.id for view in active}
+        return [view for view in views if view.id in interrupted and view.progress.state is not PullState.DONE]
 
 
-def _is_short(view: DownloadView) -> bool:
-    return view.progress.state is not PullState.DONE
+def remember(wanted: Wanted) -> None:
+    """Adds it to the list on the disk. A folder that cannot be written is only logged."""
+    _write([*(one for one in _read() if one != wanted), wanted])
 
 
-def _left(wanted: Wanted) -> PullProgress:
-    """How far an earlier run of the application came."""
-    files = tuple(FileProgress(file.path, bytes_here(file), file.size) for file in wanted.files)
+def forget(*ended: Wanted) -> None:
+    """Takes these off the list on the disk."""
+    kept = _read()
+    left = [one for one in kept if one not in ended]
+    if left != kept:
+        _write(left)
+
+
+def unfinished() -> list[Wanted]:
+    """The downloads of which a part is on this machine, oldest first. Others are taken off the list."""
+    kept, environment = _read(), hub_environment()
+    left = []
+    for wanted in kept:
+        here = sum(bytes_here(file, environment) for file in wanted.files)
+        if 0 < here < sum(file.size for file in wanted.files):
+            left.append(wanted)
+    if left != kept:
+        _write(left)
+    return left
+
+
+def _unfinished_progress(wanted: Wanted) -> PullProgress:
+    """How far an earlier run of the app came."""
+    environment = hub_environment()
+    files = tuple(FileProgress(file.path, bytes_here(file, environment), file.size) for file in wanted.files)
     return PullProgress(PullState.CANCELLED, files, None, None, (), "")
+
+
+def _write(wanted: Sequence[Wanted]) -> None:
+    try:
+        if wanted:
+            replace_text(unfinished_file(), json.dumps([asdict(one) for one in wanted[-_MOST_UNFINISHED:]], indent=1))
+        else:
+            unfinished_file().unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("the list of downloads could not be written: %s", error)
+
+
+def _read() -> list[Wanted]:
+    try:
+        kept = json.loads(unfinished_file().read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    found = (_wanted(one) for one in kept) if isinstance(kept, list) else ()
+    return [one for one in found if one is not None and one.files]
+
+
+def _wanted(kept: object) -> Wanted | None:
+    if not isinstance(kept, Mapping):
+        return None
+    try:
+        return Wanted(str(kept["name"]), *(_model(kept.get(role)) for role in ("target", "draft")))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _model(kept: Mapping[str, Sequence[Mapping[str, object]]] | None) -> Group[HubFile] | None:
+    """Raises KeyError, TypeError or ValueError for what specchat has not written."""
+    if kept is None:
+        return None
+    files = tuple(HubFile(**one) for one in kept["files"])  # type: ignore[arg-type]
+    for file in files:
+        texts = all(isinstance(text, str) for text in (file.repository, file.commit, file.path))
+        if not texts or not isinstance(file.size, int) or not is_digest(file.digest) or not is_safe_path(file.path):
+            raise ValueError(file.path)
+    return Group(files, str(kept["quantisation"]))

@@ -1,4 +1,7 @@
-"""What Hugging Face's variables ask for, read when needed: huggingface_hub itself reads them once, at its import."""
+"""Hugging Face's environment variables, read each time they are needed.
+
+huggingface_hub itself reads most of them once, when it is imported.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _HUB = "https://huggingface.co"
 
 @dataclass(frozen=True, slots=True)
 class HubEnvironment:
-    """Where the hub is, where its cache lies, and whether the network, and Xet on it, may be used."""
+    """The hub's address, its cache folder, and whether the network, symbolic links and Xet may be used."""
 
     endpoint: str
     cache: Path
@@ -33,7 +36,7 @@ def hub_environment() -> HubEnvironment:
 
 
 def access_token() -> str | None:
-    """The token of whoever logged in with `hf auth login`, or HF_TOKEN."""
+    """The token from HF_TOKEN or from `hf auth login`; None if there is none."""
     from huggingface_hub import get_token
 
     return get_token()

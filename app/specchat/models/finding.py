@@ -1,4 +1,4 @@
-"""Which model on this machine a name means; no header is read."""
+"""Which model on this machine a name means. Headers are not read."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
-from specchat.models.names import choose, group
-from specchat.models.shelf import read_shelf
+from specchat.models.model_files import choose, group
+from specchat.models.preferences import read_preferences
 from specchat.models.sources import Found, Source, all_models
 from specchat.settings.paths import expanded
 
+_MOST_SHOWN = 4
+
 
 def find_path(name: str) -> Path:
-    """What a command's -m or -d means: a path, an alias, or a model's name. Raises LibraryError, naming what is close.
+    """The file that `-m` or `-d` means by a path, an alias, or a model's name. Raises LibraryError with similar names.
 
-    What is written like a path is one, whether there is such a file or not: the engine says what is wrong with it.
+    A name that is written like a path is a path, even if there is no such file: the engine reports what is wrong.
     """
     path = expanded(Path(name))
     if path.is_file() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
@@ -29,57 +31,57 @@ def find_path(name: str) -> Path:
 
 
 def find(name: str) -> Found:
-    """The model with this name or alias, its header not read. Raises LibraryError where none or several have it."""
-    shelf = read_shelf()
-    wanted = shelf.aliases.get(name, name)
+    """The model with this name or alias. Raises LibraryError if none or several have it."""
+    preferences = read_preferences()
+    wanted = preferences.aliases.get(name, name)
     path = expanded(Path(wanted))
     if path.is_file():
         return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
-    known = once(all_models(Path(one) for one in shelf.folders))
+    known = without_duplicates(all_models(Path(one) for one in preferences.folders))
     matching = _matching(wanted, known)
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise LibraryError(f"{name} can be {_some([one.name for one in matching])}: name one of them")
-    names = [*shelf.aliases, *dict.fromkeys(one.name for one in known)]
-    close = difflib.get_close_matches(wanted, names, 3, 0.5)
-    hint = f"close are {', '.join(close)}" if close else "see `specchat models ls`"
+        raise LibraryError(f"{name} can be {_list([one.name for one in matching])}: name one of them")
+    names = [*preferences.aliases, *dict.fromkeys(one.name for one in known)]
+    similar = difflib.get_close_matches(wanted, names, 3, 0.5)
+    hint = f"similar names: {', '.join(similar)}" if similar else "see `specchat models ls`"
     if _is_repository(wanted):
-        hint += f"; `specchat models pull {wanted}` fetches it"
+        hint += f"; `specchat models pull {wanted}` downloads it"
     raise LibraryError(f"there is no model {name} on this machine: {hint}")
 
 
-def once(found: Iterable[Found]) -> list[Found]:
-    """Each file once, under the name that came first, and each name once."""
+def without_duplicates(found: Iterable[Found]) -> list[Found]:
+    """Each file once, under its first name. Files with the same name are named by their paths, except the first."""
     by_file: dict[Path, Found] = {}
     for one in found:
         by_file.setdefault(one.files[0].absolute(), one)
-    names: dict[str, int] = {}
+    names: set[str] = set()
     result = []
     for one in by_file.values():
-        names[one.name] = names.get(one.name, 0) + 1
-        result.append(one if names[one.name] == 1 else replace(one, name=str(one.files[0])))
+        result.append(replace(one, name=str(one.files[0])) if one.name in names else one)
+        names.add(one.name)
     return result
 
 
 def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
-    """The models that a name can mean, by the strictest of these readings that any model meets."""
+    """The models that a name can mean, by the strictest of several readings that any model meets."""
     repository, _, label = wanted.partition(":")
     bare = wanted.removeprefix(f"{Source.OLLAMA}:")
 
     def exact(one: Found) -> bool:
         return wanted in (one.name, one.files[0].name, one.files[0].stem)
 
-    def same(one: Found) -> bool:
+    def same_letters(one: Found) -> bool:
         return wanted.lower() == one.name.lower()
 
-    def latest(one: Found) -> bool:
+    def ollama_latest(one: Found) -> bool:
         return one.source is Source.OLLAMA and one.name in (f"{Source.OLLAMA}:{bare}", f"{Source.OLLAMA}:{bare}:latest")
 
-    def of_ollama(one: Found) -> bool:
+    def ollama_without_tag(one: Found) -> bool:
         return one.source is Source.OLLAMA and one.name.removeprefix(f"{Source.OLLAMA}:").rpartition(":")[0] == bare
 
-    readings: tuple[Callable[[Found], bool], ...] = (exact, same, latest, of_ollama)
+    readings: tuple[Callable[[Found], bool], ...] = (exact, same_letters, ollama_latest, ollama_without_tag)
     for reading in readings:
         if found := [one for one in known if reading(one)]:
             return found
@@ -105,6 +107,7 @@ def _is_repository(name: str) -> bool:
     return name.partition(":")[0].count("/") == 1
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:4])
-    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_SHOWN])
+    more = len(names) - _MOST_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

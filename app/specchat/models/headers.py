@@ -1,21 +1,29 @@
-"""The header behind a name, whether the model is on this machine or still on the hub."""
+"""Reading a model's header, on this machine or on the hub. Of a model on the hub, only the header is downloaded."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from specchat.errors import LibraryError
+from specchat.errors import HubError, LibraryError
+from specchat.models.control import Control, RetryPolicy
 from specchat.models.finding import find, find_path
-from specchat.models.hub import Hub
-from specchat.models.references import on_the_hub, split_reference
-from specchat.models.remote import remote_header
-from specchat_engine.gguf import Header
+from specchat.models.hub import Hub, split_reference
+from specchat.models.model_files import HubFile
+from specchat.models.transport import TemporaryError, request, with_retries
+from specchat_engine.gguf import Header, read_header
 from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf.limits import MAX_HEADER_BYTES
+
+_FIRST_RANGE = 64 * 1024
+_GROWTH = 4
+_RANGE_START = re.compile(r"bytes (\d+)-")
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A model by its header. `place` is a path, or the repository and file on the hub; `size` of all files in bytes."""
+    """A model and its header. `place` is a path, or the repository and file on the hub; `size` is in bytes."""
 
     name: str
     place: str
@@ -25,25 +33,74 @@ class Described:
 
 
 def describe(name: str, hub: Hub | None = None) -> Described:
-    """What a name means: on this machine where there is such a model, else USER/REPO[:QUANT] on the hub.
+    """The model with this name on this machine, or else the one that USER/REPO[:QUANT] means on the hub.
 
     Raises LibraryError, HubError, ModelFileError, HeaderError, Stopped.
     """
     try:
         path = find_path(name)
     except LibraryError:
-        if not _may_be_remote(name):
+        if not _may_be_on_the_hub(name):
             raise
-        asked = hub or Hub()
-        model = on_the_hub(asked, name)
-        header = remote_header(model.files, asked.patience, asked.control)
+        hub = hub or Hub()
+        model = hub.model(name)
+        header = remote_header(model.files, hub.retry, hub.control)
         return Described(name, f"{model.files[0].repository}/{model.path}", model.size, False, header)
     header = read_model(path)
     return Described(name, str(path), header.file_size or 0, True, header)
 
 
-def _may_be_remote(name: str) -> bool:
-    """Whether a name that nothing here has exactly could be a repository's."""
+def remote_header(files: Sequence[HubFile], retry: RetryPolicy | None = None, control: Control | None = None) -> Header:
+    """The header of a model on the hub, with the tensors of all its files. Raises HeaderError, HubError, Stopped."""
+    headers = [
+        read_header(RemoteSource(file, retry or RetryPolicy(), control or Control()), f"{file.repository}/{file.path}")
+        for file in files
+    ]
+    tensors = tuple(tensor for header in headers for tensor in header.tensors)
+    return replace(headers[0], tensors=tensors, file_size=sum(file.size for file in files))
+
+
+class RemoteSource:
+    """The first bytes of a file on the hub, requested in ranges that grow fourfold, up to the limit for headers."""
+
+    def __init__(self, file: HubFile, retry: RetryPolicy, control: Control) -> None:
+        self.size: int | None = file.size
+        self._file, self._retry, self._control = file, retry, control
+        self._data = bytearray()
+        self._etag = ""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """These bytes, or fewer at the end of the file. Raises HubError and Stopped."""
+        end = min(offset + size, self._file.size)
+        if end > len(self._data):
+            ahead = max(end, _GROWTH * len(self._data), _FIRST_RANGE)
+            limit = min(ahead, self._file.size, MAX_HEADER_BYTES)
+            with_retries(lambda: self._read_up_to(limit), self._retry, self._control)
+        return bytes(self._data[offset:end])
+
+    def _read_up_to(self, end: int) -> None:
+        """Raises TemporaryError if fewer bytes arrive; those that did are kept."""
+        headers = {"Range": f"bytes={len(self._data)}-{end - 1}"}
+        with request(self._file.url, headers=headers, timeout=self._retry.timeout) as response:
+            match = _RANGE_START.match(response.headers.get("Content-Range", ""))
+            start = int(match[1]) if response.status_code == 206 and match else 0
+            etag = response.headers.get("ETag", "")
+            if self._data and etag != self._etag:
+                raise HubError(f"{self._file.path} changed while its header was read: run this again")
+            self._etag = etag
+            if start > len(self._data):
+                raise TemporaryError(f"the server sent another part of {self._file.path} than was requested")
+            del self._data[start:]
+            for piece in response.iter_raw():
+                self._control.check()
+                self._data += piece[: end - len(self._data)]
+                if len(self._data) >= end:
+                    return
+        raise TemporaryError(f"the server ended {self._file.path} after {len(self._data)} bytes")
+
+
+def _may_be_on_the_hub(name: str) -> bool:
+    """True if the name looks like a repository and no model on this machine has it."""
     if split_reference(name)[0].count("/") != 1:
         return False
     try:

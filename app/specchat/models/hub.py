@@ -1,4 +1,4 @@
-"""The hub: which repositories hold GGUF models, and which files these are."""
+"""The hub: searching for repositories with GGUF models, and listing the models of a repository."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from specchat.errors import HubError
+from specchat.models.control import Control, RetryPolicy
 from specchat.models.environment import hub_environment
-from specchat.models.hub_files import HubFile, is_digest, is_safe_path
-from specchat.models.names import Group, choose, group
-from specchat.models.patience import Control, Patience
-from specchat.models.refusals import UnknownRepositoryError
-from specchat.models.retry import persistently
-from specchat.models.transport import answer
+from specchat.models.model_files import Group, HubFile, choose, group, is_digest, is_safe_path
+from specchat.models.transport import UnknownRepositoryError, request, with_retries
 
 _LARGEST_ANSWER = 32 * 2**20
+_LONGEST_NAME = 193
 _REPOSITORY = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/[\w](?:[\w.-]*[\w])?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PAGES = ("https://huggingface.co/", "https://hf.co/", "huggingface.co/", "hf.co/", "hf:")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRepository:
-    """One result of a search. `parameters` is None where the hub does not say."""
+    """One search result. `parameters` is None if the hub does not say."""
 
     id: str
     downloads: int
@@ -37,7 +37,7 @@ class FoundRepository:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a repository holds: its models, smallest first."""
+    """The models of a repository at its newest commit, smallest first."""
 
     repository: str
     commit: str
@@ -45,7 +45,7 @@ class Listing:
     models: tuple[Group[HubFile], ...]
 
     def choose(self, wanted: str = "") -> Group[HubFile]:
-        """The model with this quantisation or file name, or the usual choice. Raises HubError, naming what there is."""
+        """The model with this quantisation or file name, or the usual choice. Raises HubError, listing what exists."""
         found = choose(self.models, wanted)
         if found is None:
             what = f"no {wanted}" if wanted else "no GGUF file"
@@ -58,67 +58,83 @@ class Listing:
 
 
 class Hub:
-    """Asks the hub. Every method raises HubError, in one line with what to do, and Stopped when cancelled."""
+    """A client of the hub. Every method raises HubError, in one line with what to do, and Stopped after a cancel."""
 
-    def __init__(self, patience: Patience | None = None, control: Control | None = None) -> None:
-        self.patience = patience or Patience()
+    def __init__(self, retry: RetryPolicy | None = None, control: Control | None = None) -> None:
+        self.retry = retry or RetryPolicy()
         self.control = control or Control()
 
     def search(self, text: str, limit: int = 20) -> list[FoundRepository]:
-        """The repositories with GGUF files whose names have these words, most downloaded first."""
+        """The repositories with GGUF files whose names contain these words, most downloaded first."""
         wanted = ["downloads", "likes", "gated", "gguf"]
         params = {"search": text, "filter": "gguf", "sort": "downloads", "limit": limit, "expand": wanted}
         items = self._get("/api/models", params)
         if not isinstance(items, list):
-            raise _no_hub()
+            raise _not_a_hub()
         return [found for item in items if (found := _found(item)) is not None]
 
     def files(self, repository: str) -> Listing:
-        """The GGUF models of a repository. Names that come close are in the message where there is none such."""
-        if not _REPOSITORY.fullmatch(repository) or ".." in repository or len(repository) > 193:
-            raise HubError(f"{repository!r} is no repository: use USER/REPO")
+        """The GGUF models of a repository. If there is no such repository, the error suggests similar names."""
+        if not _REPOSITORY.fullmatch(repository) or ".." in repository or len(repository) > _LONGEST_NAME:
+            raise HubError(f"{repository!r} is not a repository: use USER/REPO")
         try:
             info = self._get(f"/api/models/{repository}", {"blobs": "true"})
         except UnknownRepositoryError as error:
-            raise HubError(f"{error}{self._close_names(repository)}") from None
+            raise HubError(f"{error}{self._similar_names(repository)}") from None
         if not isinstance(info, dict) or not _COMMIT.fullmatch(str(info.get("sha"))):
-            raise _no_hub()
-        files = [file for file in _files(repository, info) if file is not None]
-        return Listing(repository, str(info["sha"]), bool(info.get("gated")), tuple(group(files)))
+            raise _not_a_hub()
+        models = group(_files(repository, info))
+        return Listing(repository, str(info["sha"]), bool(info.get("gated")), tuple(models))
+
+    def model(self, reference: str) -> Group[HubFile]:
+        """The model that `USER/REPO[:QUANT]` or the address of its page means."""
+        repository, wanted = split_reference(reference)
+        return self.files(repository).choose(wanted)
 
     def _get(self, path: str, params: Mapping[str, Any]) -> Any:
-        def once() -> Any:
+        def attempt() -> Any:
             url = f"{hub_environment().endpoint}{path}"
-            with answer(url, params=params, silence=self.patience.silence) as response:
+            with request(url, params=params, timeout=self.retry.timeout) as response:
                 body = bytearray()
                 for piece in response.iter_bytes():
                     self.control.check()
                     body += piece
                     if len(body) > _LARGEST_ANSWER:
-                        raise _no_hub()
+                        raise _not_a_hub()
             try:
                 return json.loads(body)
             except (ValueError, RecursionError):
-                raise _no_hub() from None
+                raise _not_a_hub() from None
 
-        return persistently(once, self.patience, self.control)
+        return with_retries(attempt, self.retry, self.control)
 
-    def _close_names(self, repository: str) -> str:
+    def _similar_names(self, repository: str) -> str:
         name = repository.split("/")[1]
         words = re.split(r"[-_.]", name)
         names: list[str] = []
         for query in dict.fromkeys((name, " ".join(words[:2]), words[0])):
             try:
-                names += [found.id for found in self.search(query)]
+                names = [found.id for found in self.search(query)]
             except HubError:
                 break
             if names:
                 break
-        close = difflib.get_close_matches(repository, names, 3, 0.5) or names[:3]
-        return f"; close are {', '.join(close)}" if close else ""
+        similar = difflib.get_close_matches(repository, names, 3, 0.5) or names[:3]
+        return f"; similar names: {', '.join(similar)}" if similar else ""
 
 
-def _no_hub() -> HubError:
+def split_reference(name: str) -> tuple[str, str]:
+    """The repository, and the quantisation or file if one is named, of `USER/REPO[:QUANT]` or a page's address."""
+    for page in (f"{hub_environment().endpoint}/", *_PAGES):
+        if name.startswith(page):
+            name = urlsplit(name.removeprefix(page)).path
+            break
+    repository, _, wanted = name.strip("/").partition(":")
+    repository, _, inside = repository.partition("/blob/main/") if "/blob/" in repository else (repository, "", "")
+    return repository.removesuffix("/tree/main"), wanted or inside
+
+
+def _not_a_hub() -> HubError:
     return HubError(f"{hub_environment().endpoint} does not answer as a hub does: correct HF_ENDPOINT, or log in first")
 
 
@@ -137,7 +153,8 @@ def _found(item: object) -> FoundRepository | None:
     )
 
 
-def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile | None]:
+def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile]:
+    """The files whose listing can be trusted: a safe path, a size and a digest."""
     siblings = info.get("siblings")
     for item in siblings if isinstance(siblings, list) else ():
         if not isinstance(item, dict):
@@ -145,9 +162,8 @@ def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile | None]
         path, lfs = item.get("rfilename"), item.get("lfs")
         digest = lfs.get("sha256") if isinstance(lfs, dict) else item.get("blobId")
         size = _number(lfs.get("size") if isinstance(lfs, dict) else item.get("size"))
-        if not isinstance(path, str) or not is_safe_path(path) or size is None or not is_digest(digest):
-            continue
-        yield HubFile(repository, str(info["sha"]), path, size, str(digest))
+        if isinstance(path, str) and is_safe_path(path) and size is not None and is_digest(digest):
+            yield HubFile(repository, str(info["sha"]), path, size, str(digest))
 
 
 def _number(value: object) -> int | None:

@@ -1,18 +1,38 @@
-"""Which draft a target had last."""
+"""What is known from earlier about the drafts of a target: which one it had last, and how fast each one was."""
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from specchat.errors import LibraryError
+from specchat.files import replace_text
 from specchat.models.finding import find_path
-from specchat.models.shelf import read_shelf
+from specchat.models.preferences import read_preferences
+from specchat.settings.paths import data_folder
+
+_log = logging.getLogger(__name__)
+_MOST_TARGETS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A draft that was timed: the speed with its best settings relative to plain decoding, including the prompt."""
+
+    draft: str
+    speedup: float
+    drafter: str
+    k: str
 
 
 def last_draft(target: Path) -> Path | None:
-    """The draft of the pair that was used last with this target, as far as it is still there."""
+    """The draft that was used last with this target; None if there was none or its file is gone."""
     try:
-        pairs = read_shelf().pairs
+        pairs = read_preferences().pairs
     except LibraryError:
         return None
     wanted = target.absolute()
@@ -24,3 +44,33 @@ def last_draft(target: Path) -> Path | None:
         except LibraryError:
             continue
     return None
+
+
+def write_timings(target: Path, timings: Sequence[Timing]) -> None:
+    """Replaces the timings of this target. A folder that cannot be written is only logged."""
+    kept = {**_read(), str(target.absolute()): [asdict(one) for one in timings]}
+    try:
+        replace_text(_file(), json.dumps(dict([*kept.items()][-_MOST_TARGETS:]), indent=1))
+    except OSError as error:
+        _log.warning("the timings of the drafts could not be written: %s", error)
+
+
+def read_timings(target: Path) -> list[Timing]:
+    """The timings of this target's drafts, the fastest first."""
+    try:
+        found = [Timing(**one) for one in _read().get(str(target.absolute()), ())]
+        return sorted(found, key=lambda one: -one.speedup)
+    except (TypeError, AttributeError):
+        return []
+
+
+def _file() -> Path:
+    return data_folder() / "timings.json"
+
+
+def _read() -> dict[str, list[dict[str, Any]]]:
+    try:
+        kept = json.loads(_file().read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return kept if isinstance(kept, dict) else {}

@@ -1,19 +1,47 @@
-"""The models on this machine, each with what its header says in short."""
+"""The list of the models on this machine, with the main facts from each header."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from specchat.models.finding import once
-from specchat.models.shelf import Shelf, read_shelf
-from specchat.models.sources import Found, all_models
-from specchat.models.summaries import Summaries, Summary
+from specchat.files import replace_text
+from specchat.models.finding import without_duplicates
+from specchat.models.preferences import Preferences, read_preferences
+from specchat.models.sources import Found, Source, all_models
+from specchat.settings.paths import cache_folder
+from specchat_assets import BuiltinPairError, builtin_pair
+from specchat_engine.errors import ModelFileError
+from specchat_engine.gguf import Header
+from specchat_engine.gguf.files import read_model
+
+_log = logging.getLogger(__name__)
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The main facts from a header. `problem` says why the file cannot be used; the rest is empty then."""
+
+    title: str = ""
+    architecture: str = ""
+    parameters: int = 0
+    quantisation: str = ""
+    context: int = 0
+    layers: int = 0
+    vocabulary: int = 0
+    tokenizer: str = ""
+    has_template: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model on this machine. `aliases` are the user's own names for it."""
+    """A model on this machine. `aliases` are the names that the user gave it."""
 
     found: Found
     summary: Summary
@@ -21,39 +49,123 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What `-m` takes."""
+        """The name that `-m` takes."""
         return self.found.name
 
     @property
     def path(self) -> Path:
-        """What the engine loads."""
+        """The file that the engine loads."""
         return self.found.files[0]
 
     @property
     def size(self) -> int:
-        """In bytes, all parts together."""
+        """The size of all parts together, in bytes."""
         return self.found.size
 
     @property
     def quantisation(self) -> str:
-        """By the name, else by the header."""
+        """The quantisation in the name, or else in the header."""
         return self.found.quantisation or self.summary.quantisation
 
     @property
     def problem(self) -> str:
-        """Why it cannot be used; empty where it can."""
+        """Why the model cannot be used; empty if it can."""
         return self.found.problem or self.summary.problem
 
 
 def models() -> list[Entry]:
-    """Everything on this machine, those that cannot be used with their reason. Raises LibraryError."""
-    shelf = read_shelf()
-    summaries = Summaries()
-    entries = [_entry(found, summaries, shelf) for found in once(all_models(Path(one) for one in shelf.folders))]
-    summaries.keep()
+    """The models of all programs and folders, those that cannot be used with the reason. Raises LibraryError."""
+    preferences = read_preferences()
+    summaries = SummaryCache()
+    found = without_duplicates(all_models(Path(one) for one in preferences.folders))
+    entries = [_entry(one, summaries, preferences) for one in found]
+    summaries.save()
     return entries
 
 
-def _entry(found: Found, summaries: Summaries, shelf: Shelf) -> Entry:
-    aliases = tuple(alias for alias, name in shelf.aliases.items() if name in (found.name, str(found.files[0])))
-    return Entry(found, Summary() if found.problem else summaries.of(found.files[0]), aliases)
+def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
+    """The files in `also`, the built-in pair, then the library, usable models first. Each file is listed once.
+
+    Blocks while headers are read. Raises LibraryError.
+    """
+    library = models()
+    known = {entry.path.resolve() for entry in library}
+    try:
+        built_in: tuple[Path, ...] = builtin_pair()
+    except BuiltinPairError:
+        built_in = ()
+    summaries = SummaryCache()
+    others = dict.fromkeys(path for path in (*also, *built_in) if path.resolve() not in known and path.is_file())
+    entries = [
+        Entry(Found(path.stem, Source.FOLDER, (path,), path.stat().st_size, ""), summaries.get(path)) for path in others
+    ]
+    summaries.save()
+    return [*entries, *sorted(library, key=lambda entry: bool(entry.problem))]
+
+
+class SummaryCache:
+    """Summaries by path, kept on the disk. A header is read again if the file's size or time has changed."""
+
+    def __init__(self) -> None:
+        self._file = cache_folder() / "headers.json"
+        self._kept = self._read()
+        self._changed = False
+
+    def get(self, path: Path) -> Summary:
+        """The summary of a model; `path` is its first file."""
+        try:
+            stat = path.stat()
+        except OSError as error:
+            return Summary(problem=f"{path} cannot be read: {error.strerror or error}")
+        mark = [stat.st_size, stat.st_mtime_ns]
+        kept = self._kept.get(str(path))
+        try:
+            if kept and kept["mark"] == mark:
+                return Summary(**kept["summary"])
+        except (KeyError, TypeError):
+            pass
+        try:
+            summary = _summary(read_model(path))
+        except ModelFileError as error:
+            summary = Summary(problem=str(error))
+        self._kept[str(path)] = {"mark": mark, "summary": asdict(summary)}
+        self._changed = True
+        return summary
+
+    def save(self) -> None:
+        """Writes new summaries and drops those of files that are gone. A folder that cannot be written is logged."""
+        if not self._changed:
+            return
+        self._kept = {path: kept for path, kept in self._kept.items() if Path(path).exists()}
+        try:
+            replace_text(self._file, json.dumps({"schema": _SCHEMA, "headers": self._kept}))
+        except OSError as error:
+            _log.warning("the summaries of headers could not be written: %s", error)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._file.read_text("utf-8"))
+            if kept["schema"] == _SCHEMA and isinstance(kept["headers"], dict):
+                return dict(kept["headers"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            pass
+        return {}
+
+
+def _entry(found: Found, summaries: SummaryCache, preferences: Preferences) -> Entry:
+    aliases = tuple(alias for alias, name in preferences.aliases.items() if name in (found.name, str(found.files[0])))
+    return Entry(found, Summary() if found.problem else summaries.get(found.files[0]), aliases)
+
+
+def _summary(header: Header) -> Summary:
+    return Summary(
+        title=header.name or "",
+        architecture=header.architecture,
+        parameters=header.n_params,
+        quantisation=header.quantisation,
+        context=header.n_ctx_train,
+        layers=header.layers,
+        vocabulary=header.n_vocab,
+        tokenizer=" ".join(part for part in (header.tokenizer, header.pre_tokenizer) if part),
+        has_template=header.chat_template is not None,
+    )

@@ -1,4 +1,4 @@
-"""This machine as a place for models, asked in a process of its own: GPUs' drivers may die.
+"""The memory and devices of this machine. They are queried in a process of its own because GPU drivers can crash.
 
 `python -m specchat.models.machine` prints what `ask_machine` reads: one line of JSON.
 """
@@ -16,13 +16,13 @@ from specchat.settings.paths import cache_folder
 from specchat_engine.memory.placement import DeviceMemory, Machine
 
 _log = logging.getLogger(__name__)
-_LONGEST = 60.0
+_TIMEOUT = 60.0
 _MEASURE = "--bandwidth"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What models find here. `bandwidth` is in bytes a second, None where it was not asked for or not measured."""
+    """Where models run. `bandwidth` is in bytes a second; None if it was not asked for or not measured."""
 
     machine: Machine
     cores: int
@@ -30,28 +30,28 @@ class Place:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether models go to a GPU."""
+        """True if models run on a GPU."""
         return bool(self.machine.gpus())
 
     @property
     def memory(self) -> int:
-        """Bytes that a pair can have: those free on the GPUs, else the computer's."""
+        """The bytes that are free for a pair: on the GPUs, or else in main memory."""
         return sum(device.free for device in self.machine.gpus()) or self.machine.host.free
 
     @property
     def words(self) -> str:
-        """`24 GB, 2 cores, no GPU`, by the memory that is there."""
+        """A short description: `24 GB, 2 cores, no GPU`."""
         host = f"{self.machine.host.total / 1e9:.0f} GB, {self.cores} core{'' if self.cores == 1 else 's'}"
         gpus = [f"{device.name} {device.total / 1e9:.0f} GB" for device in self.machine.gpus()]
         return f"{host}, {' + '.join(gpus) or 'no GPU'}"
 
 
 def ask_machine(*, bandwidth: bool = False) -> Place:
-    """The machine as it is now; blocks for a second. A machine that cannot be looked at has no devices.
+    """This machine as it is now, without devices if the query fails. Blocks for a second.
 
-    Of the bandwidths that were ever measured the largest counts: a busy machine reads slowly.
+    The bandwidth is the largest that was ever measured, since a busy machine measures too little.
     """
-    known = (_kept_bandwidth() or 0.0) if bandwidth else 0.0
+    known = (_known_bandwidth() or 0.0) if bandwidth else 0.0
     try:
         done = subprocess.run(
             [sys.executable, "-m", "specchat.models.machine", *([_MEASURE] if bandwidth else [])],
@@ -59,20 +59,20 @@ def ask_machine(*, bandwidth: bool = False) -> Place:
             capture_output=True,
             text=True,
             check=True,
-            timeout=_LONGEST,
+            timeout=_TIMEOUT,
         )
         found = json.loads(done.stdout.splitlines()[-1])
         machine = Machine(tuple(DeviceMemory(**device) for device in found["devices"]), frozenset(found["repacked"]))
         place = Place(machine, int(found["cores"]), max(found["bandwidth"] or 0.0, known) or None)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError) as error:
-        _log.warning("this machine could not be looked at: %s", error)
+        _log.warning("this machine could not be queried: %s", error)
         return Place(Machine(()), 1)
     if place.bandwidth and place.bandwidth > known:
-        _keep_bandwidth(place.bandwidth)
+        _write_bandwidth(place.bandwidth)
     return place
 
 
-def _kept_bandwidth() -> float | None:
+def _known_bandwidth() -> float | None:
     try:
         kept = json.loads((cache_folder() / "bandwidth.json").read_text("utf-8"))["bytes_per_second"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -80,11 +80,11 @@ def _kept_bandwidth() -> float | None:
     return float(kept) if isinstance(kept, int | float) and kept > 0 else None
 
 
-def _keep_bandwidth(bandwidth: float) -> None:
+def _write_bandwidth(bandwidth: float) -> None:
     try:
         replace_text(cache_folder() / "bandwidth.json", json.dumps({"bytes_per_second": bandwidth}))
     except OSError as error:
-        _log.warning("the memory's bandwidth could not be kept: %s", error)
+        _log.warning("the memory bandwidth could not be written: %s", error)
 
 
 def _main() -> None:

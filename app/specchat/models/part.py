@@ -1,78 +1,84 @@
-"""The bytes of a file that have arrived, from its first one on, wherever they come from."""
+"""The file that a download is written to, and the checksum of what is in it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from typing import IO
 
 from specchat.errors import FetchError
-from specchat.models.checksum import Checksum
-from specchat.models.hub_files import HubFile
-from specchat.models.patience import Control
+from specchat.models.control import Control
+from specchat.models.model_files import HubFile
 
-PIECE = 256 * 1024
+_PIECE = 256 * 1024
 
 
 class Part:
-    """Writes and hashes what comes next. `have` is the number of bytes that are there; `hear` gets it, too."""
+    """The first bytes of a file. `have` is their number; `on_progress` is called with it after each change.
 
-    def __init__(self, file: HubFile, out: IO[bytes], hear: Callable[[int], None]) -> None:
+    The checksum is SHA-256, or git's SHA-1 for a file that is stored in git itself.
+    """
+
+    def __init__(self, file: HubFile, out: IO[bytes], on_progress: Callable[[int], None]) -> None:
         self.file = file
-        self.have = 0
-        self._out, self._hear = out, hear
-        self._checksum = Checksum(file.digest, file.size)
+        self._out, self._on_progress = out, on_progress
+        self._start()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether there are as many bytes as the hub lists."""
+    def is_complete(self) -> bool:
+        """True if all bytes that the hub lists are there."""
         return self.have == self.file.size
 
     @property
     def matches(self) -> bool:
-        """Whether they are the bytes that the hub lists."""
-        return self._checksum.matches()
+        """True if the checksum is the one that the hub lists."""
+        return self._hash.hexdigest() == self.file.digest
 
     def read_back(self, control: Control) -> None:
-        """Hashes what is on the disk already, rather than trust a state that was kept. Raises OSError, Stopped."""
+        """Hashes the bytes that an earlier download left. Raises OSError, Stopped."""
         self._out.truncate(min(self.file.size, self._out.seek(0, os.SEEK_END)))
         self._out.seek(0)
-        while piece := self._out.read(PIECE):
+        while piece := self._out.read(_PIECE):
             control.check()
-            self._checksum.update(piece)
+            self._hash.update(piece)
             self.have += len(piece)
-        self._hear(self.have)
+        self._on_progress(self.have)
 
     def append(self, piece: bytes) -> None:
-        """Takes the next bytes. Raises OSError, and FetchError where they are more than the file has."""
+        """Writes the next bytes. Raises OSError, and FetchError if they are more than the hub lists."""
         if self.have + len(piece) > self.file.size:
-            raise size_differs(self.file, "more bytes")
+            raise wrong_size(self.file, "more bytes")
         self._out.write(piece)
-        self._checksum.update(piece)
+        self._hash.update(piece)
         self.have += len(piece)
-        self._hear(self.have)
+        self._on_progress(self.have)
 
     def clear(self) -> None:
-        """Starts anew. Raises OSError."""
+        """Removes all bytes. Raises OSError."""
         self._out.seek(0)
         self._out.truncate()
-        self.have = 0
-        self._checksum = Checksum(self.file.digest, self.file.size)
-        self._hear(0)
+        self._start()
+        self._on_progress(0)
 
     def flush(self) -> None:
-        """Lets the end of this process lose nothing. Raises OSError."""
+        """Hands the bytes to the system, so that they survive the end of this process. Raises OSError."""
         self._out.flush()
 
     def sync(self) -> None:
-        """Lets the end of this machine lose nothing. Raises OSError."""
+        """Writes the bytes to the disk, so that they survive a power cut. Raises OSError."""
         self._out.flush()
         os.fsync(self._out.fileno())
 
+    def _start(self) -> None:
+        self.have = 0
+        sha1 = hashlib.sha1(b"blob %d\0" % self.file.size, usedforsecurity=False)
+        self._hash = hashlib.sha256() if self.file.is_large else sha1
 
-def size_differs(file: HubFile, sent: str) -> FetchError:
-    """The error of a server that has another size than the hub lists."""
+
+def wrong_size(file: HubFile, sent: str) -> FetchError:
+    """The error for a server that has another size than the hub lists."""
     return FetchError(
         f"the server sends {sent} for {file.path}, the hub lists {file.size}: a proxy or a log-in page "
-        "may stand between; check the connection and run this again"
+        "may be in between; check the connection and run this again"
     )

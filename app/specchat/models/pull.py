@@ -1,31 +1,38 @@
-"""Several files of the hub, fetched at once in the background: a split model, or a pair."""
+"""Downloading several files of the hub at once in the background: the parts of a split model, or a pair."""
 
 from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from time import monotonic
 
 from specchat.errors import FetchError, SpecchatError
-from specchat.models.cache import is_installed, place_of
+from specchat.models.cache import bytes_here
+from specchat.models.control import Control, RetryPolicy, Stopped
 from specchat.models.environment import hub_environment
 from specchat.models.fetch import Fetch
-from specchat.models.hub_files import HubFile
-from specchat.models.patience import Control, Patience, Stopped
-from specchat.models.progress import Meter
-from specchat.models.sizes import in_words
-from specchat.models.xet.source import XetSwitch
+from specchat.models.formatting import format_size
+from specchat.models.model_files import HubFile
+from specchat.models.xet import XetSwitch
 
 AT_ONCE = 3
 _SPARE = 64 * 2**20
 """Bytes of the disk that stay free."""
 
+_RATE_WINDOW = 6.0
+"""The rate is averaged over these seconds: long enough to be steady, short enough to follow the connection."""
+
+_SAMPLE = 0.1
+_FIRST_RATE = 0.5
+
 
 class PullState(StrEnum):
-    """How far a pull is."""
+    """The state of a pull."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -36,7 +43,7 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileProgress:
-    """One file's bytes."""
+    """The progress of one file, in bytes."""
 
     path: str
     done: int
@@ -45,9 +52,10 @@ class FileProgress:
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """A moment of a pull. `rate` is in bytes a second, `left` in seconds, both None where they cannot be told yet.
+    """The progress of a pull at one moment.
 
-    `notices` are lines that the user should read; `error` is why it failed.
+    `rate` is in bytes a second and `left` in seconds; both are None if they are not known yet. `notices` are lines that
+    the user should read; `error` says why the pull failed.
     """
 
     state: PullState
@@ -59,30 +67,30 @@ class PullProgress:
 
     @property
     def done(self) -> int:
-        """Bytes that are there."""
+        """The bytes that are there."""
         return sum(file.done for file in self.files)
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """The bytes of all files."""
         return sum(file.size for file in self.files)
 
 
 class Pull:
-    """Fetches files in threads of its own. Whatever happens, calling it again goes on where it was.
+    """Downloads files in threads of its own. A new pull of the same files continues where an earlier one stopped.
 
-    Without `xet` only plain HTTPS is used.
+    Without `xet`, only plain HTTPS is used.
     """
 
     def __init__(
-        self, files: Sequence[HubFile], patience: Patience | None = None, at_once: int = AT_ONCE, *, xet: bool = True
+        self, files: Sequence[HubFile], retry: RetryPolicy | None = None, at_once: int = AT_ONCE, *, xet: bool = True
     ) -> None:
         self.files = tuple(files)
-        self._patience = patience or Patience()
+        self._retry = retry or RetryPolicy()
         self._control = Control()
         self._xet = XetSwitch(wanted=xet)
         self._lock = threading.Lock()
-        self._meter = Meter()
+        self._meter = RateMeter()
         self._done = dict.fromkeys(self.files, 0)
         self._paths: dict[HubFile, Path] = {}
         self._notices: list[str] = []
@@ -92,34 +100,34 @@ class Pull:
             threading.Thread(target=self._work, name=f"pull-{number}", daemon=True)
             for number in range(min(at_once, len(self._waiting)))
         ]
-        self._at_work = len(self._threads)
+        self._working = len(self._threads)
         self._ended = threading.Event()
 
     def start(self) -> None:
-        """Begins. Raises FetchError where the disk has too little space."""
+        """Begins the download. Raises FetchError if the disk has too little space."""
         check_space(self.files)
         for thread in self._threads:
             thread.start()
 
     def pause(self) -> None:
-        """Lets the connections go until `resume`."""
+        """Closes the connections until `resume`."""
         self._control.pause()
 
     def resume(self) -> None:
-        """Goes on after a pause."""
+        """Continues after a pause."""
         self._control.resume()
 
     def cancel(self) -> None:
-        """Ends it; what has arrived is kept for the next time."""
+        """Ends the download. What has arrived is kept for the next one."""
         self._control.cancel()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for the end, so long at most; whether it came."""
-        # Not by joining the threads: one whose join was interrupted by Ctrl+C counts as ended in Python 3.11 and 3.12.
+        """Waits for the end, at most this long. Returns True if it has ended."""
+        # Not by joining the threads: a thread whose join Ctrl+C interrupts counts as ended in Python 3.11 and 3.12.
         return self._ended.wait(seconds)
 
     def progress(self) -> PullProgress:
-        """Where it stands."""
+        """The progress at this moment."""
         with self._lock:
             files = tuple(FileProgress(file.path, self._done[file], file.size) for file in self.files)
             remaining = sum(file.size - file.done for file in files)
@@ -133,7 +141,7 @@ class Pull:
             )
 
     def result(self) -> tuple[Path, ...]:
-        """The paths in the cache, in the files' order, after the end. Raises HubError, FetchError, or Stopped."""
+        """After the end: the paths in the cache, in the order of the files. Raises HubError, FetchError, or Stopped."""
         for error in sorted(self._errors, key=lambda error: isinstance(error, Stopped)):
             raise error
         return tuple(self._paths[file] for file in self.files)
@@ -149,62 +157,97 @@ class Pull:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._at_work -= 1
-                    if not self._at_work:
+                    self._working -= 1
+                    if not self._working:
                         self._ended.set()
                     return
                 same = self._waiting.pop(0)
             for file in same:
-                self._fetch_or_note(file)
+                self._fetch(file)
 
-    def _fetch_or_note(self, file: HubFile) -> None:
-        try:
-            path = self._fetch(file)
-        except (SpecchatError, Stopped) as error:
-            with self._lock:
-                self._errors.append(error)
-        except Exception as error:  # noqa: BLE001 - a thread's end must reach whoever waits for it
-            with self._lock:
-                self._errors.append(FetchError(f"{file.path}: an unexpected {type(error).__name__}: {error}"))
-        else:
-            with self._lock:
-                self._paths[file] = path
-
-    def _fetch(self, file: HubFile) -> Path:
-        def hear(done: int) -> None:
+    def _fetch(self, file: HubFile) -> None:
+        def on_progress(done: int) -> None:
             with self._lock:
                 self._done[file] = done
-                self._meter.see(sum(self._done.values()))
+                self._meter.update(sum(self._done.values()))
 
-        def tell(line: str) -> None:
+        def notify(line: str) -> None:
             with self._lock:
                 self._notices.append(line)
 
-        return Fetch(file, patience=self._patience, control=self._control, xet=self._xet, hear=hear, tell=tell).run()
+        error: Exception
+        try:
+            path = Fetch(
+                file,
+                retry=self._retry,
+                control=self._control,
+                xet=self._xet,
+                on_progress=on_progress,
+                notify=notify,
+            ).run()
+        except (SpecchatError, Stopped) as known:
+            error = known
+        except Exception as unknown:  # noqa: BLE001 - whoever waits for the pull must learn how the thread ended
+            error = FetchError(f"{file.path}: an unexpected {type(unknown).__name__}: {unknown}")
+        else:
+            with self._lock:
+                self._paths[file] = path
+            return
+        with self._lock:
+            self._errors.append(error)
 
 
-def _by_content(files: Sequence[HubFile]) -> list[list[HubFile]]:
-    """Files with the same bytes come one after the other: the second finds the blob of the first."""
-    same: dict[tuple[str, str], list[HubFile]] = {}
-    for file in files:
-        same.setdefault((file.repository, file.digest), []).append(file)
-    return list(same.values())
+class RateMeter:
+    """Measures how fast a number of bytes grows."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def update(self, done: int) -> None:
+        """Records the number of bytes that are there now. A smaller number than before starts the measurement again."""
+        now = self._clock()
+        if self._samples and done < self._samples[-1][1]:
+            self._samples.clear()
+        if len(self._samples) > 1 and now - self._samples[-2][0] < _SAMPLE:
+            self._samples.pop()
+        self._samples.append((now, done))
+        while now - self._samples[0][0] > _RATE_WINDOW and len(self._samples) > 2:
+            self._samples.popleft()
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes a second over the last seconds; None during the first half second."""
+        if not self._samples:
+            return None
+        (begin, first), (_, last) = self._samples[0], self._samples[-1]
+        seconds = self._clock() - begin
+        return (last - first) / seconds if seconds >= _FIRST_RATE else None
+
+    def left(self, remaining: int) -> float | None:
+        """The seconds until so many more bytes are there; None if that is not known."""
+        rate = self.rate
+        return remaining / rate if rate else None
 
 
 def check_space(files: Sequence[HubFile]) -> None:
-    """Raises FetchError where the disk cannot hold what is still missing of these files."""
+    """Raises FetchError if the disk cannot hold what is missing of these files."""
     environment = hub_environment()
-    missing = 0
-    for file in set(files):
-        place = place_of(file, environment)
-        if not is_installed(file, place) and not place.blob.exists():
-            missing += file.size - min(file.size, place.part.stat().st_size if place.part.exists() else 0)
+    missing = sum(file.size - bytes_here(file, environment) for file in set(files))
     folder = environment.cache
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if missing and missing + _SPARE > free:
         raise FetchError(
-            f"{in_words(missing)} are still to be fetched, and {in_words(free)} are free in {environment.cache}: free "
-            "some space, choose a smaller quantisation, or set HF_HOME to a folder on another disk"
+            f"{format_size(missing)} are to be downloaded, and {format_size(free)} are free in {environment.cache}: "
+            "free some space, choose a smaller quantisation, or set HF_HOME to a folder on another disk"
         )
+
+
+def _by_content(files: Sequence[HubFile]) -> list[list[HubFile]]:
+    """Files with the same bytes, which follow each other: the second one finds the blob of the first."""
+    same: dict[tuple[str, str], list[HubFile]] = {}
+    for file in files:
+        same.setdefault((file.repository, file.digest), []).append(file)
+    return list(same.values())

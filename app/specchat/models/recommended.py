@@ -1,12 +1,12 @@
-"""Known pairs that fit this machine, in words: what to fetch, how large it is, how fast it may be and who says so."""
+"""The known pairs that fit this machine, as they are offered: names, size, expected speed, and who measured it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from specchat.models.formatting import format_size
 from specchat.models.machine import Place
-from specchat.models.sizes import in_words
 from specchat_assets.catalog import Report, catalog
 from specchat_assets.catalog.fits import Recommendation, fits
 from specchat_engine.pairing.sizes import best_speedup
@@ -14,7 +14,7 @@ from specchat_engine.pairing.sizes import best_speedup
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A known pair as it is offered; `target` and `draft` are names that the hub takes."""
+    """A known pair; `target` and `draft` are names for `specchat models pull`."""
 
     recommendation: Recommendation
     target: str
@@ -29,12 +29,12 @@ class Suggestion:
 
     @property
     def size(self) -> str:
-        """What is to be fetched."""
-        return in_words(self.recommendation.size)
+        """The size of the download."""
+        return format_size(self.recommendation.size)
 
     @property
     def speed(self) -> str:
-        """`about 1.2 × plain, 7 tok/s`, as far as it is known."""
+        """The expected speed: `about 1.2 × plain, 7 tok/s`."""
         one = self.recommendation
         if not math.isfinite(one.plain_tokens_per_second):
             return f"about {one.speedup:.1f} × plain" if one.speedup else "speed not known"
@@ -45,12 +45,14 @@ class Suggestion:
         return f"about {one.speedup:.1f} × plain, {_pace(one.tokens_per_second)}"
 
     def sources(self) -> list[str]:
-        """Where the figures come from, a line each."""
-        return [_line(report) for report in self.recommendation.pair.reports] or ["no figures of this pair are known"]
+        """The measurements that the estimate is based on, one line each."""
+        return [_line(report) for report in self.recommendation.pair.reports] or [
+            "no measurements of this pair are known"
+        ]
 
 
 def suggestions(place: Place, limit: int = 40) -> list[Suggestion]:
-    """What fits this machine, the most capable target first; of each target the draft that promises most."""
+    """The pairs that fit this machine, the most capable target first, each with the draft of the highest gain."""
     bandwidth = math.inf if place.on_gpu or place.bandwidth is None else place.bandwidth
     found: dict[str, Recommendation] = {}
     for one in fits(catalog(), place.memory, bandwidth, lambda alpha, cost: best_speedup(alpha, cost)[0]):
@@ -61,19 +63,19 @@ def suggestions(place: Place, limit: int = 40) -> list[Suggestion]:
 
 
 def basis(place: Place) -> str:
-    """What the speeds stand on."""
+    """A line that says what the expected speeds are based on."""
     if place.on_gpu:
-        return "What fits the GPU's memory. Its speed is not known before a model has run."
+        return "These fit the GPU's memory. Its speed is not known before a model has run."
     if place.bandwidth is None:
-        return "What fits. How fast this machine reads memory could not be measured."
+        return "These fit. The memory bandwidth of this machine could not be measured."
     return (
-        f"Estimates: α as others report it, passes that cost what moving weights does, "
-        f"{in_words(place.bandwidth)}/s measured here."
+        "Estimates from the α that others measured and the memory bandwidth of this machine, "
+        f"{format_size(place.bandwidth)}/s."
     )
 
 
 def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:
-    """So many of different families, those with a known gain before the others."""
+    """A few suggestions from different families, those with a known gain first."""
     chosen: dict[str, Suggestion] = {}
     for one in sorted(known, key=lambda one: (one.recommendation.speedup or 0) <= 1):
         chosen.setdefault(one.recommendation.pair.target.family, one)
@@ -89,7 +91,7 @@ def _suggestion(one: Recommendation) -> Suggestion:
 
 
 def _shorter(draft: str, target: str) -> str:
-    """A draft's name without the words that it begins and ends with as the target does: `0.6B`."""
+    """A draft's name without the words at its beginning and end that the target's name has, too: `0.6B`."""
     words, others = draft.split(), target.split()
     while len(words) > 1 and others and words[0] == others[0]:
         words, others = words[1:], others[1:]

@@ -1,7 +1,8 @@
-"""Taking a model off this machine."""
+"""Removing a model from this machine."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,38 +22,58 @@ def check_removable(found: Found) -> None:
 def remove(found: Found) -> None:
     """Removes a model's files and, in the Hugging Face cache, the bytes that nothing else links to.
 
-    Raises LibraryError where that is not allowed or not possible.
+    Raises LibraryError if that is not allowed or not possible.
     """
     check_removable(found)
     try:
+        folder = _cache_folder(found.files[0])
+        if folder is not None:
+            _remove_shared(found.files, folder)
         for file in found.files:
-            for path in [*_with_its_bytes(file)]:
+            for path in [*_with_its_bytes(file, folder)]:
                 path.unlink(missing_ok=True)
-        if folder := _cache_folder(found.files[0]):
-            _tidy(folder)
+        if folder is not None:
+            _remove_empty(folder)
     except OSError as error:
         raise LibraryError(f"{error.filename} cannot be removed: {error.strerror or error}") from None
 
 
-def _with_its_bytes(file: Path) -> Iterator[Path]:
-    """The file; behind a link of the cache also its blob, unless another revision has it; the note beside a part."""
-    folder = _cache_folder(file)
-    blob = file.resolve()
+def _remove_shared(files: tuple[Path, ...], folder: Path) -> None:
+    """Lets huggingface_hub remove files whose bytes it may share between repositories: only it knows who uses them."""
+    if not any(blob is not None and blob.is_symlink() for blob in map(_blob_of, files)):
+        return
+    from huggingface_hub import scan_cache_dir
+
+    cache = scan_cache_dir(folder.parent)
+    cached = [file for repo in cache.repos for revision in repo.revisions for file in revision.files]
+    cache.delete_files(*(file for file in cached if file.file_path in files)).execute()
+
+
+def _with_its_bytes(file: Path, folder: Path | None) -> Iterator[Path]:
+    """The file, the note of a part, and the blob that a link leads to unless another revision uses it."""
+    blob = _blob_of(file)
     yield file
     if file.name.endswith(PART):
         yield file.with_name(f"{file.name}.json")
-    elif folder and blob.parent == (folder / "blobs").resolve():
+    elif folder is not None and blob is not None and blob.parent.resolve() == (folder / "blobs").resolve():
         links = (path for path in folder.glob("snapshots/*/**/*") if path.is_symlink() and path != file)
-        if not any(path.resolve() == blob for path in links):
+        if not any(_blob_of(path) == blob for path in links):
             yield blob
+
+
+def _blob_of(file: Path) -> Path | None:
+    """Where a link leads in one step; None for a file that is not a link."""
+    if not file.is_symlink():
+        return None
+    return Path(os.path.normpath(file.parent / file.readlink()))
 
 
 def _cache_folder(file: Path) -> Path | None:
     return next((folder for folder in file.parents if repository_name(folder.name)), None)
 
 
-def _tidy(folder: Path) -> None:
-    """Leaves no revision without files and no name for one, and no repository without revisions."""
+def _remove_empty(folder: Path) -> None:
+    """Removes revisions without files, the names of such revisions, and a repository without revisions."""
     left = [path for path in folder.rglob("*") if path.is_symlink() or path.is_file()]
     if not any(path.parent.name == "blobs" or folder / "snapshots" in path.parents for path in left):
         shutil.rmtree(folder)

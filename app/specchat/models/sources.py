@@ -1,8 +1,10 @@
-"""Where programs keep models on this machine, and which models lie there. Nothing is opened but manifests."""
+"""The models that programs keep on this machine. Headers are not read; Ollama's manifests are."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,14 +13,16 @@ from pathlib import Path
 
 from specchat.models.cache import partials, repository_name
 from specchat.models.environment import hub_environment
-from specchat.models.names import Group, group, quantisation
-from specchat.models.ollama import ollama_models
+from specchat.models.model_files import Group, group, quantisation
 
 _DEEPEST = 5
+_OLLAMA_MODEL = "application/vnd.ollama.image.model"
+_OLLAMA_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_LARGEST_MANIFEST = 2**20
 
 
 class Source(StrEnum):
-    """Who keeps a model; what stands before the colon of its name."""
+    """The program that keeps a model; its name begins with it and a colon, except for the hub and own folders."""
 
     HUB = "hub"
     LM_STUDIO = "lmstudio"
@@ -29,7 +33,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A model on this machine; `files` has all parts of a split one in order. `problem` is why it cannot be used."""
+    """A model on this machine. `files` are all its parts in order; `problem` says why it cannot be used."""
 
     name: str
     source: Source
@@ -40,8 +44,8 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Local:
-    """A file below a folder, by its path there."""
+class _LocalFile:
+    """A file in a folder. `path` is relative to that folder."""
 
     path: str
     size: int
@@ -49,19 +53,18 @@ class _Local:
 
 
 def all_models(folders: Iterable[Path]) -> Iterator[Found]:
-    """Everything on this machine: the caches of programs that are known, then the user's own folders."""
+    """All models on this machine: those of other programs first, then those in the user's own folders."""
     yield from hub_models(hub_environment().cache)
     for folder in (Path.home() / ".lmstudio" / "models", Path.home() / ".cache" / "lm-studio" / "models"):
-        yield from _below(folder, Source.LM_STUDIO)
-    for one in ollama_models(ollama_folder()):
-        yield Found(f"{Source.OLLAMA}:{one.name}", Source.OLLAMA, (one.path,), one.size, "", one.problem)
-    yield from _below(llama_cpp_folder(), Source.LLAMA_CPP)
+        yield from _models_in(folder, Source.LM_STUDIO)
+    yield from ollama_models(ollama_folder())
+    yield from _models_in(llama_cpp_folder(), Source.LLAMA_CPP)
     for folder in folders:
-        yield from _below(folder, Source.FOLDER)
+        yield from _models_in(folder, Source.FOLDER)
 
 
 def ollama_folder() -> Path:
-    """Ollama's models: the user's, or those of the service."""
+    """Ollama's folder: OLLAMA_MODELS, the user's, or that of the system service."""
     if chosen := os.environ.get("OLLAMA_MODELS"):
         return Path(chosen)
     own, service = Path.home() / ".ollama" / "models", Path("/usr/share/ollama/.ollama/models")
@@ -69,7 +72,7 @@ def ollama_folder() -> Path:
 
 
 def llama_cpp_folder() -> Path:
-    """Where `llama-cli -hf` kept its downloads before it used the Hugging Face cache."""
+    """The folder of `llama-cli -hf` before it used the Hugging Face cache."""
     if chosen := os.environ.get("LLAMA_CACHE"):
         return Path(chosen)
     if sys.platform == "darwin":
@@ -78,7 +81,7 @@ def llama_cpp_folder() -> Path:
 
 
 def hub_models(cache: Path) -> Iterator[Found]:
-    """The models of the Hugging Face cache, named USER/REPO:QUANT; of several revisions the newest that has a model."""
+    """The models in the Hugging Face cache, named USER/REPO:QUANT. Of several revisions, the newest is taken."""
     for folder in _folders(cache):
         repository = repository_name(folder.name)
         if not repository:
@@ -93,13 +96,54 @@ def hub_models(cache: Path) -> Iterator[Found]:
                 yield _found(f"{repository}:{label}", Source.HUB, model)
         for partial in partials(folder):
             if partial.file.path not in seen:
-                share = 100 * partial.have // max(partial.file.size, 1)
+                percent = 100 * partial.have // max(partial.file.size, 1)
                 name = f"{repository}:{quantisation(partial.file.path) or Path(partial.file.path).stem}"
-                problem = f"{share} % of it have been downloaded: `specchat models pull {name}` fetches the rest"
+                problem = f"only {percent} % is downloaded: `specchat models pull {name}` downloads the rest"
                 yield Found(name, Source.HUB, (partial.part,), partial.have, "", problem)
 
 
-def _below(folder: Path, source: Source) -> Iterator[Found]:
+def ollama_models(folder: Path) -> Iterator[Found]:
+    """Ollama's models. Each name has a manifest, one of whose layers is a GGUF file among the blobs."""
+    manifests = folder / "manifests"
+    for manifest in sorted(path for path in manifests.glob("*/**/*") if path.is_file()):
+        parts = manifest.relative_to(manifests).parts
+        if len(parts) < 3 or any(part.startswith(".") for part in parts):
+            continue
+        name = f"{Source.OLLAMA}:{_ollama_name(parts)}"
+        digest = _ollama_digest(manifest)
+        blob = folder / "blobs" / f"sha256-{digest}"
+        if digest is None:
+            problem = f"its manifest {manifest} has no model layer: pull it again with Ollama"
+            yield Found(name, Source.OLLAMA, (manifest,), 0, "", problem)
+        elif blob.is_file():
+            yield Found(name, Source.OLLAMA, (blob,), blob.stat().st_size, "")
+        else:
+            problem = f"its blob {blob.name} is missing: pull it again with Ollama"
+            yield Found(name, Source.OLLAMA, (blob,), 0, "", problem)
+
+
+def _ollama_name(parts: tuple[str, ...]) -> str:
+    """A name as Ollama's commands print it, without `library` and Ollama's own registry."""
+    *path, tag = parts
+    if path[0] == "registry.ollama.ai":
+        path = path[2:] if path[1] == "library" else path[1:]
+    return f"{'/'.join(path)}:{tag}"
+
+
+def _ollama_digest(manifest: Path) -> str | None:
+    try:
+        if manifest.stat().st_size > _LARGEST_MANIFEST:
+            return None
+        for layer in json.loads(manifest.read_text("utf-8"))["layers"]:
+            match = _OLLAMA_DIGEST.fullmatch(layer["digest"]) if layer["mediaType"] == _OLLAMA_MODEL else None
+            if match:
+                return match[1]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return None
+
+
+def _models_in(folder: Path, source: Source) -> Iterator[Found]:
     for model in group(_files(folder)):
         path = Path(model.path)
         if source is Source.LM_STUDIO and len(path.parts) > 2:
@@ -109,14 +153,14 @@ def _below(folder: Path, source: Source) -> Iterator[Found]:
         yield _found(name, source, model)
 
 
-def _found(name: str, source: Source, model: Group[_Local]) -> Found:
+def _found(name: str, source: Source, model: Group[_LocalFile]) -> Found:
     problem = f"its part {Path(model.missing[0]).name} is missing" if model.missing else ""
     files = tuple(file.place for file in model.files)
     return Found(name, source, files, model.size, model.quantisation, problem)
 
 
 def _snapshots(folder: Path) -> list[Path]:
-    """A repository's revisions, main first, then from new to old."""
+    """The revisions of a repository: main first, then from new to old."""
     try:
         main = (folder / "refs" / "main").read_text("utf-8").strip()
     except (OSError, ValueError):
@@ -125,9 +169,9 @@ def _snapshots(folder: Path) -> list[Path]:
     return [snapshot for *_, snapshot in sorted(found, reverse=True)]
 
 
-def _files(folder: Path) -> list[_Local]:
-    """The GGUF files below a folder, not too deep; links to files are followed, links to folders are not."""
-    found: list[_Local] = []
+def _files(folder: Path) -> list[_LocalFile]:
+    """The GGUF files in a folder, up to five levels deep. Links to files are followed, links to folders are not."""
+    found: list[_LocalFile] = []
     for place, inner, names in os.walk(folder):
         here = Path(place)
         if len(here.relative_to(folder).parts) >= _DEEPEST:
@@ -135,7 +179,7 @@ def _files(folder: Path) -> list[_Local]:
         for name in names:
             path = here / name
             if name.lower().endswith(".gguf") and not name.startswith(".") and path.is_file():
-                found.append(_Local(path.relative_to(folder).as_posix(), path.stat().st_size, path))
+                found.append(_LocalFile(path.relative_to(folder).as_posix(), path.stat().st_size, path))
     return sorted(found, key=lambda file: file.path)
 
 

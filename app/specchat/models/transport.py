@@ -1,58 +1,71 @@
-"""One request to the hub, and what can come back, in words.
+"""Requests to the hub, with timeouts, retries and errors in one line.
 
-The client is huggingface_hub's own, so that its proxies, certificates and client factory apply. Listing through `HfApi`
-would have no time-out and sleep through rate limits, so requests are made here, with limits on both.
+The HTTP client is huggingface_hub's own, so its proxies, certificates and client factory apply. `HfApi` is not used for
+listing because it has no timeout there and sleeps through rate limits.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import get_session
-from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.errors import (
+    DisabledRepoError,
+    GatedRepoError,
+    HfHubHTTPError,
+    OfflineModeIsEnabled,
+    RemoteEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from huggingface_hub.utils import hf_raise_for_status, parse_ratelimit_headers
 
 from specchat import __version__
 from specchat.errors import HubError
+from specchat.models.control import Control, RetryPolicy
 from specchat.models.environment import access_token, hub_environment
-from specchat.models.refusals import refusal
 from specchat.terminal.filter import clean_line
 
-# Its warnings would bring what a server wrote to the terminal as it is; errors are told here, in words.
+# Its warnings would print text from the server to the terminal unfiltered. Errors are reported here instead.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers after which trying again makes sense."""
-
+_RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 _OFFLINE = "HF_HUB_OFFLINE is set, so the hub is not asked: unset it, or use a model that `specchat models ls` lists"
 
+Answer = TypeVar("Answer")
 
-class TryAgain(Exception):
-    """A request that failed in a way that may pass; `wait` is what the server asked for, in seconds."""
+
+class TemporaryError(Exception):
+    """A request failed in a way that may pass. `wait` is the number of seconds that the server asks to wait, if any."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:
         super().__init__(why)
         self.wait = wait
 
 
+class UnknownRepositoryError(HubError):
+    """The repository does not exist, or this user may not see it."""
+
+
 @contextmanager
-def answer(
+def request(
     url: str,
     *,
     method: str = "GET",
     redirects: bool = True,
     params: Mapping[str, str | int | list[str]] | None = None,
     headers: Mapping[str, str] | None = None,
-    silence: float,
+    timeout: float,
 ) -> Iterator[httpx2.Response]:
-    """The answer to a request, its body not read yet; where `redirects` are followed, the token stays with the hub.
+    """The response to one request, its body not read yet. The token is not sent to other hosts after a redirect.
 
-    Raises TryAgain for what may pass, also while the body is read, and HubError for what will not.
+    Raises TemporaryError for failures that may pass, also while the body is read, and HubError for all others.
     """
     if hub_environment().offline:
         raise HubError(_OFFLINE)
@@ -61,10 +74,10 @@ def answer(
     host = clean_line(urlsplit(url).netloc) or clean_line(url)
     try:
         with get_session().stream(
-            method, url, params=params, headers=sent, timeout=silence, follow_redirects=redirects
+            method, url, params=params, headers=sent, timeout=timeout, follow_redirects=redirects
         ) as response:
-            if response.status_code in _BUSY:
-                raise TryAgain(_trouble(response), asked_wait(response.headers))
+            if response.status_code in _RETRYABLE:
+                raise TemporaryError(_busy(response), requested_wait(response.headers))
             if response.is_error:
                 with contextlib.suppress(httpx2.HTTPError):
                     response.read()
@@ -73,27 +86,28 @@ def answer(
     except OfflineModeIsEnabled:
         raise HubError(_OFFLINE) from None
     except HfHubHTTPError as error:
-        raise refusal(error, url, logged_in="Authorization" in own) from None
+        raise _hub_error(error, url, logged_in="Authorization" in own) from None
     except httpx2.TooManyRedirects:
         raise HubError(f"{host} redirects in circles: try again later, or another HF_ENDPOINT") from None
     except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
         raise HubError(f"the hub's address {clean_line(url)} cannot be used: correct HF_ENDPOINT") from None
     except httpx2.TimeoutException:
-        raise TryAgain(f"{host} said nothing for {silence:g} s") from None
+        raise TemporaryError(f"{host} sent nothing for {timeout:g} s") from None
     except httpx2.ConnectError as error:
-        raise TryAgain(f"{host} cannot be reached: {clean_line(str(error)) or 'no connection'}") from None
+        raise TemporaryError(f"{host} cannot be reached: {clean_line(str(error)) or 'no connection'}") from None
     except httpx2.HTTPError as error:
-        raise TryAgain(f"the connection to {host} broke: {clean_line(str(error)) or type(error).__name__}") from None
+        why = clean_line(str(error)) or type(error).__name__
+        raise TemporaryError(f"the connection to {host} broke: {why}") from None
 
 
 def own_headers() -> dict[str, str]:
-    """Who asks: for the hub only, since a login is in them."""
+    """The headers that identify specchat and its user. They contain the token, so they are for the hub only."""
     token = access_token()
     return {"User-Agent": f"specchat/{__version__}", **({"Authorization": f"Bearer {token}"} if token else {})}
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a busy server asks to be left alone; None where it does not say."""
+def requested_wait(headers: Mapping[str, str]) -> float | None:
+    """The number of seconds that a busy server asks to wait; None if it does not say."""
     limit = parse_ratelimit_headers(headers)
     if limit is not None and limit.remaining == 0:
         return float(limit.reset_in_seconds)
@@ -101,6 +115,55 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
     return float(value) if value.isdigit() else None
 
 
-def _trouble(response: httpx2.Response) -> str:
+def with_retries(attempt: Callable[[], Answer], retry: RetryPolicy, control: Control) -> Answer:
+    """The result of the first attempt that succeeds. Raises HubError after the last retry, and Stopped."""
+    failures = 0
+    while True:
+        control.check()
+        try:
+            return attempt()
+        except TemporaryError as error:
+            failures += 1
+            control.sleep(wait_before_retry(error, failures, retry))
+
+
+def wait_before_retry(error: TemporaryError, failures: int, retry: RetryPolicy) -> float:
+    """The wait after this many failures in a row, in seconds. Raises HubError if it is too long or no retry is left."""
+    if error.wait is not None and error.wait > retry.longest_retry_after:
+        raise HubError(f"{error} and asks to wait {error.wait:.0f} s: run this again then")
+    if failures >= retry.attempts:
+        raise HubError(f"{error}, {failures} times in a row: check the connection and run this again later")
+    return max(retry.wait_after(failures), error.wait or 0.0)
+
+
+def _busy(response: httpx2.Response) -> str:
     host = clean_line(response.url.netloc.decode("ascii", "replace"))
     return f"{host} {'asks to slow down' if response.status_code == 429 else f'answers {response.status_code}'}"
+
+
+def _hub_error(error: HfHubHTTPError, url: str, *, logged_in: bool) -> HubError:
+    """What an error of huggingface_hub means, and what the user can do about it."""
+    what = _repository(url)
+    if isinstance(error, GatedRepoError):
+        page = f"{hub_environment().endpoint}/{what}"
+        login = "" if logged_in else ", log in with `hf auth login` (or set HF_TOKEN)"
+        return HubError(f"{what} is gated: accept its conditions on {page}{login}, then run this again")
+    if isinstance(error, RepositoryNotFoundError):
+        private = "it may be private to another account" if logged_in else "if it is private, run `hf auth login` first"
+        return UnknownRepositoryError(f"there is no repository {what} on the hub: check its name; {private}")
+    if isinstance(error, RevisionNotFoundError | RemoteEntryNotFoundError):
+        return HubError(f"{what} has changed: list its files again with `specchat models files {what}`")
+    if isinstance(error, DisabledRepoError):
+        return HubError(f"{what} was disabled by the hub: choose another repository")
+    status = error.response.status_code
+    if status == 401:
+        return HubError("the hub does not accept your token: log in again with `hf auth login`, or correct HF_TOKEN")
+    if status == 416:
+        return HubError(f"the server has fewer bytes of a file of {what} than the hub lists: try again later")
+    reason = clean_line(str(error.server_message or "no reason given"))[:200]
+    return HubError(f"{what} is refused with status {status}: {reason}; try again later, or another HF_ENDPOINT")
+
+
+def _repository(url: str) -> str:
+    path = url.split("?")[0].removeprefix(hub_environment().endpoint).lstrip("/").removeprefix("api/models/")
+    return clean_line("/".join(path.split("/")[:2])) or "the hub"

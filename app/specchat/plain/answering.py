@@ -8,7 +8,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.plain.paper import Paper
 from specchat.plain.words import figures_told
 from specchat.stats.endings import ending, with_ending

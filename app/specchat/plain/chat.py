@@ -14,7 +14,7 @@ from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.parsing import message_text, parse
 from specchat.chat.session import ChatSession
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.plain.answering import Answering
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from textual.content import Content
 
+from specchat.models.formatting import format_size
 from specchat.models.machine import ask_machine
-from specchat.models.sizes import in_words
 from specchat.settings.options import ChatOptions
 from specchat_engine.errors import EngineError
 from specchat_engine.gguf.files import read_model
@@ -37,7 +37,7 @@ def placed(placement: Placement, machine: Machine) -> Content:
     for device in machine.devices:
         needed = placement.on(device.name)
         if needed:
-            words = f"takes {in_words(needed)} of {in_words(device.free)} on {device.name}"
+            words = f"takes {format_size(needed)} of {format_size(device.free)} on {device.name}"
             over = device.name in placement.over
             lines.append(Content.styled(f"✗ {words}" if over else words, "$text-warning" if over else "$quiet"))
     if placement.over and placement.remedies:

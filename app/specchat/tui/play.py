@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
 from specchat.chat.turn_view import TurnView
-from specchat.models.naming import model_name
+from specchat.models.formatting import model_name
 from specchat.stats.curve import fitted
 from specchat.stats.endings import with_ending
 from specchat.stats.rules import rule_label

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from specchat.bench.gain import Gain
 from specchat.bench.plan import DRAFTED
 from specchat.chat.client import EngineClient
-from specchat.models.shelf import remember_pair
-from specchat.models.timings import Timing, keep_timings, read_timings
+from specchat.models.last_pairs import Timing, read_timings, write_timings
+from specchat.models.preferences import remember_pair
 from specchat.worker.protocol import Timed, WorkerFailed
 from specchat.worker.protocol import Timing as Progress
 
@@ -91,7 +91,7 @@ class DraftTimer:
             Timing(str(path.absolute()), gain.speedup, DRAFTED.drafter, str(DRAFTED.k)) for path, gain in gains.items()
         ]
         names = {one.draft for one in new}
-        keep_timings(self._target, [*(one for one in read_timings(self._target) if one.draft not in names), *new])
+        write_timings(self._target, [*(one for one in read_timings(self._target) if one.draft not in names), *new])
         best = max(gains, key=lambda path: gains[path].speedup)
         if gains[best].speedup > 1:
             remember_pair(self._target, best)

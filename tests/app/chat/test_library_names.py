@@ -10,9 +10,8 @@ from specchat.chat.commands.completing import complete
 from specchat.chat.commands.sources import Sources
 from specchat.chat.library_names import LibraryNames
 from specchat.errors import LibraryError
-from specchat.models.library import Entry
+from specchat.models.library import Entry, Summary
 from specchat.models.sources import Found, Source
-from specchat.models.summaries import Summary
 
 
 def entry(name: str, *aliases: str, problem: str = "") -> Entry:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from specchat.models.environment import HubEnvironment, hub_environment
-from support.hub_samples import REPOSITORY, tiny_repository
+from support.hub_samples import REPOSITORY, large_repository, tiny_repository
 from support.hub_server import Hub, Repository, running_hub
 from support.xet_storage import Storage, running_storage
 
@@ -65,3 +66,24 @@ def empty_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
 def gave_way() -> list[None]:
     """No test here opens the application, so none needs what the application is kept from."""
     return []
+
+
+@pytest.fixture
+def large(hub: Hub, storage: Hub) -> Repository:
+    """The repository `REPOSITORY` of the hub, with one model of some megabytes, which lies in Xet's storage."""
+    hub.repositories[REPOSITORY] = large_repository()
+    return hub.repositories[REPOSITORY]
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that this one starts."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Remembered(subprocess.Popen[bytes]):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Remembered)
+    return started

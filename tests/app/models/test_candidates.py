@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, ranked
-from specchat.models.shelf import Shelf, keep_shelf
+from specchat.models.library import loadable_models
+from specchat.models.preferences import Preferences, write_preferences
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import ModelFileError
 from specchat_engine.load_options import LoadOptions
@@ -31,12 +31,12 @@ def folder(tmp_path: Path) -> Path:
     write_tiny_model(folder / "half.gguf", layers=2, width=256)
     write_tiny_model(folder / "larger.gguf", layers=6, width=320)
     (folder / "broken.gguf").write_bytes(b"GGUF and nothing else")
-    keep_shelf(Shelf(folders=(str(folder),)))
+    write_preferences(Preferences(folders=(str(folder),)))
     return folder
 
 
 def judged(folder: Path, machine: Machine = ROOMY) -> list[Candidate]:
-    found = judge_drafts(folder / "target.gguf", models_at_hand(), LoadOptions(), machine)
+    found = judge_drafts(folder / "target.gguf", loadable_models(), LoadOptions(), machine)
     return [one for one in found if one.entry.path.parent == folder]
 
 
@@ -70,12 +70,12 @@ def test_a_pair_that_the_memory_cannot_hold_is_blocked(folder: Path) -> None:
 
 def test_a_target_that_cannot_be_read_is_said(folder: Path) -> None:
     with pytest.raises(ModelFileError, match=r"broken\.gguf"):
-        [*judge_drafts(folder / "broken.gguf", models_at_hand(), LoadOptions(), ROOMY)]
+        [*judge_drafts(folder / "broken.gguf", loadable_models(), LoadOptions(), ROOMY)]
 
 
 def test_the_built_in_pair_and_named_files_are_at_hand_once(folder: Path, tmp_path: Path) -> None:
     outside = write_tiny_model(tmp_path / "outside.gguf")
-    names = [entry.name for entry in models_at_hand([outside, folder / "half.gguf", tmp_path / "gone.gguf"])]
+    names = [entry.name for entry in loadable_models([outside, folder / "half.gguf", tmp_path / "gone.gguf"])]
     assert names[0] == "outside"
     assert len(names) == len({*names})
     assert {"specchat-guide-18m", "specchat-draft-2m", "half"} <= {*names}
@@ -87,7 +87,7 @@ def test_what_the_catalog_promises_comes_before_what_only_has_a_good_size(folder
     names = {"target": f"{known.target.repository}:Q4_K_M", "half": f"{known.draft.repository}:Q8_0"}
     entries = [
         replace(entry, found=replace(entry.found, name=names.get(entry.name, entry.name)))
-        for entry in models_at_hand()
+        for entry in loadable_models()
         if entry.path.parent == folder
     ]
     found = ranked(judge_drafts(folder / "target.gguf", entries, LoadOptions(), ROOMY))

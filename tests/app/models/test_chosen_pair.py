@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from specchat.models.chosen_pair import chat_options
-from specchat.settings.config import read_config
+from specchat.models.chosen_pair import chat_options, is_first_run, remember_welcome
+from specchat.models.preferences import Pair, Preferences, preferences_file, write_preferences
+from specchat.settings.paths import data_folder, sessions_db
+from specchat.settings.schema import Config, read_config
 from specchat_assets import DRAFT_NAME, TARGET_NAME, BuiltinPairError, builtin_pair
 from specchat_engine import LoadOptions
 
@@ -50,3 +52,34 @@ def test_the_flags_of_loading_reach_the_engine() -> None:
     assert (options.flash_attention, options.cache_type_k, options.cache_type_v) == ("on", "q8_0", "q4_0")
     assert (options.batch_size, options.ubatch_size, options.threads_draft) == (64, 32, 3)
     assert LoadOptions().k_max == chat_options(read_config({"model": "/big.gguf"})).options.k_max
+
+
+def test_the_first_start_is_one_and_the_next_is_not() -> None:
+    assert is_first_run(Config())
+    remember_welcome()
+    assert not is_first_run(Config())
+
+
+def test_who_has_chosen_a_model_is_not_new(tmp_path: Path) -> None:
+    assert not is_first_run(Config(model=tmp_path / "a.gguf"))
+    write_preferences(Preferences(default=Pair("a", "b")))
+    assert not is_first_run(Config())
+
+
+def test_who_has_sessions_is_not_new() -> None:
+    data_folder().mkdir(parents=True)
+    sessions_db().touch()
+    assert not is_first_run(Config())
+
+
+def test_a_shelf_that_cannot_be_read_is_told_later_and_not_here() -> None:
+    preferences_file().parent.mkdir(parents=True)
+    preferences_file().write_text("damaged")
+    assert not is_first_run(Config())
+
+
+def test_a_data_folder_that_cannot_be_one_stops_nobody() -> None:
+    data_folder().parent.mkdir(parents=True)
+    data_folder().touch()
+    remember_welcome()
+    assert not is_first_run(Config())

@@ -18,7 +18,7 @@ from huggingface_hub import scan_cache_dir
 from specchat.cli import main
 from specchat.models.cache import place_of
 from specchat.models.environment import hub_environment
-from specchat.models.shelf import read_shelf
+from specchat.models.preferences import read_preferences
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import MODEL, REPOSITORY, listed, tiny_repository
 from support.hub_server import Hub, Repository
@@ -112,7 +112,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["pull", "no repo"], 1, "is no repository: use USER/REPO"),
+        (["pull", "no repo"], 1, "is not a repository: use USER/REPO"),
         (["pull", "a/b"], 1, "there is no repository a/b on the hub"),
         (["pull", f"{REPOSITORY}:Q2_K"], 1, "has no Q2_K: there are F16"),
         (["show", "nothing"], 1, "there is no model nothing on this machine"),
@@ -122,7 +122,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
         (["alias", "a/b", "none.gguf"], 1, "there is no model none.gguf"),
         (["alias", "a"], 2, "give an alias and a model's name"),
         (["alias", "a", "--remove"], 1, "there is no alias 'a': known are none"),
-        (["add-folder", "/none"], 1, "/none is no folder"),
+        (["add-folder", "/none"], 1, "/none is not a folder"),
         (["frob"], 2, "No such command 'frob'; see `specchat models --help`"),
         (["search"], 2, "see `specchat models --help`"),
         ([], 2, "Missing command; see `specchat models --help`"),
@@ -208,7 +208,7 @@ def test_an_alias_a_default_and_a_path_choose_the_model(
     assert main(["run", "hello", *flags]) == 0
     assert objects(capsys)[-1]["text"] == named[-1]["text"]
     assert main(["models", "default"]) == 0
-    assert read_shelf().default is None
+    assert read_preferences().default is None
     assert main(["models", "alias", "big", "--remove"]) == 0
     assert main(["run", "hello", "-m", "big", *flags]) == 1
     assert "there is no model big on this machine" in capsys.readouterr().err
@@ -240,7 +240,7 @@ def test_ctrl_c_keeps_what_arrived_and_says_so(hub: Hub, tiny: Repository) -> No
     assert (child.returncode, out) == (130, "")
     last = err.splitlines()[-1]
     assert last.startswith("specchat: stopped; ")
-    assert "are kept, and the same command fetches the rest" in last
+    assert "are kept, and the same command downloads the rest" in last
     assert "Traceback" not in err
     hub.slow = 0
     assert main(["models", "pull", REPOSITORY]) == 0

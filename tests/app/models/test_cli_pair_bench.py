@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from specchat.cli import main, models_pair_bench
-from specchat.models.last_pairs import last_draft
-from specchat.models.shelf import Shelf, keep_shelf, read_shelf
-from specchat.models.timings import read_timings
+from specchat.cli import main, models_pair
+from specchat.models.last_pairs import last_draft, read_timings
+from specchat.models.preferences import Preferences, read_preferences, write_preferences
 from support.tiny_pair import TinyModels, write_tiny_pair
 
 
@@ -20,8 +19,8 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyModels:
     folder = tmp_path / "models"
     folder.mkdir()
     found = write_tiny_pair(folder)
-    keep_shelf(Shelf(folders=(str(folder),)))
-    monkeypatch.setattr("specchat.models.at_hand.builtin_pair", lambda: ())
+    write_preferences(Preferences(folders=(str(folder),)))
+    monkeypatch.setattr("specchat.models.library.builtin_pair", lambda: ())
     return found
 
 
@@ -44,7 +43,7 @@ def test_the_drafts_are_timed_ranked_and_the_best_is_remembered(
 def test_a_named_draft_is_timed_alone(models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "pair", str(models.target), str(models.draft), "--bench", "--seconds", "1"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.startswith("specchat: 1 draft to be timed, about 1 s each\n")
+    assert captured.err.startswith("specchat: 1 draft to time, about 1 s each\n")
     assert captured.out.startswith("draft\t")
 
 
@@ -52,22 +51,22 @@ def test_a_draft_that_cannot_be_loaded_is_told_and_the_others_go_on(
     models: TinyModels, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(engine: object, seconds: float) -> None:
-        raise models_pair_bench.EngineError("decoding failed: 1")
+        raise models_pair.EngineError("decoding failed: 1")
 
-    monkeypatch.setattr(models_pair_bench, "time_draft", refuse)
+    monkeypatch.setattr(models_pair, "time_draft", refuse)
     assert main(["models", "pair", str(models.target), "--bench", "--seconds", "1"]) == 1
     captured = capsys.readouterr()
     assert "draft was not timed: decoding failed: 1" in captured.err
     assert "no draft gains anything here" in captured.err
-    assert read_shelf().pairs == ()
+    assert read_preferences().pairs == ()
 
 
 def test_where_nothing_can_draft_it_says_so(
     tmp_path: Path, tiny_models: TinyModels, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat.models.at_hand.builtin_pair", lambda: ())
+    monkeypatch.setattr("specchat.models.library.builtin_pair", lambda: ())
     assert main(["models", "pair", str(tiny_models.target), "--bench"]) == 1
-    assert "no model of this machine can draft for target" in capsys.readouterr().err
+    assert "no model on this machine can draft for target" in capsys.readouterr().err
 
 
 def test_without_a_draft_and_without_bench_it_says_what_is_missing(
@@ -75,5 +74,5 @@ def test_without_a_draft_and_without_bench_it_says_what_is_missing(
 ) -> None:
     assert main(["models", "pair", str(tiny_models.target)]) == 2
     assert capsys.readouterr().err == (
-        "specchat: name a draft to judge the pair, or add --bench to time those of this machine\n"
+        "specchat: name a draft to check the pair, or add --bench to time those on this machine\n"
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from specchat.models.downloads import Downloads
+from specchat.models.cache import bytes_here
+from specchat.models.downloads import Downloads, Wanted, remember, unfinished
+from specchat.models.environment import hub_environment
 from specchat.models.pull import PullState
-from specchat.models.wanted import Wanted, bytes_here, remember, unfinished
 from specchat.settings.paths import unfinished_file
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, client, tiny_model, tiny_repository
@@ -125,8 +126,8 @@ def test_what_an_earlier_run_left_is_listed_and_goes_on_behind_its_bytes(
     assert left.name == "the pair"
     assert left.resumable
     assert 0 < left.percent < 100
-    assert left.progress.done == sum(map(bytes_here, both.files))
-    begun_files = [file for file in both.files if bytes_here(file)]
+    assert left.progress.done == sum(bytes_here(file, hub_environment()) for file in both.files)
+    begun_files = [file for file in both.files if bytes_here(file, hub_environment())]
     again.resume(left.id)
     until(lambda: state(again, left.id) is PullState.DONE)
     resumed = [asked for asked in hub.transfers() if "Range" in asked.headers]

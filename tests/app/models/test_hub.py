@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url
 
 from specchat.errors import HubError
-from specchat.models.hub_files import is_safe_path
-from specchat.models.patience import Stopped
+from specchat.models.control import Stopped
+from specchat.models.model_files import is_safe_path
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import REPOSITORY, client, listed, patience_for
 from support.hub_server import TOKEN, Hub, Repository
@@ -71,12 +71,12 @@ def test_an_unknown_repository_is_told_with_close_names(hub: Hub, tiny: Reposito
     with pytest.raises(HubError) as caught:
         client().files("Qwen/Qwen3-4b-GUF")
     assert "there is no repository Qwen/Qwen3-4b-GUF" in str(caught.value)
-    assert "close are Qwen/Qwen3-4B-GGUF" in str(caught.value)
+    assert "similar names: Qwen/Qwen3-4B-GGUF" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["qwen", "a/b/c", "../etc", "a/..", "a b/c", "", "a/b?x=1", "a/%2e%2e"])
 def test_what_is_no_repository_is_never_asked_for(hub: Hub, name: str) -> None:
-    with pytest.raises(HubError, match="is no repository: use USER/REPO"):
+    with pytest.raises(HubError, match="is not a repository: use USER/REPO"):
         client().files(name)
     assert hub.asked == []
 
@@ -110,7 +110,7 @@ def test_a_hub_that_is_busy_is_asked_again(hub: Hub, tiny: Repository) -> None:
     [
         (Fault(Wrong.STATUS, 503, api=True), "answers 503, 3 times in a row"),
         (Fault(Wrong.LIMIT, 600, api=True), "asks to wait 600 s"),
-        (Fault(Wrong.STALL, 0, api=True), "said nothing for 0.3 s"),
+        (Fault(Wrong.STALL, 0, api=True), "sent nothing for 0.3 s"),
         (Fault(Wrong.PORTAL, api=True), "does not answer as a hub does"),
         (Fault(Wrong.LOOP, api=True), "redirects in circles"),
         (Fault(Wrong.STATUS, 418, api=True), "refused with status 418"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specchat.models.cache import partials, place_of
 from specchat.models.environment import HubEnvironment, hub_environment
-from specchat.models.hub_files import HubFile
+from specchat.models.model_files import HubFile
 from support.hub_samples import listed, pulled
 from support.hub_server import Hub, Repository
 from support.processes import pulling, wait_until

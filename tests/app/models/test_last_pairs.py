@@ -1,11 +1,12 @@
-"""Which draft a target had last."""
+"""Which draft a target had last, and the timings of its drafts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from specchat.models.last_pairs import last_draft
-from specchat.models.shelf import remember_pair
+from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
+from specchat.models.preferences import remember_pair
+from specchat.settings.paths import data_folder
 
 
 def test_the_draft_of_the_last_pair_is_taken_again_while_it_is_there(tmp_path: Path) -> None:
@@ -19,3 +20,19 @@ def test_the_draft_of_the_last_pair_is_taken_again_while_it_is_there(tmp_path: P
     assert last_draft(target) == two
     two.unlink()
     assert last_draft(target) is None
+
+
+def test_what_was_timed_is_kept_best_first_and_replaced_by_the_next_time(tmp_path: Path) -> None:
+    target = tmp_path / "t.gguf"
+    write_timings(target, [Timing("/a.gguf", 0.9, "model", "4"), Timing("/b.gguf", 1.4, "hybrid", "auto")])
+    assert [one.draft for one in read_timings(target)] == ["/b.gguf", "/a.gguf"]
+    write_timings(target, [Timing("/c.gguf", 1.1, "model", "2")])
+    assert [one.draft for one in read_timings(target)] == ["/c.gguf"]
+    assert read_timings(tmp_path / "other.gguf") == []
+
+
+def test_a_damaged_file_says_nothing(tmp_path: Path) -> None:
+    data_folder().mkdir(parents=True)
+    for text in ("[]", "{", '{"%s": [{"draft": 1}]}' % (tmp_path / "t.gguf"), '{"%s": 3}' % (tmp_path / "t.gguf")):
+        (data_folder() / "timings.json").write_text(text)
+        assert read_timings(tmp_path / "t.gguf") == []

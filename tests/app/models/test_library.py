@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from specchat.errors import LibraryError
-from specchat.models import summaries
+from specchat.models import library
 from specchat.models.finding import find, find_path
 from specchat.models.library import models
-from specchat.models.shelf import Pair, Shelf, keep_shelf, read_shelf, shelf_file
+from specchat.models.preferences import Pair, Preferences, preferences_file, read_preferences, write_preferences
 from specchat.models.sources import Source
+from specchat.settings.paths import cache_folder
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import REPOSITORY, listed, pulled, tiny_repository
 from support.hub_server import Hub, Repository
@@ -49,7 +50,7 @@ def everywhere(isolated_machine: Path, tiny_models: TinyModels, hub: Hub, tiny: 
     put_into_ollama(tiny_models.draft, isolated_machine / ".ollama/models", "someone/smollm", "latest", "ef" * 32)
     put(tiny_models.target, isolated_machine / ".cache/llama.cpp/ggml-org_gemma-Q8_0.gguf")
     put(tiny_models.draft, tmp_path / "own/deep/mine-F16.gguf")
-    keep_shelf(Shelf().with_folder(tmp_path / "own"))
+    write_preferences(Preferences().with_folder(tmp_path / "own"))
     return tmp_path
 
 
@@ -86,7 +87,7 @@ def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None
     ],
 )
 def test_a_name_means_a_model(everywhere: Path, name: str, meant: str) -> None:
-    keep_shelf(read_shelf().with_alias("favourite", "ollama:llama3.2:3b"))
+    write_preferences(read_preferences().with_alias("favourite", "ollama:llama3.2:3b"))
     assert find(name).name == meant
     assert find_path(name) == find(name).files[0]
 
@@ -95,8 +96,8 @@ def test_a_name_means_a_model(everywhere: Path, name: str, meant: str) -> None:
     ("name", "words"),
     [
         ("ollama:llama3.2", "can be ollama:llama3.2:1b, ollama:llama3.2:3b: name one of them"),
-        ("ollama:llama3.3:3b", "close are ollama:llama3.2:3b"),
-        ("Qwen/Qwen3-GGUF:Q2_K", "`specchat models pull Qwen/Qwen3-GGUF:Q2_K` fetches it"),
+        ("ollama:llama3.3:3b", "similar names: ollama:llama3.2:3b"),
+        ("Qwen/Qwen3-GGUF:Q2_K", "`specchat models pull Qwen/Qwen3-GGUF:Q2_K` downloads it"),
         ("zzz", "see `specchat models ls`"),
     ],
 )
@@ -119,7 +120,7 @@ def test_an_existing_file_comes_before_a_name(everywhere: Path, monkeypatch: pyt
 
 def test_a_second_listing_reads_no_header(everywhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = models()
-    monkeypatch.setattr(summaries, "read_model", lambda path: pytest.fail(f"{path} was read again"))
+    monkeypatch.setattr(library, "read_model", lambda path: pytest.fail(f"{path} was read again"))
     assert models() == before
 
 
@@ -136,7 +137,7 @@ def test_a_file_that_changed_is_read_again(everywhere: Path) -> None:
 )
 def test_what_was_kept_of_headers_is_never_trusted(everywhere: Path, kept: str) -> None:
     before = models()
-    path = summaries.Summaries()._file
+    path = cache_folder() / "headers.json"
     path.write_text(kept.replace("PATH", str(before[0].path)))
     assert models() == before
 
@@ -162,8 +163,8 @@ def test_an_interrupted_download_is_listed_as_such_and_is_no_model(hub: Hub, tin
     hub.misbehave(Fault(Wrong.CUT, files[0].size // 2, times=1), Fault(Wrong.STATUS, 404))
     pulled(files)
     [entry] = models()
-    assert entry.problem.startswith("50 % of it have been downloaded")
-    with pytest.raises(LibraryError, match="cannot be used: 50 %"):
+    assert entry.problem.startswith("only 50 % is downloaded")
+    with pytest.raises(LibraryError, match="cannot be used: only 50 %"):
         find_path(entry.name)
     hub.misbehave()
     pulled(files).result()
@@ -190,39 +191,39 @@ def test_ollamas_own_variable_and_llama_cpps_are_honoured(
 
 def test_the_same_file_in_two_folders_of_the_user_is_listed_once(tmp_path: Path, tiny_models: TinyModels) -> None:
     put(tiny_models.target, tmp_path / "a/b/m.gguf")
-    keep_shelf(Shelf().with_folder(tmp_path / "a").with_folder(tmp_path / "a/b"))
+    write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "a/b"))
     assert len(models()) == 1
 
 
 def test_two_files_with_one_name_are_told_apart_by_their_paths(tmp_path: Path, tiny_models: TinyModels) -> None:
     second = put(tiny_models.draft, tmp_path / "b/m.gguf")
     put(tiny_models.target, tmp_path / "a/m.gguf")
-    keep_shelf(Shelf().with_folder(tmp_path / "a").with_folder(tmp_path / "b"))
+    write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "b"))
     assert [entry.name for entry in models()] == ["m", str(second)]
 
 
 def test_the_shelf_is_kept_from_one_start_to_the_next(tmp_path: Path) -> None:
-    shelf = Shelf(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
+    shelf = Preferences(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
     for number in range(25):
         shelf = shelf.with_pair(Pair(f"t{number}"))
     shelf = shelf.with_pair(Pair("t20"))
-    keep_shelf(shelf)
-    assert read_shelf() == shelf
+    write_preferences(shelf)
+    assert read_preferences() == shelf
     assert [pair.target for pair in shelf.pairs[:3]] == ["t20", "t24", "t23"]
     assert len(shelf.pairs) == 20
-    assert read_shelf().without_alias("x").aliases == {}
+    assert read_preferences().without_alias("x").aliases == {}
 
 
 @pytest.mark.parametrize("alias", ["a/b", "x.gguf", "", "-m", "a:b", "../x", "é"])
 def test_an_alias_cannot_look_like_something_else(alias: str) -> None:
     with pytest.raises(LibraryError, match="cannot be an alias"):
-        Shelf().with_alias(alias, "x")
+        Preferences().with_alias(alias, "x")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"aliases": []}', '{"aliases": {"a": 1}}', '{"pairs": [{}]}', "[" * 9000])
 def test_a_shelf_that_is_none_is_told_and_left_alone(text: str) -> None:
-    shelf_file().parent.mkdir(parents=True)
-    shelf_file().write_text(text)
+    preferences_file().parent.mkdir(parents=True)
+    preferences_file().write_text(text)
     with pytest.raises(LibraryError, match="is not what specchat wrote"):
         models()
-    assert shelf_file().read_text() == text
+    assert preferences_file().read_text() == text

@@ -11,7 +11,7 @@ from app.tui.chatting import Chat, prompt, quiet, screen, shown
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from app.tui.test_model_browser import shown as words
 from app.tui.test_model_browser import until
-from specchat.models.first_run import is_first_run
+from specchat.models.chosen_pair import is_first_run
 from specchat.settings.schema import Config
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.first_run import FirstRunScreen

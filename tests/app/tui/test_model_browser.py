@@ -12,10 +12,9 @@ import pytest
 
 from app.tui.chatting import Chat, command, header, quiet, screen
 from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.models.downloads import Wanted
 from specchat.models.hub import Hub as HubClient
-from specchat.models.references import on_the_hub
-from specchat.models.shelf import Shelf, keep_shelf
-from specchat.models.wanted import Wanted
+from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
 from specchat.tui.app import SpecchatApp
 from specchat.tui.downloading import downloading
@@ -41,7 +40,7 @@ def hub(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub
 @pytest.fixture
 def options(tiny_models: TinyModels) -> ChatOptions:
     """The chat has loaded a tiny target without a draft; all tiny models are in the library."""
-    keep_shelf(Shelf(folders=(str(tiny_models.target.parent),)))
+    write_preferences(Preferences(folders=(str(tiny_models.target.parent),)))
     return chat_options(target=tiny_models.target, draft=None)
 
 
@@ -289,7 +288,7 @@ async def test_a_key_of_the_chat_resumes_what_was_interrupted(options: ChatOptio
     hub.slow = 0.05
     async with chatting(options) as (pilot, _):
         downloads = downloading(pilot.app).all
-        key = downloads.start(Wanted("it", on_the_hub(HubClient(), "a/tiny-GGUF")))
+        key = downloads.start(Wanted("it", HubClient().model("a/tiny-GGUF")))
         await until(pilot, lambda: 0 < downloads.view(key).percent < 100)
     hub.slow = 0.0
     async with chatting(options) as (pilot, client):

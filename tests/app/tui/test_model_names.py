@@ -7,7 +7,7 @@ from pathlib import Path
 from app.tui.chatting import Chat, notices, prompt, quiet, screen
 from app.tui.scripted_client import LOADED
 from app.tui.test_model_browser import chatting, options
-from specchat.models.shelf import Shelf, keep_shelf
+from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
 from support.tiny_pair import TinyModels
 
@@ -23,7 +23,7 @@ async def write(pilot: Chat, text: str) -> None:
 
 
 async def test_an_own_name_is_completed_and_loaded(options: ChatOptions, tiny_models: TinyModels) -> None:
-    keep_shelf(Shelf(folders=(str(tiny_models.target.parent),), aliases={"strange": "stranger"}))
+    write_preferences(Preferences(folders=(str(tiny_models.target.parent),), aliases={"strange": "stranger"}))
     async with chatting(options) as (pilot, client):
         await write(pilot, "/model stra")
         await pilot.press("tab")

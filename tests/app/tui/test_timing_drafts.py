@@ -5,8 +5,7 @@ from __future__ import annotations
 from app.tui.chatting import Chat, command, notices, quiet, screen
 from app.tui.test_model_browser import chatting, choose, lists, options, shown, until
 from specchat.bench.gain import Gain
-from specchat.models.last_pairs import last_draft
-from specchat.models.timings import Timing, keep_timings, read_timings
+from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import Timed, WorkerFailed
 from support.tiny_models import write_tiny_model
@@ -79,7 +78,7 @@ async def test_escape_stops_the_timing_and_then_leaves_and_the_pair_of_the_chat_
 async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_go_on(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
-    keep_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
+    write_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
     async with chatting(options) as (pilot, client):
         client.gains = {"draft": WorkerFailed("the engine's process ended (SIGABRT)", died=True)}
         await open_picker(pilot)
@@ -93,7 +92,7 @@ async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_go_on(
 
 
 async def test_what_was_timed_before_stands_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
-    keep_timings(tiny_models.target, [Timing(str(tiny_models.draft), 1.3, "model", "4")])
+    write_timings(tiny_models.target, [Timing(str(tiny_models.draft), 1.3, "model", "4")])
     async with chatting(options) as (pilot, client):
         await open_picker(pilot)
         assert "1.30 × plain, measured" in rows(pilot)[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specchat.models.naming import model_name, pair_name
+from specchat.models.formatting import model_name, pair_name
 from specchat.stats.endings import with_ending
 from specchat.stats.line import statistics_line
 from specchat.traces.trace import Trace

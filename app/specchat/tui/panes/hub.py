@@ -10,11 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from specchat.chat.commands.invocations import Role
+from specchat.models.control import INTERACTIVE
+from specchat.models.downloads import Wanted
 from specchat.models.hub import FoundRepository, Hub, Listing
-from specchat.models.hub_files import HubFile
-from specchat.models.names import Group, choose
-from specchat.models.patience import WAITED_FOR
-from specchat.models.wanted import Wanted
+from specchat.models.model_files import Group, HubFile, choose
 from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.model_rows import file_row, repository_row, verdict_lines
 from specchat_engine.pairing import Verdict
@@ -152,7 +151,7 @@ class HubPane(Pane[FoundRepository | File]):
             self._repositories = []
             self._open(text)
         elif text:
-            self.ask(f"searching for {text!r} …", lambda: Hub(WAITED_FOR).search(text, _MOST), self._found)
+            self.ask(f"searching for {text!r} …", lambda: Hub(INTERACTIVE).search(text, _MOST), self._found)
 
     def _found(self, found: list[FoundRepository]) -> None:
         self._repositories = [*found]
@@ -164,9 +163,9 @@ class HubPane(Pane[FoundRepository | File]):
         def find() -> list[FoundRepository | File]:
             from specchat.models.cache import is_installed, place_of
             from specchat.models.environment import hub_environment
-            from specchat.models.references import split_reference
+            from specchat.models.hub import split_reference
 
-            listing, environment = Hub(WAITED_FOR).files(split_reference(name)[0]), hub_environment()
+            listing, environment = Hub(INTERACTIVE).files(split_reference(name)[0]), hub_environment()
             usual = choose([model for model in listing.models if not model.missing], "")
             return [
                 File(

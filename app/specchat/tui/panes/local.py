@@ -12,11 +12,10 @@ from textual.content import Content
 from specchat.chat.commands.invocations import Role
 from specchat.errors import SpecchatError
 from specchat.models.cache import PART
-from specchat.models.downloads import Downloads, DownloadView
+from specchat.models.downloads import Downloads, DownloadView, Wanted
+from specchat.models.formatting import format_size
 from specchat.models.library import Entry
 from specchat.models.pull import PullState
-from specchat.models.sizes import in_words
-from specchat.models.wanted import Wanted
 from specchat.terminal.filter import clean_line
 from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.model_rows import download_row, entry_row, facts
@@ -158,7 +157,9 @@ class FetchingPane(Pane[DownloadView]):
         """Its files, its messages, and why it failed."""
         progress = item.progress
         lines = [
-            Content.assemble(clean_line(file.path), (f"  {in_words(file.done)} of {in_words(file.size)}", "$quiet"))
+            Content.assemble(
+                clean_line(file.path), (f"  {format_size(file.done)} of {format_size(file.size)}", "$quiet")
+            )
             for file in progress.files
         ]
         lines += [Content(clean_line(notice)) for notice in progress.notices[-3:]]

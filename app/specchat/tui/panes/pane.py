@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from specchat.errors import SpecchatError
-from specchat.models.patience import Stopped
-from specchat.models.wanted import Wanted
+from specchat.models.control import Stopped
+from specchat.models.downloads import Wanted
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.listing import Listing
 from specchat_engine.errors import EngineError

@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from specchat.models.control import INTERACTIVE
+from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
-from specchat.models.patience import WAITED_FOR
 from specchat.models.recommended import Suggestion, basis, suggestions
-from specchat.models.wanted import Wanted
 from specchat.terminal.filter import clean_line
 from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.listing import suggestion_row
@@ -66,10 +66,9 @@ class SuggestedPane(Pane[Suggestion]):
 
         def find() -> Wanted:
             from specchat.models.hub import Hub
-            from specchat.models.references import on_the_hub
 
-            hub = Hub(WAITED_FOR)
-            return Wanted(chosen.title, on_the_hub(hub, chosen.target), on_the_hub(hub, chosen.draft))
+            hub = Hub(INTERACTIVE)
+            return Wanted(chosen.title, hub.model(chosen.target), hub.model(chosen.draft))
 
         self.ask(f"asking the hub for {chosen.title} …", find, self._fetch)
 
@@ -84,7 +83,7 @@ class SuggestedPane(Pane[Suggestion]):
             from specchat.models.hub import Hub
             from specchat_engine.pairing import judge
 
-            one, two = (describe(name, Hub(WAITED_FOR)) for name in (chosen.target, chosen.draft))
+            one, two = (describe(name, Hub(INTERACTIVE)) for name in (chosen.target, chosen.draft))
             alpha = chosen.recommendation.pair.alpha
             return judge(one.header, two.header, self._options, self._place().machine, alpha=alpha)
 

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.prompt import Prompt

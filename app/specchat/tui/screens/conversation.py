@@ -18,7 +18,7 @@ from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession, Phase, Unsent
 from specchat.chat.turn_view import TurnView
-from specchat.models.naming import model_name, pair_name
+from specchat.models.formatting import model_name, pair_name
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
 from specchat.terminal.priority import give_way

@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.chat.commands.invocations import Role
-from specchat.models.at_hand import models_at_hand
 from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
+from specchat.models.control import INTERACTIVE
+from specchat.models.downloads import Wanted
+from specchat.models.headers import remote_header
 from specchat.models.hub import Hub
-from specchat.models.hub_files import HubFile
-from specchat.models.library import Entry
+from specchat.models.last_pairs import read_timings
+from specchat.models.library import Entry, loadable_models
 from specchat.models.machine import ask_machine
-from specchat.models.names import Group
-from specchat.models.patience import WAITED_FOR
-from specchat.models.references import on_the_hub
-from specchat.models.remote import remote_header
-from specchat.models.timings import read_timings
-from specchat.models.wanted import Wanted
+from specchat.models.model_files import Group, HubFile
 from specchat.tui.downloading import downloading
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
 from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
@@ -49,7 +46,7 @@ def show_models(chat: ReloadingScreen, role: Role | None = None, part: str = "he
             chat.query_one(DownloadBar).follow()
 
     around = Around(
-        models=lambda: models_at_hand(loaded),
+        models=lambda: loadable_models(loaded),
         place=lambda: ask_machine(bandwidth=True),
         judge=lambda model, role, target: _judged(chat, model, role, target),
         downloads=downloading(chat.app).all,
@@ -67,7 +64,7 @@ def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:
     big = target or options.target
 
     def judged() -> Iterator[Candidate]:
-        return judge_drafts(big, models_at_hand((big,)), options.options, ask_machine().machine)
+        return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine)
 
     timer = chat.draft_timer(big)
 
@@ -83,16 +80,16 @@ def show_drafts(chat: ReloadingScreen, target: Path | None = None) -> None:
 
 def _wanted(entry: Entry) -> Wanted:
     """The files of a model that has been downloaded in part."""
-    return Wanted(entry.name, on_the_hub(Hub(WAITED_FOR), entry.name))
+    return Wanted(entry.name, Hub(INTERACTIVE).model(entry.name))
 
 
 def _judged(chat: ReloadingScreen, model: Group[HubFile], role: Role, target: Group[HubFile] | None) -> Verdict:
     """The verdict on a model that is still on the hub, by its header; a draft's for this target or the loaded one."""
     options = chat.options
-    header, machine = remote_header(model.files, WAITED_FOR), ask_machine().machine
+    header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
     if role == "target":
         return judge(header, None, options.options, machine)
     if target is None:
         return judge(read_model(options.target), header, options.options, machine)
     alpha = reported_alpha(target.files[0].repository, model.files[0].repository)
-    return judge(remote_header(target.files, WAITED_FOR), header, options.options, machine, alpha=alpha)
+    return judge(remote_header(target.files, INTERACTIVE), header, options.options, machine, alpha=alpha)

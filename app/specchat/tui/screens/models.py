@@ -15,10 +15,9 @@ from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from specchat.chat.commands.invocations import Role
 from specchat.errors import SpecchatError
-from specchat.models.downloads import Downloads
+from specchat.models.downloads import Downloads, Wanted
 from specchat.models.library import Entry
 from specchat.models.machine import Place
-from specchat.models.wanted import Wanted
 from specchat.tui.panes.hub import HubPane, Judge
 from specchat.tui.panes.local import FetchingPane, HerePane
 from specchat.tui.panes.pane import Pane

@@ -226,6 +226,6 @@ def _last_draft(target: Path) -> Path | None:
 
 
 def _remember(target: Path, draft: Path) -> None:
-    from specchat.models.shelf import remember_pair
+    from specchat.models.preferences import remember_pair
 
     remember_pair(target, draft)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
-from specchat.models.naming import pair_name
+from specchat.models.formatting import pair_name
 from specchat.tui.screens.acting import key_of
 from specchat.tui.screens.branching import BranchingScreen
 from specchat.tui.transcript.actions import MessageActions

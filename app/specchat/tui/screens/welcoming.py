@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specchat.models.first_run import remember_welcome
+from specchat.models.chosen_pair import remember_welcome
 from specchat.tui.screens.first_run import FirstRunScreen, Fitting, Offer, Step
 from specchat.tui.widgets.prompt import Prompt
 

@@ -8,12 +8,11 @@ from textual.content import Content
 
 from specchat.models.candidates import Candidate
 from specchat.models.downloads import DownloadView
+from specchat.models.formatting import format_duration, format_parameters, format_size
 from specchat.models.hub import FoundRepository
-from specchat.models.hub_files import HubFile
 from specchat.models.library import Entry
-from specchat.models.names import Group
+from specchat.models.model_files import Group, HubFile
 from specchat.models.pull import PullState
-from specchat.models.sizes import clock, count, in_words
 from specchat.terminal.blocks import bar
 from specchat.terminal.filter import clean_line
 from specchat.tui.widgets.listing import row
@@ -30,16 +29,16 @@ def entry_row(entry: Entry, width: int, *, loaded: bool = False) -> Content:
     """A model on this machine, with the reason if it cannot be used."""
     if entry.problem:
         sign = Content.styled("✗ ", STYLES[Grade.BLOCKER])
-        return row(width, sign, f"{entry.name} · {entry.problem}", (in_words(entry.size), 9), style="$quiet")
+        return row(width, sign, f"{entry.name} · {entry.problem}", (format_size(entry.size), 9), style="$quiet")
     sign = Content.styled("● " if loaded else "  ", STYLES[Grade.OK])
     names = f"{entry.name} ({', '.join(entry.aliases)})" if entry.aliases else entry.name
     source = entry.found.source.value
-    parameters = count(entry.summary.parameters)
+    parameters = format_parameters(entry.summary.parameters)
     return row(
         width,
         sign,
         names,
-        (in_words(entry.size), 9),
+        (format_size(entry.size), 9),
         (entry.quantisation, 8),
         (parameters, 5),
         (source, 9),
@@ -54,7 +53,7 @@ def candidate_row(one: Candidate, width: int, measured: str = "", room: int = 8)
     """
     cost = one.verdict.cost if one.verdict else None
     share = "" if cost is None else f"{100 * cost:.1f} %"
-    memory = f"+{in_words(one.memory)}" if one.memory else ""
+    memory = f"+{format_size(one.memory)}" if one.memory else ""
     sign = Content.styled(f"{SIGNS[one.grade]} ", STYLES[one.grade])
     name = f"{one.entry.name} · {one.reason}" if one.grade is not Grade.OK else one.entry.name
     style = "$quiet" if not one.fits else ""
@@ -71,7 +70,7 @@ def repository_row(one: FoundRepository, width: int) -> Content:
         Content("  "),
         one.id,
         (downloads, 13),
-        (count(one.parameters), 6),
+        (format_parameters(one.parameters), 6),
         (one.architecture, 10),
         (gated, 5),
         style="bold",
@@ -83,7 +82,7 @@ def file_row(model: Group[HubFile], width: int, *, usual: bool, here: bool) -> C
     parts = f"{len(model.files)} parts" if len(model.files) > 1 else ""
     what = "here" if here else "incomplete" if model.missing else "usual" if usual else ""
     sign = Content.styled("● " if here else "★ " if usual else "  ", STYLES[Grade.OK])
-    columns = ((in_words(model.size), 9), (what, 10), (parts, 8))
+    columns = ((format_size(model.size), 9), (what, 10), (parts, 8))
     name = Content.assemble(sign, (f"{clean_line(model.quantisation) or '–':<9}", "bold"))
     return row(width, name, model.path, *columns)
 
@@ -94,7 +93,7 @@ def download_row(view: DownloadView, width: int) -> Content:
     sign = Content.styled(f"{_SIGN[progress.state]} ", _STATE[progress.state])
     if view.resumable:
         return row(width, sign, view.name, (f"{ended_at(view)}: Enter resumes", 36), style="bold")
-    how = f"{view.percent:3.0f} % of {in_words(progress.size)}"
+    how = f"{view.percent:3.0f} % of {format_size(progress.size)}"
     drawn = ((bar(view.percent / 100, _BAR), _BAR),) if width >= _WIDE else ()
     return row(width, sign, view.name, *drawn, (how, 17), (pace(view), 22), style="bold")
 
@@ -106,8 +105,8 @@ def pace(view: DownloadView) -> str:
         return {PullState.DONE: "here"}.get(progress.state, progress.state.value)
     if not progress.rate:
         return "waiting"
-    left = f", {clock(progress.left)} left" if progress.left is not None else ""
-    return f"{in_words(progress.rate)}/s{left}"
+    left = f", {format_duration(progress.left)} left" if progress.left is not None else ""
+    return f"{format_size(progress.rate)}/s{left}"
 
 
 def ended_at(view: DownloadView) -> str:
@@ -143,7 +142,7 @@ def facts(entry: Entry) -> Content:
     parts: Iterable[str] = (
         summary.title,
         summary.architecture,
-        f"{count(summary.parameters)} parameters" if summary.parameters else "",
+        f"{format_parameters(summary.parameters)} parameters" if summary.parameters else "",
         f"context {summary.context}" if summary.context else "",
         summary.tokenizer,
         "" if summary.has_template else "no chat template",

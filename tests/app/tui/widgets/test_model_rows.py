@@ -8,10 +8,9 @@ import pytest
 from textual.content import Content
 
 from specchat.models.downloads import DownloadView
-from specchat.models.library import Entry
+from specchat.models.library import Entry, Summary
 from specchat.models.pull import FileProgress, PullProgress, PullState
 from specchat.models.sources import Found, Source
-from specchat.models.summaries import Summary
 from specchat.tui.download_line import download_line
 from specchat.tui.widgets.listing import row
 from specchat.tui.widgets.model_rows import download_row, entry_row, finding_line

@@ -57,11 +57,11 @@ def test_where_xet_fails_plain_https_brings_the_whole_file(
     """A failing stream may end without an error, or with hf_xet's own words: only what we say ourselves is compared."""
     files = listed()
     goes_wrong(hub, storage)
-    silence = 2.0 if "2 s" in why else PATIENT.silence
-    pull = pulled(files, replace(PATIENT, silence=silence))
+    timeout = 2.0 if "2 s" in why else PATIENT.timeout
+    pull = pulled(files, replace(PATIENT, timeout=timeout))
     assert pull.result()[0].read_bytes() == tiny.files[MODEL]
     [notice] = pull.progress().notices
-    match = re.fullmatch(r"Xet failed: ([^\n]{8,100}); plain HTTPS goes on", notice)
+    match = re.fullmatch(r"Xet failed: ([^\n]{8,100}); the download continues by HTTPS", notice)
     assert match
     assert why in match[1]
     assert "http://" not in notice
@@ -88,7 +88,7 @@ def test_https_goes_on_behind_what_xet_brought(
     assert pull.wait(30)
     assert pull.result()[0].read_bytes() == large.files[MODEL]
     [notice] = pull.progress().notices
-    assert notice.startswith("Xet failed: its process was ended by signal 9; plain HTTPS goes on behind ")
+    assert notice.startswith("Xet failed: its process was ended by signal 9; the download continues by HTTPS after ")
     [transfer] = hub.transfers()
     assert re.fullmatch(r"bytes=[1-9]\d+-", transfer.headers["Range"])
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from specchat.models.names import choose, group, quantisation
+from specchat.models.model_files import choose, group, quantisation
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specchat.errors import HubError
-from specchat.models.remote import remote_header
+from specchat.models.headers import remote_header
 from specchat_engine.errors import HeaderError
 from specchat_engine.gguf.files import read_model
 from support.hub_faults import Fault, Wrong
@@ -88,7 +88,7 @@ def test_what_stays_wrong_is_told(hub: Hub, large: Path, fault: Fault, words: st
 
 def test_a_file_that_changes_between_two_ranges_is_not_mixed(hub: Hub, large: Path) -> None:
     hub.misbehave(Fault(Wrong.CORRUPT, 1_000_000, times=1), Fault(Wrong.CHANGE))
-    with pytest.raises(HubError, match="was changed while its header was read"):
+    with pytest.raises(HubError, match="changed while its header was read"):
         remote_header(listed(), IMPATIENT)
 
 

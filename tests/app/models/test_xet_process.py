@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.models.xet.order import Order, read_order
-from specchat.models.xet.windows import LARGEST, SMALLEST, next_size, windows
+from specchat.models.xet_process import LARGEST, SMALLEST, Order, next_size, windows
 
 SIZES = st.integers(1, LARGEST)
 
@@ -54,12 +53,6 @@ def test_nothing_comes_behind_a_window_that_is_short(monkeypatch: pytest.MonkeyP
     with pytest.raises(EOFError, match=f"its storage gave 1000 of {SMALLEST} bytes"):
         came.extend(windows(order()))
     assert b"".join(came) == CONTENT[: 2 * SMALLEST]
-
-
-def test_an_order_is_one_line_and_read_as_it_was() -> None:
-    line = order(17).line()
-    assert line.count(b"\n") == 1
-    assert read_order(line) == order(17)
 
 
 @given(SIZES, st.floats(0, 1_000))

@@ -1,4 +1,4 @@
-"""Pulls of files that lie in Xet's storage: hf_xet itself, in its process, against a storage on this machine."""
+"""Pulls by Xet: the real hf_xet, in its process, against a storage on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from huggingface_hub import hf_hub_download
 from specchat.models.cache import place_of
 from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.pull import Pull, PullState
+from specchat.models.xet import XetSwitch, xet_name
 from support.hub_faults import Fault, Wrong
+from support.hub_names import xet_name_of
 from support.hub_samples import MODEL, PATIENT, REPOSITORY, listed, pulled
 from support.hub_server import TOKEN, XET_TOKEN, Hub, Repository
 from support.xet_storage import Storage, first_asked, header
@@ -59,7 +61,7 @@ def test_plain_https_where_xet_is_not_wanted_or_not_there(
     if why == "variable":
         monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
     elif why == "library":
-        monkeypatch.setattr("specchat.models.xet.source.find_spec", lambda _: None)
+        monkeypatch.setattr("specchat.models.xet.find_spec", lambda _: None)
     elif why == "storage":
         hub.storage = ""
     pull = Pull(listed(), PATIENT, xet=why != "flag")
@@ -78,3 +80,43 @@ def test_xet_goes_on_behind_what_https_brought(hub: Hub, storage: Hub, large: Re
     assert pulled(files, PATIENT).result()[0].read_bytes() == large.files[MODEL]
     assert first_asked(storage) == 2_345_678
     assert len(hub.transfers()) == 2
+
+
+def test_the_hub_tells_xets_name_of_a_file(hub: Hub, storage: Hub, tiny: Repository) -> None:
+    [file] = listed()
+    assert xet_name(file, 5.0) == xet_name_of(tiny.files[MODEL])
+    assert hub.asked[-1].method == "HEAD"
+
+
+def test_a_repository_that_was_renamed_is_followed_on_the_hub(hub: Hub, storage: Hub, tiny: Repository) -> None:
+    [file] = listed()
+    hub.renamed[file.repository] = "tests/new-GGUF"
+    hub.repositories["tests/new-GGUF"] = hub.repositories.pop(file.repository)
+    assert xet_name(file, 5.0) == xet_name_of(tiny.files[MODEL])
+    hub.renamed = {"tests/new-GGUF": file.repository, file.repository: "tests/new-GGUF"}
+    assert xet_name(file, 5.0) is None
+
+
+@pytest.mark.parametrize("name", ["", "abc", "../../etc", "G" * 64])
+def test_what_cannot_be_a_name_is_none(
+    hub: Hub, storage: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("support.hub_server.xet_name_of", lambda _: name)
+    assert xet_name(listed()[0], 5.0) is None
+
+
+def test_a_hub_that_cannot_tell_leaves_it_to_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
+    [file] = listed()
+    tiny.gated = True
+    assert xet_name(file, 5.0) is None
+    del hub.repositories[file.repository]
+    assert xet_name(file, 5.0) is None
+
+
+def test_the_switch_is_turned_off_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    switch = XetSwitch()
+    assert switch.on
+    assert [switch.turn_off(), switch.turn_off(), switch.on] == [True, False, False]
+    assert not XetSwitch(wanted=False).on
+    monkeypatch.setenv("HF_HUB_DISABLE_XET", "yes")
+    assert not XetSwitch().on

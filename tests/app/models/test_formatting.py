@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from specchat.models.naming import model_name, pair_name
+from specchat.models.formatting import format_duration, format_parameters, format_size, model_name, pair_name
 from specchat.worker.protocol import ModelSummary
 
 
@@ -30,3 +30,18 @@ def test_a_number_in_the_name_that_is_no_size_does_not_hide_the_size() -> None:
 
 def test_a_hostile_model_name_cannot_move_the_cursor() -> None:
     assert "\x1b" not in model_name(ModelSummary("\x1b[2Jm\n", "m.gguf"))
+
+
+@pytest.mark.parametrize(("size", "words"), [(0, "0 B"), (999, "999 B"), (188_000, "188.0 kB"), (4.4e9, "4.4 GB")])
+def test_bytes_read_as_on_the_hub(size: float, words: str) -> None:
+    assert format_size(size) == words
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(7.4, "0:07"), (750, "12:30"), (7500, "2:05:00")])
+def test_durations_read_as_on_a_clock(seconds: float, words: str) -> None:
+    assert format_duration(seconds) == words
+
+
+@pytest.mark.parametrize(("number", "words"), [(None, ""), (0, ""), (1_540_000_000, "1.54B"), (135e6, "135M")])
+def test_parameters_read_as_in_names(number: int | None, words: str) -> None:
+    assert format_parameters(number) == words

@@ -1,4 +1,4 @@
-"""What the user has said about models: aliases, folders, the pairs used last, the default pair. One small file."""
+"""The user's preferences about models, in one small file: aliases, folders, the default pair, and the last pairs."""
 
 from __future__ import annotations
 
@@ -21,68 +21,70 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two names, as `-m` and `-d` take them; `draft` empty where there is none."""
+    """Two names, as `-m` and `-d` take them; `draft` is empty if there is none."""
 
     target: str
     draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """Everything in that file. `pairs` has the one used last first; `default` None means the built-in pair."""
+class Preferences:
+    """The contents of the file. `pairs` begins with the one used last; `default` None means the built-in pair."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     pairs: tuple[Pair, ...] = ()
     default: Pair | None = None
 
-    def with_alias(self, alias: str, name: str) -> Shelf:
-        """Another name for a model. Raises LibraryError for one that could be a path or a repository."""
+    def with_alias(self, alias: str, name: str) -> Preferences:
+        """Adds another name for a model. Raises LibraryError for one that could be a path or a repository."""
         if not _ALIAS.fullmatch(alias) or alias.lower().endswith(".gguf"):
             raise LibraryError(f"{alias!r} cannot be an alias: use letters, digits, dots and dashes, and no .gguf")
         return replace(self, aliases={**self.aliases, alias: name})
 
-    def without_alias(self, alias: str) -> Shelf:
-        """Forgets an alias. Raises LibraryError where there is none such."""
+    def without_alias(self, alias: str) -> Preferences:
+        """Removes an alias. Raises LibraryError if it does not exist."""
         if alias not in self.aliases:
             known = ", ".join(sorted(self.aliases)) or "none"
             raise LibraryError(f"there is no alias {alias!r}: known are {known}")
         return replace(self, aliases={one: name for one, name in self.aliases.items() if one != alias})
 
-    def with_folder(self, folder: Path) -> Shelf:
-        """One more folder in which to look. Raises LibraryError where it is none."""
+    def with_folder(self, folder: Path) -> Preferences:
+        """Adds a folder to search for models. Raises LibraryError if it is not a folder."""
         whole = expanded(folder).absolute()
         if not whole.is_dir():
-            raise LibraryError(f"{whole} is no folder: name one that holds .gguf files")
+            raise LibraryError(f"{whole} is not a folder: name one that holds .gguf files")
         return replace(self, folders=(*(one for one in self.folders if one != str(whole)), str(whole)))
 
-    def with_default(self, pair: Pair | None) -> Shelf:
-        """The pair of commands without -m; None is the built-in one."""
+    def with_default(self, pair: Pair | None) -> Preferences:
+        """Sets the pair for commands without -m; None is the built-in pair."""
         return replace(self, default=pair)
 
-    def with_pair(self, pair: Pair) -> Shelf:
-        """Remembers a pair as the one used last."""
+    def with_pair(self, pair: Pair) -> Preferences:
+        """Puts a pair first among the pairs used last."""
         return replace(self, pairs=(pair, *(one for one in self.pairs if one != pair))[:_LAST_PAIRS])
 
 
-def shelf_file() -> Path:
-    """Where it is kept; it need not exist."""
+def preferences_file() -> Path:
+    """The path of the file; it may not exist."""
     return data_folder() / "models.json"
 
 
-def read_shelf() -> Shelf:
-    """What was kept. Raises LibraryError for a file that is none of ours, which is left alone."""
+def read_preferences() -> Preferences:
+    """The preferences. Raises LibraryError for a file that specchat has not written; it is left alone."""
     try:
-        kept = json.loads(shelf_file().read_text("utf-8"))
+        kept = json.loads(preferences_file().read_text("utf-8"))
     except FileNotFoundError:
-        return Shelf()
+        return Preferences()
     except OSError as error:
-        raise LibraryError(f"{shelf_file()} cannot be read: {error.strerror or error}; make it readable") from None
+        raise LibraryError(
+            f"{preferences_file()} cannot be read: {error.strerror or error}; make it readable"
+        ) from None
     except (ValueError, RecursionError):
         raise _broken() from None
     try:
         default = kept.get("default")
-        return Shelf(
+        return Preferences(
             aliases={_text(alias): _text(name) for alias, name in kept.get("aliases", {}).items()},
             folders=tuple(_text(folder) for folder in kept.get("folders", ())),
             pairs=tuple(_pair(pair) for pair in kept.get("pairs", ())),
@@ -92,31 +94,37 @@ def read_shelf() -> Shelf:
         raise _broken() from None
 
 
-def keep_shelf(shelf: Shelf) -> None:
-    """Writes it in one step. Raises LibraryError where that is not possible."""
+def write_preferences(preferences: Preferences) -> None:
+    """Writes the preferences in one step. Raises LibraryError if that is not possible."""
     kept = {
-        "aliases": dict(shelf.aliases),
-        "folders": list(shelf.folders),
-        "pairs": [{"target": pair.target, "draft": pair.draft} for pair in shelf.pairs],
-        "default": {"target": shelf.default.target, "draft": shelf.default.draft} if shelf.default else None,
+        "aliases": dict(preferences.aliases),
+        "folders": list(preferences.folders),
+        "pairs": [_as_json(pair) for pair in preferences.pairs],
+        "default": _as_json(preferences.default) if preferences.default else None,
     }
     try:
-        replace_text(shelf_file(), json.dumps(kept, indent=1, ensure_ascii=False))
+        replace_text(preferences_file(), json.dumps(kept, indent=1, ensure_ascii=False))
     except OSError as error:
-        raise LibraryError(f"{shelf_file()} cannot be written: {error.strerror or error}; make it writable") from None
+        raise LibraryError(
+            f"{preferences_file()} cannot be written: {error.strerror or error}; make it writable"
+        ) from None
 
 
 def remember_pair(target: Path, draft: Path) -> None:
-    """Keeps a pair, as it was named, as the one used last; a folder that cannot be written costs nothing but that."""
+    """Records a pair as the one used last. A folder that cannot be written is only logged."""
     names = [str(one.absolute()) if one.is_file() else one.as_posix() for one in (target, draft)]
     try:
-        keep_shelf(read_shelf().with_pair(Pair(*names)))
+        write_preferences(read_preferences().with_pair(Pair(*names)))
     except LibraryError as error:
         _log.warning("the pair is not remembered: %s", error)
 
 
 def _pair(kept: Mapping[str, object]) -> Pair:
     return Pair(_text(kept["target"]), _text(kept["draft"]))
+
+
+def _as_json(pair: Pair) -> dict[str, str]:
+    return {"target": pair.target, "draft": pair.draft}
 
 
 def _text(value: object) -> str:
@@ -126,4 +134,4 @@ def _text(value: object) -> str:
 
 
 def _broken() -> LibraryError:
-    return LibraryError(f"{shelf_file()} is not what specchat wrote: correct it, or move it away")
+    return LibraryError(f"{preferences_file()} is not what specchat wrote: correct it, or move it away")

@@ -1,4 +1,4 @@
-"""Rows as a table on a terminal, as lines with tabs in a pipe, or as JSON."""
+"""Printing rows as a table on a terminal, as lines with tabs into a pipe, or as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from specchat.terminal.filter import clean_line
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table to a terminal, the last column taking what room is left; else lines with tabs between the fields."""
+    """Prints a table on a terminal, where the last column takes the remaining width, and lines with tabs elsewhere."""
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         sys.stdout.write("".join("\t".join(row) + "\n" for row in cleaned))
@@ -28,7 +28,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_json(*objects: Mapping[str, object]) -> None:
-    """One object a line, as it is."""
+    """Prints one object a line."""
     for one in objects:
         sys.stdout.write(json.dumps(one, ensure_ascii=True) + "\n")
     sys.stdout.flush()

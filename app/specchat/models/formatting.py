@@ -1,0 +1,67 @@
+"""Model names, sizes and durations as users read them."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from specchat.terminal.filter import clean_line
+
+_KILO = 1000
+_SIZE_IN_NAME = re.compile(r"(?<![\w.])\d+(\.\d+)?[MB]\b", re.IGNORECASE)
+"""A number of parameters in a model's name."""
+
+
+class Named(Protocol):
+    """A loaded model."""
+
+    @property
+    def name(self) -> str:
+        """The name in its header."""
+
+    @property
+    def n_params(self) -> int:
+        """The number of parameters; 0 if it is not known."""
+
+
+def pair_name(target: Named, draft: Named | None) -> str:
+    """Both models with their sizes: `guide 18M ⇠ draft 2M`."""
+    return model_name(target) if draft is None else f"{model_name(target)} ⇠ {model_name(draft)}"
+
+
+def model_name(model: Named) -> str:
+    """A model's name and size: `guide 18M`. The size is left out if the name already contains it."""
+    name = clean_line(model.name)
+    if _SIZE_IN_NAME.search(name):
+        return name
+    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if model.n_params >= scale:
+            size = model.n_params / scale
+            return f"{name} {size:.1f}{unit}" if unit == "B" and size < 10 else f"{name} {size:.0f}{unit}"
+    return name
+
+
+def format_size(size: float) -> str:
+    """A number of bytes in decimal units, as disks and the hub count them: `4.4 GB`."""
+    if size < _KILO:
+        return f"{size:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        size /= _KILO
+        if size < _KILO:
+            return f"{size:.1f} {unit}"
+    return f"{size / _KILO:.1f} TB"
+
+
+def format_duration(seconds: float) -> str:
+    """A duration: `0:07`, `12:30`, `2:05:00`."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def format_parameters(number: int | None) -> str:
+    """A number of parameters: `1.5B`, `135M`; empty if it is not known."""
+    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number and number >= scale:
+            return f"{number / scale:.3g}{unit}"
+    return str(number) if number else ""
