@@ -6,8 +6,9 @@ import pytest
 
 from specchat.models.chosen_pair import chat_options, is_first_run, remember_welcome
 from specchat.models.preferences import Pair, Preferences, preferences_file, write_preferences
+from specchat.settings.config import read_config
 from specchat.settings.paths import data_folder, sessions_db
-from specchat.settings.schema import Config, read_config
+from specchat.settings.schema import Config
 from specchat_assets import DRAFT_NAME, TARGET_NAME, BuiltinPairError, builtin_pair
 from specchat_engine import LoadOptions
 
