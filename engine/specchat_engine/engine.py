@@ -14,7 +14,6 @@ from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.gguf.files import read_model
-from specchat_engine.grammar.constraint import constraint_of
 from specchat_engine.llama.buffers import Buffers
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.devices import llama_version
@@ -29,6 +28,7 @@ from specchat_engine.models import SessionModel
 from specchat_engine.pairing import check_pair
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
+from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.threads.cpu_contention import Passes

@@ -10,8 +10,7 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
-from specchat_engine.analysis.inspection import Inspection
-from specchat_engine.analysis.inspector import Place, inspect, sampling_at
+from specchat_engine.analysis.inspect import Inspection, Place, inspect, sampling_at
 from specchat_engine.decoding.cancel import Cancel
 from specchat_engine.decoding.costs import MeasuredCosts, PlainCost
 from specchat_engine.decoding.drafts import Context
@@ -23,7 +22,7 @@ from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.drafters import Translation, drafting_with
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
-from specchat_engine.grammar.constraint import Constraint, constraint_of
+from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.controller import Controller
@@ -34,10 +33,9 @@ from specchat_engine.prompt.prefill import check_given, check_room
 from specchat_engine.prompt.template import ChatTemplate, Message
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import Settings
 from specchat_engine.threads.cpu_contention import Passes
-from specchat_engine.verifiers import VERIFIERS
 
 _TOLD_PASSES, _TOLD_MS = 32, 40.0
 """Passes are told together, at most this many, and fewer once they have taken this long."""
@@ -213,12 +211,12 @@ class Session:
         """
         if self._target.user is not None:
             raise EngineError("an answer is being given on these models: look closer when it has ended")
-        sampling, couples = self.settings.sampling, VERIFIERS[self.settings.verifier].couples
+        sampling = self.settings.sampling
         if messages is None:
             sampling = sampling_at(position, self._in_force) or sampling
-            place = Place(self.prompt_ids, self.answer_ids, position, sampling, couples)
+            place = Place(self.prompt_ids, self.answer_ids, position, sampling)
         else:
-            place = Place(self._fit(messages).tokens, tokens, position, sampling, couples)
+            place = Place(self._fit(messages).tokens, tokens, position, sampling)
         try:
             return inspect(self._target, self._peer, self._vocabulary, place, asked, cancelled)
         except DecodeError:

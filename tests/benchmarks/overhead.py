@@ -70,7 +70,6 @@ def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
     prompt, answer = session.prompt_ids, session.answer_ids
     tokens, greedy = [*prompt], session.settings.sampling.temperature == 0
     sampler = Sampler(session.settings.sampling, session.turn_seed)
-    rough = sampler.rough
     for model in (target, draft):
         model.read(tokens[:-1], bool)
     begin, busy = perf_counter_ns(), target.busy_ns + draft.busy_ns
@@ -79,8 +78,8 @@ def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
         place = len(tokens) - len(prompt)
         for behind in range(count):
             row = draft.follow(drafted[-1]) if drafted else draft.advance(tokens[draft.length :], 1)[0]
-            candidates = None if greedy else rough.candidates(row, tokens)
-            drafted.append(int(row.argmax()) if candidates is None else rough.draw(candidates, place + behind))
+            candidates = None if greedy else sampler.candidates(row, tokens)
+            drafted.append(int(row.argmax()) if candidates is None else sampler.draw(candidates, place + behind))
         rows = target.advance((tokens[-1], *drafted), count + 1)
         if greedy:
             best = rows.argmax(1).tolist()

@@ -12,7 +12,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.spots import output_tokens
 from specchat.worker.codec import build
 from specchat.worker.protocol import ChatMessage, Inspected, WorkerFailed
-from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.analysis.inspect import Inspection
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 

@@ -9,8 +9,8 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.spots import known, output_tokens, visible
-from specchat_engine.analysis.inspection import InspectedToken, Inspection
-from specchat_engine.sampling.noise import gumbel_each, turn_seed
+from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.sampling.noise import gumbel, turn_seed
 
 _NEAR = 0.01
 """Two values of log p + g that are closer than this are a near-tie: the last bits of logits can turn it."""
@@ -67,7 +67,7 @@ def gap_told(found: Inspection | str, difference: Compared, seed: int, turn: int
     if pair[0] is None or pair[1] is None:
         return "how close they are is not known"
     greedy = found.sampling.temperature == 0
-    noise = (0.0, 0.0) if greedy else gumbel_each(turn_seed(seed, turn, attempt), difference.place, (ours, theirs))
+    noise = (0.0, 0.0) if greedy else gumbel(turn_seed(seed, turn, attempt), difference.place, (ours, theirs)).tolist()
     values = [_value(token, own, greedy=greedy) for token, own in zip(pair, noise, strict=True) if token is not None]
     removed = [token.removed_by for token in pair if token is not None and token.p == 0 and not greedy]
     if removed:

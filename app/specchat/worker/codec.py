@@ -45,7 +45,7 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.analysis.inspect import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.memory.memory_use import MemoryUse

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from specchat.bench.gain import Gain
-from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.analysis.inspect import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.memory.memory_use import MemoryUse

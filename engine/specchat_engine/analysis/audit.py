@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.grammar.constraint import GrammarVocabulary, constraint_of
+from specchat_engine.grammar.constraint import GrammarVocabulary
 from specchat_engine.models import SessionModel
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
 

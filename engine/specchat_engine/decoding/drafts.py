@@ -37,8 +37,8 @@ NOTHING = Draft(())
 class Context:
     """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
 
-    `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule, or a rough
-    one, with the noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
+    `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule with the
+    noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
     is one, is told the confidence of each drafted token in turn, and says whether drafting another one pays; it must
     not be asked about a token that is then left out.
     """

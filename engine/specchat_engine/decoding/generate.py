@@ -71,7 +71,7 @@ def generate(
         context.sampler, draft = sampler, NOTHING
         if now.drafter and now.k > 0:
             context.worth_more = now.stop() if now.stop else None
-            context.proposer = sampler.rough if verifier.couples else proposer(sampler, position)
+            context.proposer = sampler if verifier.couples else proposer(sampler, position)
             draft = now.drafter.propose(context, now.k)
         try:
             if (

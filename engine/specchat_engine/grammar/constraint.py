@@ -1,7 +1,7 @@
-"""What an answer may say next, where a grammar constrains it.
+"""What an answer may say next under a grammar.
 
-The sampler knows a grammar through two questions alone, which of these tokens may come here, and what comes behind
-this one, so that it needs no llama.cpp and can be tested with grammars made of plain Python.
+The sampler asks a grammar two questions only: which of these tokens may come here, and what follows this token. So it
+needs no llama.cpp, and tests can use grammars written in plain Python.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import DecodeError
-from specchat_engine.sampling.params import SamplingParams
 
 
 class GrammarState(Protocol):
-    """A place in a text that follows a grammar. It never changes; it may hold native memory, so it has to be closed."""
+    """A place in a text that follows a grammar. It never changes. It may hold native memory, so it has to be closed."""
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these token ids [n] may come here; the ids that end an answer, where it is complete."""
+        """Which of these token ids [n] may come here; the ids that end an answer only if it is complete."""
 
     def after(self, token: int) -> GrammarState | None:
-        """The place behind one more token, None where the token may not come here."""
+        """The place after one more token, None if the token may not come here."""
 
     def close(self) -> None:
-        """Frees what it holds; calling it again does nothing."""
+        """Frees its memory; calling it again does nothing."""
 
 
 class GrammarVocabulary(Protocol):
@@ -34,17 +33,17 @@ class GrammarVocabulary(Protocol):
 
     @property
     def size(self) -> int:
-        """How many tokens there are; ids run from 0."""
+        """The number of tokens; ids start at 0."""
 
     def compile_grammar(self, text: str) -> GrammarState:
         """The beginning of a text that follows this grammar. Raises SettingError for one that cannot be used."""
 
 
 class Constraint:
-    """Follows one answer through its grammar, from the answer's first token on, without reading any token twice.
+    """Follows one answer through its grammar from its first token on, and reads no token twice.
 
-    The places behind the drafted tokens of the present round are kept for the draft model and the target alike; when
-    the context grows, the one that it grew to stays and all others are closed.
+    The places after the drafted tokens of the current round are kept, for the draft model and the target alike. When
+    the context grows, the place that it reached stays and all others are closed.
     """
 
     __slots__ = ("_known", "_length")
@@ -55,14 +54,14 @@ class Constraint:
         self._known: dict[tuple[int, ...], GrammarState | None] = {(): start}
 
     def begin(self, prompt_length: int) -> None:
-        """The answer starts behind so many tokens of the context."""
+        """Says that the answer starts after this many tokens of the context."""
         self._length = prompt_length
 
-    def behind(self, context: Sequence[int], drafted: Sequence[int]) -> GrammarState | None:
-        """The place behind the context and the drafted tokens; valid until the context grows.
+    def after(self, context: Sequence[int], drafted: Sequence[int]) -> GrammarState | None:
+        """The place after the context and the drafted tokens; valid until the context grows.
 
-        None where a drafted token is one that the grammar excludes: the target gives it no probability, so that
-        nothing is ever said there. Raises DecodeError where the context itself left the grammar.
+        None if the grammar excludes a drafted token. The target then gives that token no probability, so the answer
+        never gets there. Raises DecodeError if the context itself left the grammar.
         """
         if len(context) > self._length:
             self._keep_only(tuple(context[self._length :]))
@@ -70,14 +69,14 @@ class Constraint:
         return self._after(tuple(drafted))
 
     def close(self) -> None:
-        """Closes every place; nothing can be asked any more."""
+        """Closes every place; the constraint cannot be used any more."""
         for state in self._known.values():
             if state is not None:
                 state.close()
         self._known.clear()
 
     def _after(self, tokens: tuple[int, ...]) -> GrammarState | None:
-        """The place behind these tokens, which follow the context; it is remembered."""
+        """The place after these tokens, which follow the context; it is remembered."""
         known = self._known
         length = len(tokens)
         while length and tokens[:length] not in known:
@@ -88,19 +87,10 @@ class Constraint:
         return state
 
     def _keep_only(self, tokens: tuple[int, ...]) -> None:
-        """Makes the place behind these tokens the one that all others start from."""
+        """Makes the place after these tokens the one that all others start from."""
         state = self._after(tokens)
         if state is None:
             raise DecodeError(f"the answer went on with {tokens}, which its grammar excludes: the verifier is broken")
         del self._known[tokens]
         self.close()
         self._known[()] = state
-
-
-def constraint_of(params: SamplingParams, vocabulary: GrammarVocabulary) -> Constraint | None:
-    """What constrains an answer under these parameters, None for no grammar; it has to be closed.
-
-    Raises SettingError for a grammar that cannot be used and for a bias on a token that does not exist.
-    """
-    params.check_tokens(vocabulary.size)
-    return Constraint(vocabulary.compile_grammar(params.grammar)) if params.grammar else None

@@ -130,7 +130,7 @@ class Rehearsal:
     def _drawn(self) -> tuple[bool, float]:
         """Whether the model draws the answer's token at this place, and how sure it is of what it draws."""
         draft, context, place = self._draft, self._context, self._place
-        tokens, proposer = context.tokens, context.sampler.rough
+        tokens, proposer = context.tokens, context.sampler
         before = draft.busy_ns
         row = draft.advance(tokens[draft.length : place], 1)[0]
         milliseconds = (draft.busy_ns - before) / 1e6

@@ -25,14 +25,14 @@ def check_given(tokens: Sequence[int], vocabulary: SessionVocabulary, constraint
             raise SettingError(
                 f"the answer is to begin with token {token} at position {place}, which ends an answer: stop before it"
             )
-        if constraint and constraint.behind(led, (token,)) is None:
+        if constraint and constraint.after(led, (token,)) is None:
             raise SettingError(
                 f"the answer is to begin with token {token} at position {place}, which its grammar excludes there: "
                 "stop before it, or lift the grammar"
             )
         led.append(token)
     if constraint:
-        constraint.behind(led, ())
+        constraint.after(led, ())
 
 
 def check_room(tokens: Sequence[int], wanted: int, room: int) -> None:

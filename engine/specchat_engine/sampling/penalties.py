@@ -1,9 +1,8 @@
-"""Logit bias and penalties: changes of a few logits, made in the model's own row and taken back afterwards."""
+"""Logit bias and penalties: the stages that change single logits before anything is removed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,47 +10,45 @@ from numpy.typing import NDArray
 from specchat_engine.sampling.params import SamplingParams
 
 
-class Adjustments:
-    """What the sampling parameters change in a row before anything is cut: first the bias, then the penalties."""
+class Penalties:
+    """The logit bias and the penalties of some sampling parameters, the bias first."""
 
-    __slots__ = ("_bias", "_biased", "_params", "_penalises")
+    __slots__ = ("_bias", "_biased", "_params")
 
     def __init__(self, params: SamplingParams) -> None:
         self._params = params
-        self._penalises = params.penalises
         self._biased = np.array([token for token, _ in params.logit_bias], np.int64)
         self._bias = np.array([bias for _, bias in params.logit_bias], np.float32)
 
-    @contextmanager
-    def on(self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int]) -> Iterator[None]:
-        """Inside the `with` block the row is adjusted for the place behind these tokens; behind it, it is as before.
+    def applied(
+        self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int] = ()
+    ) -> NDArray[np.float32]:
+        """The row [V] after bias and penalties for the position that follows these tokens.
 
-        The row is the model's own memory and may be asked for again, so that it is restored in any case. A draft
-        model's row may be shorter than the target's: what lies behind its end is left out.
+        The row that was passed in stays as it is; it is returned itself if nothing changes. A draft model's row may be
+        shorter than the target's: ids past its end are ignored.
         """
-        changed, original = [], []
-        try:
-            if len(self._biased):
-                ids = self._biased
-                if ids[-1] >= len(logits):
-                    ids = ids[ids < len(logits)]
-                changed.append(ids)
-                original.append(logits[ids])
-                logits[ids] += self._bias[: len(ids)]
-            if self._penalises:
-                ids, counts = self._window(context, drafted, len(logits))
-                changed.append(ids)
-                original.append(logits[ids])
-                logits[ids] = self._penalised(logits[ids].astype(np.float64), counts)
-            yield
-        finally:
-            for ids, values in zip(reversed(changed), reversed(original), strict=False):
-                logits[ids] = values
+        penalises = self._params.penalises
+        if not penalises and not len(self._biased):
+            return logits
+        row = logits.copy()
+        if len(self._biased):
+            inside = self._biased < len(row)
+            row[self._biased[inside]] += self._bias[inside]
+        if penalises:
+            ids, counts = self._window(context, drafted, len(row))
+            row[ids] = self._penalised(row[ids].astype(np.float64), counts)
+        return row
+
+    def banned(self, size: int) -> NDArray[np.int64]:
+        """The ids below `size` that the bias bans, ascending."""
+        banned = self._biased[np.isneginf(self._bias)]
+        return banned[banned < size]
 
     def _window(
         self, context: Sequence[int], drafted: Sequence[int], size: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The distinct ids among the last `penalty_last_n` tokens, drafted ones included, and how often each came."""
+        """The distinct ids among the last `penalty_last_n` tokens, drafted ones included, and how often each occurs."""
         last = self._params.penalty_last_n
         reach = last if last > 0 else len(context) + len(drafted)
         from_context = max(0, reach - len(drafted))

@@ -27,7 +27,7 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.analysis.inspect import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from specchat.tui.verifying import Compared, compared, gap_told, not_comparable
-from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.analysis.inspect import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import TokenKind
-from specchat_engine.sampling.noise import gumbel_each, turn_seed
+from specchat_engine.sampling.noise import gumbel, turn_seed
 from specchat_engine.sampling.params import SamplingParams
 from support.sample_rounds import sample_round
 from support.sample_traces import CAT, sample_trace
@@ -71,7 +71,7 @@ def token(id: int, p: float, removed_by: str | None = None) -> InspectedToken:  
 
 
 def test_how_close_two_tokens_are_is_told_with_the_noise_of_their_place() -> None:
-    one, other = gumbel_each(turn_seed(7, 1, 2), 3, (5, 6))
+    one, other = gumbel(turn_seed(7, 1, 2), 3, (5, 6)).tolist()
     even = math.exp(one - other)
     near = seen(0.8, token(5, 0.1), token(6, 0.1 * even))
     difference = Compared(3, 3, (5, 6))

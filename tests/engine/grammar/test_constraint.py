@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, SamplingParams, Session, SettingError
-from specchat_engine.grammar.constraint import Constraint, constraint_of
+from specchat_engine.grammar.constraint import Constraint
+from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.testing import ByteTokenizer
 from specchat_engine.testing.choices import Choices
 from support.conversations import ask, conversation, letters, model_of
@@ -47,7 +48,7 @@ def constraint() -> Iterator[Constraint]:
 
 
 def allowed(constraint: Constraint, context: bytes, drafted: bytes = b"") -> set[str]:
-    state = constraint.behind([*context], [*drafted])
+    state = constraint.after([*context], [*drafted])
     assert state is not None
     every = np.arange(ByteTokenizer.size)
     return {chr(token) if token < 256 else "end" for token in every[state.allows(every)].tolist()}
@@ -71,14 +72,14 @@ def test_an_answer_may_end_where_it_is_complete_and_only_there(constraint: Const
 
 
 def test_behind_an_excluded_token_there_is_no_place_and_no_harm(constraint: Constraint) -> None:
-    assert constraint.behind(b"zza", b"x") is None
-    assert constraint.behind(b"zza", b"xbc") is None
+    assert constraint.after(b"zza", b"x") is None
+    assert constraint.after(b"zza", b"xbc") is None
     assert allowed(constraint, b"zza", b"b") == {"a", "b"}
 
 
 def test_an_answer_that_left_its_grammar_is_an_error_that_names_what_was_said(constraint: Constraint) -> None:
     with pytest.raises(DecodeError, match=r"\(97, 120\)"):
-        constraint.behind(b"zzax", b"")
+        constraint.after(b"zzax", b"")
 
 
 def test_no_token_is_read_twice_and_what_is_not_needed_any_more_is_closed(
@@ -86,9 +87,9 @@ def test_no_token_is_read_twice_and_what_is_not_needed_any_more_is_closed(
 ) -> None:
     for _ in range(3):
         for length in range(4):
-            constraint.behind(b"zza", b"bac"[:length])
+            constraint.after(b"zza", b"bac"[:length])
     assert len(places) == 1 + 1 + 3
-    constraint.behind(b"zzaba", b"")
+    constraint.after(b"zzaba", b"")
     assert len(places) == 5
     assert [place.closed for place in places] == [True, True, True, False, True]
 

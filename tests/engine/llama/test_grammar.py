@@ -12,11 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import DecodeError, SamplingParams, SettingError
-from specchat_engine.grammar.constraint import constraint_of
 from specchat_engine.llama.grammar import LlamaGrammarState
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.sampling.sampler import Sampler, constraint_of
 from support.engine_files import EngineFiles
 
 

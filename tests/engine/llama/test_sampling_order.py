@@ -11,9 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams
-from specchat_engine.sampling.penalties import Adjustments
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.sampling.stages import SURVIVED, removed_by
 from support.reference_sampling import reference
 
 PARAMS = (
@@ -79,7 +77,6 @@ def test_the_kept_tokens_and_their_probabilities_are_llama_cpps(params: Sampling
             found = dict(zip(candidates.ids.tolist(), np.exp(candidates.log_p).tolist(), strict=True))
             theirs = llama_cpp_distribution(row, params, before)
             assert found == pytest.approx(theirs, rel=1e-3, abs=1e-6)
-            with Adjustments(params).on(row, before, ()):
-                removed = removed_by(row, None, params)
-            assert np.flatnonzero(removed == SURVIVED).tolist() == sorted(theirs)
+            explained = Sampler(params, 1).explain(row, before)
+            assert [token for token in range(size) if explained.removed_by(token) is None] == sorted(theirs)
     assert compared >= 5

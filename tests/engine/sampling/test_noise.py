@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.sampling.noise import gumbel, turn_seed
+from specchat_engine.sampling.noise import NOISE_RANGE, gumbel, turn_seed
 
 EXPECTED = [-0.780626523098008, 2.4365309858624715, -0.5884314355367397]
 EXPECTED_SEED = 16273991945517981000
@@ -53,3 +53,8 @@ def test_every_turn_and_attempt_has_its_own_seed() -> None:
     assert len(seeds) == 360
     assert all(0 <= seed < 2**64 for seed in seeds)
     assert turn_seed(1, 11, 1) != turn_seed(1, 1, 11)
+
+
+def test_the_values_lie_within_the_range_that_is_stated() -> None:
+    least, most = -np.log(-np.log1p(-np.array([2.0**-54, 1 - 2.0**-53])))
+    assert most - least < NOISE_RANGE

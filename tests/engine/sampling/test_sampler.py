@@ -1,4 +1,4 @@
-"""The fast sampler equals the stages written out one by one, and its draws follow the law that it states."""
+"""The sampler equals the stages written out one by one, and its draws follow the distribution that it states."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, SamplingParams
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
 from support.reference_sampling import reference
 
@@ -58,7 +59,7 @@ def as_dict(candidates: Candidates) -> dict[int, float]:
 @settings(max_examples=500, deadline=None)
 @given(rows(), truncations, penalties, st.lists(st.integers(0, 300), max_size=8), st.integers(0, 8))
 @example([0.0, -3.0, -3.0, -3.0], {"typical_p": 0.3, "temperature": 0.01}, {}, [], 0)
-def test_the_fast_sampler_equals_the_stages_one_by_one(
+def test_the_sampler_equals_the_stages_one_by_one(
     row: list[float], truncation: dict[str, float], penalty: dict[str, float], before: list[int], split: int
 ) -> None:
     params = SamplingParams(**truncation, **penalty)  # type: ignore[arg-type]
@@ -74,49 +75,19 @@ def test_the_fast_sampler_equals_the_stages_one_by_one(
     assert found.ids.tolist() == sorted(found.ids.tolist())
 
 
-@settings(max_examples=300, deadline=None)
-@given(rows(), st.sampled_from([0.01, 0.05, 0.3, 1.0]), shares, st.sampled_from([0, 1, 3, 40]))
-@example([math.log(0.5), math.log(0.3), math.log(0.15), math.log(0.05), -math.inf], 0.01, 0.9, 0)
-def test_a_rough_sampler_takes_top_p_of_what_min_p_leaves_of_the_best_four(
-    row: list[float], min_p: float, top_p: float, top_k: int
-) -> None:
-    left = reference(row, SamplingParams(temperature=1.0, top_k=min(top_k or 4, 4), top_p=1.0, min_p=min_p))
-    among = [left.log_p.get(token, -math.inf) for token in range(len(row))]
-    expected = reference(among, SamplingParams(temperature=1.0, top_k=0, top_p=top_p, min_p=0.0))
-    assume(min(left.slack, expected.slack) > CLEAR)
-    given_row = np.array(row, np.float32)
-    rough = Sampler(SamplingParams(temperature=1.0, top_k=top_k, top_p=top_p, min_p=min_p), 1).rough
-    found = as_dict(rough.candidates(given_row, ()))
-    assert found == pytest.approx({token: p for token, p in expected.log_p.items() if p > -math.inf}, abs=1e-6)
-    assert given_row.tolist() == np.array(row, np.float32).tolist()
-
-
 @settings(deadline=None)
 @given(rows(), st.sampled_from([0.0, 0.8]), st.sampled_from([0.05, 0.5, 1.0]), st.sampled_from([1, 40]))
 def test_a_certain_token_is_as_sure_as_its_share_against_the_next_best(
     row: list[float], temperature: float, min_p: float, top_k: int
 ) -> None:
-    """Whether the cut has looked at the next best token already, or it is looked at now."""
     given_row = np.array(row, np.float32)
     best, *others = sorted(given_row.tolist(), reverse=True)
-    exact = Sampler(SamplingParams(temperature=temperature, top_k=top_k, top_p=1.0, min_p=min_p), 1)
-    for sampler in (exact, exact.rough):
-        candidates = sampler.candidates(given_row, ())
-        assume(candidates.only is not None and others)
-        sure = sampler.confidence(given_row, candidates, int(given_row.argmax()))
-        assert sure == pytest.approx(1 / (1 + math.exp(others[0] - best)))
+    sampler = Sampler(SamplingParams(temperature=temperature, top_k=top_k, top_p=1.0, min_p=min_p), 1)
+    candidates = sampler.candidates(given_row, ())
+    assume(candidates.only is not None and others)
+    sure = sampler.confidence(given_row, candidates, int(given_row.argmax()))
+    assert sure == pytest.approx(1 / (1 + math.exp(others[0] - best)))
     assert given_row.tolist() == np.array(row, np.float32).tolist()
-
-
-def test_a_rough_sampler_has_the_same_noise_and_obeys_bias_and_penalties_too() -> None:
-    row = np.array([1.0, 1.2, 1.1, -9.0], np.float32)
-    params = SamplingParams(temperature=1.0, top_p=1.0, logit_bias=((3, 20.0),))
-    exact = Sampler(params, 5)
-    assert as_dict(exact.rough.candidates(row, ())) == as_dict(exact.candidates(row, ()))
-    flat = Candidates(np.arange(50), np.full(50, -math.log(50)))
-    assert [exact.draw(flat, place) for place in range(40)] == [exact.rough.draw(flat, place) for place in range(40)]
-    other = exact.reseeded(6)
-    assert [other.rough.draw(flat, place) for place in range(40)] == [other.draw(flat, place) for place in range(40)]
 
 
 def test_the_default_truncation_of_a_big_vocabulary_equals_the_stages() -> None:
@@ -223,7 +194,7 @@ def test_a_bias_is_added_before_the_penalties_and_a_ban_excludes() -> None:
     assert found.get(2, -math.inf) == -math.inf
 
 
-def test_the_models_row_is_as_before_also_where_its_tokens_are_refused() -> None:
+def test_the_models_row_is_as_before_also_if_no_token_is_left() -> None:
     row = np.array([1.0, 2.0, 3.0], np.float32)
     params = SamplingParams(repeat_penalty=2.0, logit_bias=tuple((token, -math.inf) for token in range(3)))
     for broken in (row, np.array([1.0, math.nan, 3.0], np.float32)):
@@ -256,8 +227,27 @@ def test_other_noise_leaves_the_rule_as_it_is() -> None:
         ([1.0, 1.5, -9.0, -9.0], SamplingParams(), [0, 1]),
         ([0.0] + [-8.0] * 20 + [-30.0] * 30, SamplingParams(top_p=0.99999, min_p=0), [*range(21)]),
     ],
-    ids=["top-k cuts what min-p leaves", "ids ascend whatever is best", "what a first look does not see may be kept"],
+    ids=["top-k cuts what min-p leaves", "ids ascend whatever is best", "tokens far below the best may be kept"],
 )
-def test_rows_that_are_decided_at_a_look(row: list[float], params: SamplingParams, kept: list[int]) -> None:
+def test_rows_that_a_few_tokens_decide(row: list[float], params: SamplingParams, kept: list[int]) -> None:
     assert sorted(reference(row, params).log_p) == kept
     assert Sampler(params, 1).candidates(np.array(row, np.float32), ()).ids.tolist() == kept
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-308, 5e-324])
+def test_a_tiny_temperature_draws_the_best_token(temperature: float) -> None:
+    row = np.array([1.0, 2.0, 3.0, 2.999], np.float32)
+    sampler = Sampler(SamplingParams(temperature=temperature, top_k=0, top_p=1, min_p=0), 1)
+    candidates = sampler.candidates(row, ())
+    assert [sampler.draw(candidates, position) for position in range(10)] == [2] * 10
+    assert candidates.probability(2) == 1.0
+
+
+@pytest.mark.parametrize("scale", [0.01, 3.0, 30.0])
+def test_drawing_from_many_candidates_takes_the_largest_sum_of_log_p_and_noise(scale: float) -> None:
+    row = (np.random.default_rng(4).standard_normal(20_000) * scale).astype(np.float32)
+    sampler = Sampler(SamplingParams(temperature=1, top_k=0, top_p=1, min_p=0), 9)
+    candidates = sampler.candidates(row, ())
+    for position in range(20):
+        best = (candidates.log_p + gumbel(9, position, candidates.ids)).argmax()
+        assert sampler.draw(candidates, position) == candidates.ids[best]

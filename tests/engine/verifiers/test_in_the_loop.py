@@ -105,6 +105,6 @@ def test_a_token_that_q_rules_out_is_an_error_and_not_a_division_by_zero(verifie
         Loop(LAW, PROMPT, drafter=drafter, verifier=verifier).run()
 
 
-def test_an_unknown_verifier_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(SettingError, match="'greedy': use coupled, rejection, block, typical"):
+def test_an_unknown_verifier_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(SettingError, match="'greedy': use coupled, rejection, block or typical"):
         Settings(verifier="greedy")

@@ -1,0 +1,207 @@
+"""One output position looked at again: what both models predicted there, and what the sampling stages made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.errors import SettingError
+from specchat_engine.models import SessionModel, SessionVocabulary
+from specchat_engine.prompt.prefill import check_given
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.sampling.sampler import Sampler, constraint_of
+
+BEST = 8
+"""An inspection always has this many of the best tokens by raw logits, and as many of the best after all stages."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedToken:
+    """What both models make of one token. `raw_p` and `raw_q` are the softmax of the unchanged logits.
+
+    `p` and `q` are the probabilities after all stages. Ranks count from 1, by the raw logits. The draft model's values
+    are None without a draft model, or if its context is too short. `removed_by` is the stage that removed the token
+    from the target's candidates: "grammar", "logit-bias" (a ban), "top-k", "typical-p", "top-p", "min-p",
+    "temperature" (0 keeps the best token alone), or None.
+    """
+
+    id: int
+    text: str
+    raw_p: float
+    rank: int
+    p: float
+    removed_by: str | None = None
+    raw_q: float | None = None
+    draft_rank: int | None = None
+    q: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """One output position: `said` is the token that the answer has there.
+
+    `tokens` holds the best tokens, the answer's own and those that were asked for, by rank; `sampling` has the
+    parameters that p and q follow.
+    """
+
+    position: int
+    said: int
+    tokens: tuple[InspectedToken, ...]
+    sampling: SamplingParams
+
+    def of(self, token: int) -> InspectedToken:
+        """The entry of a token. Raises KeyError if there is none."""
+        for inspected in self.tokens:
+            if inspected.id == token:
+                return inspected
+        raise KeyError(token)
+
+    def to_json(self) -> dict[str, Any]:
+        """The inspection as a JSON object."""
+        return {
+            "position": self.position,
+            "said": self.said,
+            "tokens": [asdict(token) for token in self.tokens],
+            "sampling": self.sampling.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Inspection:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        sampling = {field.name: line["sampling"][field.name] for field in fields(SamplingParams)}
+        return cls(
+            position=line["position"],
+            said=line["said"],
+            tokens=tuple(InspectedToken(**token) for token in line["tokens"]),
+            sampling=SamplingParams(**sampling),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An output position of an answer to a prompt, in ids, and the parameters in force there."""
+
+    prompt: Sequence[int]
+    answer: Sequence[int]
+    position: int
+    sampling: SamplingParams
+
+    @property
+    def before(self) -> list[int]:
+        """All tokens that precede it."""
+        return [*self.prompt, *self.answer[: self.position]]
+
+
+def sampling_at(position: int, changes: Sequence[tuple[int, SamplingParams]]) -> SamplingParams | None:
+    """The parameters in force at a position, None if there are none.
+
+    `changes` has the positions from which parameters were in force. The grammar is always that of the first entry: it
+    does not change within an answer.
+    """
+    found = [sampling for begin, sampling in changes if begin <= max(position, 0)]
+    return replace(found[-1], grammar=found[0].grammar) if found else None
+
+
+def inspect(
+    target: SessionModel,
+    draft: SessionModel | None,
+    vocabulary: SessionVocabulary,
+    place: Place,
+    asked: Sequence[int],
+    cancelled: Callable[[], bool],
+) -> Inspection:
+    """Reads the tokens before the place into both models, unless they hold them, and compares their predictions.
+
+    Raises SettingError for a position, token or grammar that does not fit, DecodeError, or Cancelled.
+    """
+    _check(target, vocabulary, place, asked)
+    before = place.before
+    constraint = constraint_of(place.sampling, vocabulary)
+    try:
+        check_given(place.answer[: place.position], vocabulary, constraint)
+        if constraint:
+            constraint.begin(len(before))
+        sampler = Sampler(place.sampling, 0, constraint)
+        ours = _Row(_logits(target, before, cancelled))
+        explained = sampler.explain(ours.logits, before)
+        theirs = q = None
+        if draft and len(before) <= draft.capacity:
+            theirs = _Row(_logits(draft, before, cancelled))
+            q = sampler.candidates(theirs.logits, before)
+    finally:
+        if constraint:
+            constraint.close()
+    p = explained.candidates
+    said = place.answer[place.position]
+    shown = {*ours.best(), *(token for token, _ in p.best(BEST)), said, *asked}
+
+    def about(token: int) -> InspectedToken:
+        return InspectedToken(
+            id=token,
+            text=vocabulary.piece(token).decode("utf-8", "replace"),
+            raw_p=ours.raw(token),
+            rank=ours.rank(token),
+            p=p.probability(token),
+            removed_by=explained.removed_by(token),
+            raw_q=theirs.raw(token) if theirs else None,
+            draft_rank=theirs.rank(token) if theirs and theirs.knows(token) else None,
+            q=q.probability(token) if q else None,
+        )
+
+    tokens = sorted(map(about, shown), key=lambda token: token.rank)
+    return Inspection(place.position, said, tuple(tokens), place.sampling)
+
+
+class _Row:
+    """One model's logits [V] at the place, before any stage."""
+
+    def __init__(self, logits: NDArray[np.float32]) -> None:
+        self.logits = logits
+        weights = np.exp(logits.astype(np.float64) - float(logits.max()))
+        self._p: NDArray[np.float64] = weights / weights.sum()
+
+    def knows(self, token: int) -> bool:
+        """Whether the row has this token: a draft model's row may be shorter."""
+        return token < len(self.logits)
+
+    def raw(self, token: int) -> float:
+        """The softmax of the logits; 0 for a token that the row does not have."""
+        return float(self._p[token]) if self.knows(token) else 0.0
+
+    def rank(self, token: int) -> int:
+        """1 for the largest logit; ties by id."""
+        own = self.logits[token]
+        return 1 + int((self.logits > own).sum() + (self.logits[:token] == own).sum())
+
+    def best(self) -> list[int]:
+        """The tokens with the largest logits."""
+        found: list[int] = np.argsort(-self.logits, kind="stable")[:BEST].tolist()
+        return found
+
+
+def _check(target: SessionModel, vocabulary: SessionVocabulary, place: Place, asked: Sequence[int]) -> None:
+    length = len(place.answer)
+    if place.position not in range(length):
+        raise SettingError(
+            f"there is no position {place.position} in an answer of {length} tokens: use 0 to {length - 1}"
+        )
+    depth = len(place.prompt) + place.position
+    if depth > target.capacity:
+        raise SettingError(
+            f"position {place.position} comes after {depth} tokens, the context holds {target.capacity}: load with a "
+            "larger -c"
+        )
+    for token in (place.answer[place.position], *asked):
+        if token not in range(vocabulary.size):
+            raise SettingError(f"there is no token {token}: this vocabulary has 0 to {vocabulary.size - 1}")
+
+
+def _logits(model: SessionModel, before: Sequence[int], cancelled: Callable[[], bool]) -> NDArray[np.float32]:
+    """The row [V] after these tokens, which the model then holds."""
+    model.read(before[:-1], cancelled)
+    row: NDArray[np.float32] = model.advance(before[-1:], 1)[0].copy()
+    return row
