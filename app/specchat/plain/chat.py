@@ -11,7 +11,7 @@ from specchat.chat.archive import Archive
 from specchat.chat.attachments import read_attachments, with_attachments
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
-from specchat.chat.commands.parsing import message_text, parse
+from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
 from specchat.models.formatting import pair_name

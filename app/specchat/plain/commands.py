@@ -8,8 +8,8 @@ from pathlib import Path
 
 from specchat.chat.archive import Archive
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
-from specchat.chat.commands.sources import Sources
 from specchat.chat.exporting import export_conversation
 from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
@@ -80,7 +80,7 @@ class Commands:
                 say("A new session.")
             case asked.ShowSessions(words):
                 self._show_sessions(words)
-            case asked.Turn() | asked.Speculate():
+            case asked.Change() | asked.Speculate():
                 self._turn(invocation)
             case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
                 self._preset(invocation)
@@ -128,7 +128,7 @@ class Commands:
         else:
             self._session, self._last = self._stored.opened(self._session, chosen), None
 
-    def _turn(self, invocation: asked.Turn | asked.Speculate) -> None:
+    def _turn(self, invocation: asked.Change | asked.Speculate) -> None:
         settings = self._session.settings
         if settings is None:
             return

@@ -64,13 +64,6 @@ class Config:
         of=(Settings, "verifier"),
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
     )
-    lookup: str = setting(
-        Group.DRAFTING,
-        "Text that prompt lookup searches",
-        "--lookup",
-        of=(Settings, "lookup"),
-        steps=Steps(label="lookup"),
-    )
 
     temperature: float | None = setting(
         Group.SAMPLING,
@@ -164,6 +157,13 @@ class Config:
         "--max-tokens",
         of=(Settings, "max_tokens"),
         steps=Steps(label="max tokens", size=64, shown={0: "0 no limit"}),
+    )
+    lookup: str = setting(
+        Group.DRAFTING,
+        "Text that prompt lookup searches",
+        "--lookup",
+        of=(Settings, "lookup"),
+        steps=Steps(label="lookup"),
     )
     system: str | None = setting(Group.ANSWERS, "System message", "--system", kind=Text())
 

@@ -89,6 +89,11 @@ class Setting:
         return self.home is LoadOptions and self.steps is not None
 
     @property
+    def is_threads(self) -> bool:
+        """True for numbers of threads: they are options of loading, but change at once."""
+        return self.home is LoadOptions and self.name.startswith("threads")
+
+    @property
     def help_line(self) -> str:
         """Its help with the names that it can have and what applies if nobody sets it."""
         names = f": {', '.join(self.kind.rule.names)}" if isinstance(self.kind, Choice) else ""

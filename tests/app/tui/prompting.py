@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from specchat.chat.commands.invocations import Invocation
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History
 from specchat.tui.theme import outcome_variables
 from specchat.tui.widgets.popup import Popup

@@ -3,8 +3,8 @@ import pytest
 from app.tui.chatting import answer, ask, chat, figures, header, prompt, questions, quiet, transcript
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import View
-from specchat.tui.widgets.knobs import Knob, Knobs
-from specchat.tui.widgets.load_knobs import LoadKnob
+from specchat.tui.widgets.knobs import KnobRow, Knobs
+from specchat.tui.widgets.load_knobs import LoadKnobRow
 
 
 async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() -> None:
@@ -25,7 +25,7 @@ async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
         settings = client.settings[-1]
         assert (settings.k, settings.drafter, settings.verifier) == (4, "model", "rejection")
         assert settings.sampling.temperature == 0.5
-        assert len(pilot.app.screen.query(Knob)) == 9
+        assert len(pilot.app.screen.query(KnobRow)) == 9
         await pilot.press("f2")
         assert prompt(pilot).has_focus
 
@@ -77,16 +77,16 @@ async def test_escape_stops_an_answer_first_and_then_leaves_the_knobs() -> None:
 async def test_the_arrows_go_round_and_round_the_knobs() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f2", "up")
-        assert isinstance(pilot.app.focused, LoadKnob)
+        assert isinstance(pilot.app.focused, LoadKnobRow)
         await pilot.press("down", "down")
-        assert isinstance(pilot.app.focused, Knob)
-        assert pilot.app.focused.dial.label == "drafter"
+        assert isinstance(pilot.app.focused, KnobRow)
+        assert pilot.app.focused.knob.label == "drafter"
 
 
 async def test_a_knob_says_why_a_typed_value_cannot_be() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f2", "9", "9", "enter")
-        assert "k is '99': use auto, or 0 to 32" in header(pilot)
+        assert "k is '99': use auto, or a whole number from 0 to 32" in header(pilot)
 
 
 async def test_escape_stops_the_answer_and_keeps_what_was_said() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.tui.chatting import ask, chat, command, header, notices, screen, shown
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.chat.load_dials import LOADABLE
+from specchat.chat.knobs import LOAD_KNOBS
 from specchat.tui.estimating import placed
-from specchat.tui.widgets.load_knobs import LoadKnob, LoadKnobs
+from specchat.tui.widgets.load_knobs import LoadKnobRow, LoadKnobs
 from specchat.worker.protocol import WorkerFailed
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy
@@ -30,18 +30,18 @@ async def test_turned_knobs_wait_for_enter_and_the_conversation_stays() -> None:
         await ask(pilot, "Who?")
         await pilot.press("f2")
         knobs = pilot.app.screen.query_one(LoadKnobs)
-        dial = next(one for one in knobs.query(LoadKnob) if one.dial is LOADABLE["gpu-layers"])
-        dial.focus()
+        row = next(one for one in knobs.query(LoadKnobRow) if one.knob is LOAD_KNOBS["gpu-layers"])
+        row.focus()
         await pilot.press("right", "right", "right", "right")
-        assert "3" in str(dial.render())
-        assert "*" in str(dial.render())
+        assert "3" in str(row.render())
+        assert "*" in str(row.render())
         assert "Enter loads again; the conversation stays" in str(knobs.query_one("#what").render())
         assert len(client.loaded) == 1
         await pilot.press("enter")
         await pilot.pause(0.5)
         assert screen(pilot).options.options == LoadOptions(gpu_layers=3)
         assert len(client.loaded) == 2
-        assert "*" not in str(dial.render())
+        assert "*" not in str(row.render())
         assert shown(pilot) == ["Who?", " one"]
         assert "builtin-guide" in header(pilot)
 
@@ -52,7 +52,7 @@ async def test_threads_change_at_once_and_leave_what_else_is_considered() -> Non
         await ask(pilot, "Who?")
         await pilot.press("f2")
         knobs = pilot.app.screen.query_one(LoadKnobs)
-        found = {one.dial.key: one for one in knobs.query(LoadKnob) if one.dial is not None}
+        found = {one.knob.key: one for one in knobs.query(LoadKnobRow) if one.knob is not None}
         found["gpu-layers"].focus()
         await pilot.press("right")
         found["threads"].focus()
@@ -79,11 +79,11 @@ async def test_auto_tells_what_it_came_to_in_the_last_answer() -> None:
         await ask(pilot, "Who?")
         await pilot.press("f2")
         knobs = pilot.app.screen.query_one(LoadKnobs)
-        shown_as = {one.dial.key: str(one.render()) for one in knobs.query(LoadKnob) if one.dial is not None}
+        shown_as = {one.knob.key: str(one.render()) for one in knobs.query(LoadKnobRow) if one.knob is not None}
         assert "auto, 6" in shown_as["threads"]
         assert "auto, 2" in shown_as["threads-draft"]
         await command(pilot, "/set threads 4")
-        shown_as = {one.dial.key: str(one.render()) for one in knobs.query(LoadKnob) if one.dial is not None}
+        shown_as = {one.knob.key: str(one.render()) for one in knobs.query(LoadKnobRow) if one.knob is not None}
         assert "4" in shown_as["threads"]
         assert "auto" in shown_as["threads-draft"]
         assert "2" not in shown_as["threads-draft"], "what auto comes to beside other threads is not known yet"
@@ -97,5 +97,5 @@ async def test_options_that_cannot_be_loaded_leave_the_pair_and_the_knobs_as_the
         assert "no memory for a context" in notices(pilot)[0]
         assert screen(pilot).options.options == LoadOptions()
         await pilot.press("f2")
-        knob = next(one for one in pilot.app.screen.query(LoadKnob) if one.dial is LOADABLE["ctx-size"])
-        assert "model's" in str(knob.render())
+        row = next(one for one in pilot.app.screen.query(LoadKnobRow) if one.knob is LOAD_KNOBS["ctx-size"])
+        assert "model's" in str(row.render())

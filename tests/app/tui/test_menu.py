@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
 from specchat.tui.widgets.offers import Menu, menu_at
 
 

@@ -1,4 +1,4 @@
-"""What can stand where the cursor is: a command's name, its argument, or a file behind an `@`."""
+"""What can stand at the cursor: a command's name, its argument, or a file after an `@`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from specchat.chat.commands.readers import unquoted
+from specchat.chat.commands.reading import Sources, unquoted
 from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command, Files
-from specchat.chat.commands.sources import Sources
 from specchat.chat.mentions import mention_at, paths_beginning, written
 from specchat.terminal.filter import clean_line
 
@@ -32,7 +31,7 @@ class Completion:
 
 
 def complete(text: str, cursor: int, sources: Sources) -> list[Completion]:
-    """What completes the word before the cursor, the likeliest first; nothing in an ordinary word."""
+    """What completes the word before the cursor, the most likely first; nothing in an ordinary word."""
     match = _TYPED.match(text)
     if match is None or not 0 < cursor <= _line_end(text):
         return _files_mentioned(text, cursor, sources)
@@ -45,7 +44,7 @@ def complete(text: str, cursor: int, sources: Sources) -> list[Completion]:
 
 
 def is_open_ended(text: str) -> bool:
-    """Whether the text is a command that takes more than what is offered, so that Enter takes it as it is."""
+    """True for a command that takes more than what is offered, so that Enter sends it as it is."""
     match = _TYPED.match(text)
     command = BY_NAME.get(match[1].lower()) if match and match[2] else None
     return command is not None and command.open_ended
@@ -74,14 +73,14 @@ def _arguments(command: Command, text: str, start: int, cursor: int, sources: So
     return []
 
 
-def _matching(names: Iterable[tuple[str, str]], typed: str, start: int, end: int, behind: str) -> Iterator[Completion]:
-    """Names that begin so, then those that hold it somewhere, where it is more than a letter."""
+def _matching(names: Iterable[tuple[str, str]], typed: str, start: int, end: int, after: str) -> Iterator[Completion]:
+    """Names that begin with the typed text, then, if it has two letters or more, those that contain it."""
     offered = [(clean_line(name), clean_line(words), name.endswith(" ")) for name, words in names]
     typed = typed.casefold()
     for begins in (True, False) if len(typed) > 1 else (True,):
         for name, words, goes_on in offered:
             if typed in name.casefold() and name.casefold().startswith(typed) is begins:
-                yield Completion(name + (" " if goes_on else behind), words, start, end)
+                yield Completion(name + (" " if goes_on else after), words, start, end)
 
 
 def _files(typed: str, start: int, end: int, sources: Sources) -> list[Completion]:
@@ -99,8 +98,8 @@ def _files_mentioned(text: str, cursor: int, sources: Sources) -> list[Completio
     completions = []
     for path in paths_beginning(typed, sources.folder)[:MOST]:
         folder = path.endswith("/")
-        behind = "" if folder or text[mention.end :].startswith((" ", "\n")) else " "
-        completions.append(Completion(f"@{written(path, closed=not folder)}{behind}", "", mention.start, mention.end))
+        after = "" if folder or text[mention.end :].startswith((" ", "\n")) else " "
+        completions.append(Completion(f"@{written(path, closed=not folder)}{after}", "", mention.start, mention.end))
     return completions
 
 

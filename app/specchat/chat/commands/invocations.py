@@ -1,4 +1,4 @@
-"""What a command asks for, read and checked: one frozen class for each thing that the app can be told to do."""
+"""What a command asks for, read and checked: one frozen class for each thing that the app can do."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from specchat.chat.commands.settable import Settable
-from specchat.chat.load_dials import LoadDial
+from specchat.chat.knobs import Knob
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -24,14 +23,14 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class ShowHelp(Invocation):
-    """The help; of one command where it is named."""
+    """The help, or that of one command."""
 
     command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewSession(Invocation):
-    """An empty conversation, with a title where one was given."""
+    """An empty conversation, with a title if one was given."""
 
     title: str | None = None
 
@@ -45,7 +44,7 @@ class ShowSessions(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class ShowModels(Invocation):
-    """The models of this machine; `role` says for what one is to be chosen, None for a look."""
+    """The models of this machine; `role` says for what to choose one, None only shows them."""
 
     role: Role | None = None
 
@@ -65,27 +64,27 @@ class LoadDraft(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn(Invocation):
-    """One setting to a value that was checked."""
+class Change(Invocation):
+    """One setting changed to a value that was checked, from the next round on."""
 
-    setting: Settable
+    knob: Knob[Settings]
     text: str
 
     def applied(self, settings: Settings) -> Settings:
-        """The settings with this value. Raises SettingError where it contradicts another one of them."""
-        return self.setting.typed(settings, self.text)
+        """The settings with this value. Raises SettingError if it contradicts another one of them."""
+        return self.knob.typed(settings, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Reload(Invocation):
     """The same models, loaded again with one option at a value that was checked."""
 
-    setting: LoadDial
+    knob: Knob[LoadOptions]
     text: str
 
     def applied(self, options: LoadOptions) -> LoadOptions:
-        """The options with this value. Raises SettingError where it cannot be."""
-        return self.setting.typed(options, self.text)
+        """The options with this value. Raises SettingError for one that is not allowed."""
+        return self.knob.typed(options, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Speculate(Invocation):
     mode: Literal["on", "off", "auto"]
 
     def applied(self, settings: Settings, k: DraftLength = AUTO) -> Settings:
-        """The settings that this means; `k` is what "on" goes back to where it is 0 now."""
+        """The settings that this means; `k` is what "on" restores if it is 0 now."""
         if self.mode == "off":
             return replace(settings, k=0)
         drafter = "hybrid" if settings.drafter == "none" else settings.drafter
@@ -120,26 +119,26 @@ class SetSystem(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class ShowSystem(Invocation):
-    """The system message as it is."""
+    """Show the system message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyPreset(Invocation):
-    """A template of sampling parameters; None for a list of all."""
+    """A preset of sampling parameters; None for a list of all."""
 
     name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SavePreset(Invocation):
-    """The sampling as it is now, as a template of this name."""
+    """Save the present sampling parameters as a preset of this name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreset(Invocation):
-    """One of the user's own templates, to be removed."""
+    """Remove one of the user's own presets."""
 
     name: str
 
@@ -170,7 +169,7 @@ class Verify(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class Replay(Invocation):
-    """Play a trace; None for that of the last answer."""
+    """Play a trace; None is that of the last answer."""
 
     path: Path | None = None
 
@@ -182,14 +181,14 @@ class Race(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class StepMode(Invocation):
-    """One round a key; None for the other of on and off."""
+    """One round a key press; None switches."""
 
     on: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Export(Invocation):
-    """The session as a file; None for a name of the app's choice."""
+    """The session as a file; with None the app chooses the name."""
 
     kind: ExportKind
     path: Path | None = None
@@ -197,7 +196,7 @@ class Export(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class Attach(Invocation):
-    """A file to be named in the message that is written next. The prompt takes it itself."""
+    """A file for the message that is written next. The prompt handles it itself."""
 
     path: str
 
@@ -216,22 +215,22 @@ class Regenerate(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class EditLast(Invocation):
-    """The last message back into the prompt, to be sent again."""
+    """Put the last message back into the prompt, to change and send it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch(Invocation):
-    """A copy of the session up to here, to go on in another way."""
+    """A copy of the session up to here, to continue in another way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tour(Invocation):
-    """Two minutes of what there is to see."""
+    """A tour of two minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clear(Invocation):
-    """The session's messages away, the session stays."""
+    """Remove the session's messages and keep the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +240,6 @@ class Quit(Invocation):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A command that cannot be: one line with what it is and what to do."""
+    """A command that cannot be done: one line with what is wrong and what to do."""
 
     reason: str

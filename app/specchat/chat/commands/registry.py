@@ -1,23 +1,23 @@
-"""All commands, in the order in which they are offered."""
+"""All commands, each declared once, in the order in which they are offered; and which of them a text is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from specchat.chat.commands import changing, reading
 from specchat.chat.commands import invocations as asked
-from specchat.chat.commands import readers, turning
-from specchat.chat.commands.readers import Reader
-from specchat.chat.commands.settable import ALIASES, settables, values
-from specchat.chat.commands.sources import Sources
-from specchat.chat.load_dials import LOADABLE, LoadDial, LoadName, ThreadsDial
+from specchat.chat.commands.reading import Reader, Sources, nearest
+from specchat.chat.knobs import LOAD_KNOBS, live_knobs
 from specchat.settings.presets import is_built_in
-from specchat_engine.settings import AUTO
+from specchat.settings.schema import BY_KEY
+from specchat.terminal.filter import clean_line
 
 Choices = Callable[[Sources, str], Iterable[tuple[str, str]]]
 """What a word can be, each with a few words about it; the text is the word before.
 
-Where one ends in a blank, more has to be typed behind it.
+If one ends in a blank, more has to be typed after it.
 """
 
 
@@ -27,10 +27,11 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its name, the arguments as the help shows them, one sentence, and how it is read.
+    """A command: its name, its arguments as the help shows them, one sentence about it, and how it is read.
 
-    `words` completes the words behind the name, the last of them up to the line's end. `open_ended` is whether the
-    argument may be something that no list has: Enter then sends what is typed instead of what is offered.
+    `words` completes the arguments, the last of them up to the end of the line. `open_ended` is True if the argument
+    may be something that no list has: Enter then sends what is typed instead of what is offered. `plain` is True if
+    the line-by-line chat has the command, or the sentence about what it does there.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Command:
     read: Reader
     words: tuple[Choices | Files, ...] = ()
     open_ended: bool = False
+    plain: bool | str = False
 
 
 def _fixed(*names: str) -> Choices:
@@ -49,29 +51,22 @@ def _commands(_sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     return ((command.name, command.help) for command in COMMANDS)
 
 
-def _keys(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
-    known = settables(sources.drafters, sources.k_max)
-    live = ((key, ", ".join(values(setting))) for key, setting in known.items())
-    return (*live, ("seed", "a number, or -1"), *((key, _when(dial)) for key, dial in LOADABLE.items()))
-
-
-def _when(dial: LoadDial) -> str:
-    return f"{AUTO}, or a number" if isinstance(dial, ThreadsDial) else "loads the models again"
+def _settings(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
+    live = live_knobs(sources.drafters, sources.k_max)
+    yield from ((name, knob.setting.help) for name, knob in live.items())
+    yield "seed", BY_KEY["seed"].help
+    for name, knob in LOAD_KNOBS.items():
+        yield name, knob.setting.help if knob.setting.is_threads else f"{knob.setting.help} (loads the models again)"
 
 
 def _values(sources: Sources, before: str) -> Iterable[tuple[str, str]]:
-    name = ALIASES.get(before, before)
-    loadable = LOADABLE.get(name)
-    if isinstance(loadable, LoadName):
-        return ((choice, "") for choice in loadable.choices)
-    if isinstance(loadable, ThreadsDial):
-        return ((AUTO, "measured while nothing is asked"), (loadable.zero, ""))
-    setting = settables(sources.drafters, sources.k_max).get(name)
-    return ((value, "") for value in values(setting)) if setting is not None else ()
+    name = changing.setting_named(before)
+    knob = LOAD_KNOBS.get(name) or live_knobs(sources.drafters, sources.k_max).get(name)
+    return ((value, "") for value in knob.names) if knob is not None else ()
 
 
 def _drafts(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
-    return ((readers.NONE, "no draft model"), *sources.models())
+    return ((reading.NONE, "no draft model"), *sources.models())
 
 
 def _presets(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
@@ -79,85 +74,154 @@ def _presets(sources: Sources, _before: str) -> Iterable[tuple[str, str]]:
     own = [name for name, _ in known if not is_built_in(name)]
     return (
         *known,
-        (f"{turning.SAVE} ", "NAME: keeps the sampling as it is now"),
-        *((f"{turning.FORGET} {name}", "takes it off the list") for name in own),
+        (f"{changing.SAVE} ", "NAME: saves the sampling as it is now"),
+        *((f"{changing.FORGET} {name}", "removes it") for name in own),
     )
 
 
 COMMANDS: tuple[Command, ...] = (
     Command(
-        "help", "[COMMAND]", "The keys, the colours, the figures and the commands.", readers.read_help, (_commands,)
+        "help",
+        "[COMMAND]",
+        "The keys, the colours, the figures and the commands.",
+        reading.read_help,
+        (_commands,),
+        plain="The commands, or what one of them does.",
     ),
-    Command("new", "[TITLE]", "An empty conversation with the same models.", readers.read_new),
+    Command("new", "[TITLE]", "A new conversation with the same models.", reading.read_new, plain=True),
     Command(
         "sessions",
         "[WORDS]",
-        "Stored conversations: look, search, go on with one.",
-        readers.read_sessions,
+        "Stored conversations: browse, search, continue one.",
+        reading.read_sessions,
         (lambda sources, _: sources.sessions(),),
         open_ended=True,
+        plain="The latest sessions, or those with these words; a listed number continues that one.",
     ),
     Command(
         "model",
         "[NAME|FILE]",
-        "Another target, the conversation stays.",
-        readers.read_model,
+        "Another target; the conversation stays.",
+        reading.read_model,
         (lambda sources, _: sources.models(),),
         open_ended=True,
     ),
     Command(
-        "draft", "[NAME|FILE|none]", "Another draft model, or none.", readers.read_draft, (_drafts,), open_ended=True
+        "draft", "[NAME|FILE|none]", "Another draft model, or none.", reading.read_draft, (_drafts,), open_ended=True
     ),
-    Command("models", "", "The models of this machine, and where to get others.", readers.alone(asked.ShowModels())),
+    Command("models", "", "The models on this machine, and where to get others.", reading.alone(asked.ShowModels())),
     Command(
-        "k", "auto|0|1|2|…", "The most tokens drafted in a round; 0 is plain.", turning.setter("k"), (_fixed("auto"),)
+        "k",
+        "auto|0|1|2|…",
+        "The most tokens drafted in a round; 0 is plain.",
+        changing.setter("k"),
+        (_fixed("auto"),),
+        plain=True,
     ),
     Command(
         "spec",
         "on|off|auto",
-        "Speculation on, off, or with k chosen by itself.",
-        turning.read_mode,
-        (_fixed(*turning.MODES),),
+        "Speculation on, off, or with k chosen automatically.",
+        changing.read_mode,
+        (_fixed(*changing.MODES),),
+        plain=True,
     ),
-    Command("temp", "NUMBER", "The temperature; 0 is greedy.", turning.setter("temperature")),
-    Command("set", "KEY VALUE", "Any setting; some load the models again.", turning.read_set, (_keys, _values)),
+    Command("temp", "NUMBER", "The temperature; 0 is greedy.", changing.setter("temperature"), plain=True),
+    Command(
+        "set",
+        "KEY VALUE",
+        "Any setting; some load the models again.",
+        changing.read_set,
+        (_settings, _values),
+        plain=True,
+    ),
     Command(
         "preset",
         "[save|forget] [NAME]",
-        "Templates of sampling parameters: all, one in force, the present one kept.",
-        turning.read_preset,
+        "Presets of sampling parameters: list, apply, save or remove them.",
+        changing.read_preset,
         (_presets,),
+        plain=True,
     ),
     Command(
         "system",
         "[TEXT|none]",
-        "What the model is told before the conversation.",
-        readers.read_system,
-        (_fixed(readers.NONE),),
+        "The system message that the model reads first.",
+        reading.read_system,
+        (_fixed(reading.NONE),),
         open_ended=True,
+        plain=True,
     ),
-    Command("stats", "[turn|session|pair]", "Figures and charts.", readers.read_statistics, (_fixed(*readers.SCOPES),)),
-    Command("why", "", "What made the last answer as fast as it was.", readers.alone(asked.Explain())),
-    Command("verify", "", "Is the last answer's text that of plain decoding?", readers.alone(asked.Verify())),
-    Command("replay", "[FILE]", "Play a trace, or the last answer, at any speed.", readers.read_replay, (Files(),)),
-    Command("race", "", "The last prompt plain and speculative, side by side.", readers.alone(asked.Race())),
-    Command("step", "[on|off]", "Advance one round a key.", readers.read_step, (_fixed(*readers.SWITCH),)),
+    Command(
+        "stats",
+        "[turn|session|pair]",
+        "Figures and charts.",
+        reading.read_statistics,
+        (_fixed(*reading.SCOPES),),
+        plain="A sentence for each figure of the last answer.",
+    ),
+    Command("why", "", "Why the last answer was as fast as it was.", reading.alone(asked.Explain())),
+    Command("verify", "", "Compare the last answer with plain decoding.", reading.alone(asked.Verify())),
+    Command(
+        "replay",
+        "[FILE]",
+        "Play a trace, or the last answer, at any speed.",
+        reading.read_replay,
+        (Files(),),
+        plain="What the target rejected of the last answer's drafts, or of a trace's, round by round.",
+    ),
+    Command("race", "", "Answer the last prompt plain and speculatively, side by side.", reading.alone(asked.Race())),
+    Command(
+        "step", "[on|off]", "Advance one round with each key press.", reading.read_step, (_fixed(*reading.SWITCH),)
+    ),
     Command(
         "export",
         "KIND [FILE]",
-        "The conversation as a file.",
-        readers.read_export,
-        (_fixed(*readers.EXPORT_KINDS), Files()),
+        "Save the conversation as a file.",
+        reading.read_export,
+        (_fixed(*reading.EXPORT_KINDS), Files()),
         open_ended=True,
+        plain=True,
     ),
-    Command("attach", "FILE", "A text file with the next message; @FILE does it too.", readers.read_attach, (Files(),)),
-    Command("copy", "[answer|code|chat]", "To the clipboard.", readers.read_copy, (_fixed(*readers.PARTS),)),
-    Command("regen", "", "Another answer to the last message.", readers.alone(asked.Regenerate())),
-    Command("edit", "", "Change the last message and send it again.", readers.alone(asked.EditLast())),
-    Command("branch", "", "A copy of the conversation, to go on in another way.", readers.alone(asked.Branch())),
-    Command("clear", "", "Take the messages away, keep the session.", readers.alone(asked.Clear())),
-    Command("theme", "[NAME]", "Other colours.", readers.read_theme, (lambda sources, _: sources.themes(),)),
-    Command("tour", "", "Two minutes of what there is to see.", readers.alone(asked.Tour())),
-    Command("quit", "", "Leave; the conversation is kept.", readers.alone(asked.Quit())),
+    Command("attach", "FILE", "Add a text file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
+    Command("copy", "[answer|code|chat]", "Copy to the clipboard.", reading.read_copy, (_fixed(*reading.PARTS),)),
+    Command("regen", "", "Another answer to the last message.", reading.alone(asked.Regenerate()), plain=True),
+    Command("edit", "", "Change the last message and send it again.", reading.alone(asked.EditLast())),
+    Command("branch", "", "Continue in a copy of the conversation.", reading.alone(asked.Branch())),
+    Command("clear", "", "Remove the messages and keep the session.", reading.alone(asked.Clear())),
+    Command("theme", "[NAME]", "Other colours.", reading.read_theme, (lambda sources, _: sources.themes(),)),
+    Command("tour", "", "A tour of two minutes.", reading.alone(asked.Tour())),
+    Command("quit", "", "Leave; the conversation is saved.", reading.alone(asked.Quit()), plain=True),
 )
 BY_NAME = {command.name: command for command in COMMANDS}
+
+_TYPED = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
+
+
+def parse(text: str, sources: Sources) -> asked.Invocation | asked.Refusal | None:
+    """What the command asks for, or why it cannot be done; None for an ordinary message.
+
+    A message that is to begin with a slash begins with two. A first word with another slash in it is a path, and so
+    the beginning of a message.
+    """
+    match = _TYPED.fullmatch(text.strip())
+    if match is None:
+        return None
+    found = _read(match[1].lower(), (match[2] or "").strip(), sources)
+    return asked.Refusal(clean_line(found.reason)) if isinstance(found, asked.Refusal) else found
+
+
+def message_text(text: str) -> str:
+    """The message without the slash that distinguished it from a command."""
+    return text[1:] if text.startswith("//") else text
+
+
+def _read(name: str, argument: str, sources: Sources) -> asked.Invocation | asked.Refusal:
+    command = BY_NAME.get(name)
+    if command is not None:
+        return command.read(argument, sources)
+    if not name:
+        return asked.Refusal("a command has a name, such as /help; // begins a message with a slash")
+    near = nearest(name, BY_NAME)
+    hint = f"did you mean /{near}?" if near else "/help lists them;"
+    return asked.Refusal(f"there is no command /{name}: {hint} // begins a message with a slash")

@@ -134,10 +134,10 @@ class ChatScreen(
 
     def action_turn_k(self, steps: int) -> None:
         """Raises or lowers k from the next round on."""
-        from specchat.chat.dials import DraftLengthDial
+        from specchat.chat.knobs import live_knobs
 
         if self.settings is not None:
-            turned = DraftLengthDial(self._session.k_max).turned(self.settings, steps)
+            turned = live_knobs((), self._session.k_max)["k"].turned(self.settings, steps)
             self.turn_to(turned)
             self._note(f"k {turned.k} from the next round on" if turned.k != 0 else "k 0: plain decoding")
 

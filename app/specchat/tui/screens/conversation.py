@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession, Phase, Unsent

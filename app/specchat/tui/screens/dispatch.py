@@ -21,7 +21,7 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.new_conversation(title)
         case asked.ShowSessions(query):
             chat.action_sessions(query)
-        case asked.Turn() | asked.Speculate():
+        case asked.Change() | asked.Speculate():
             turn(chat, invocation)
         case asked.Reload():
             await chat.load_again(invocation.applied)
@@ -59,7 +59,7 @@ async def perform(chat: ChatScreen, invocation: asked.Invocation) -> None:
             await chat.show(invocation)
 
 
-def turn(chat: ChatScreen, invocation: asked.Turn | asked.Speculate) -> None:
+def turn(chat: ChatScreen, invocation: asked.Change | asked.Speculate) -> None:
     """Other settings from the next round on."""
     settings = chat.settings
     if settings is None:

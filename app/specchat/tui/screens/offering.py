@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 
 from specchat.chat.commands.invocations import Quit, Refusal, SetTheme
+from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
-from specchat.chat.commands.sources import Sources
 from specchat.tui.screens.dispatch import perform
 
 if TYPE_CHECKING:

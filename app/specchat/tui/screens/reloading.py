@@ -134,7 +134,7 @@ class ReloadingScreen(BranchingScreen):
 
     def _use_threads(self, options: LoadOptions) -> None:
         """Computes with the threads of these options from the next pass on, also of a running answer."""
-        from specchat.chat.load_dials import with_threads
+        from specchat.chat.knobs import with_threads
 
         session = self._session
         if session.loaded is None:
@@ -147,7 +147,7 @@ class ReloadingScreen(BranchingScreen):
 
     async def reload(self, options: ChatOptions) -> None:
         """Loads what these options say in place of what is loaded; other threads alone need no load."""
-        from specchat.chat.load_dials import with_threads
+        from specchat.chat.knobs import with_threads
 
         session = self._session
         threads = with_threads(session.options.options, options.options)

@@ -1,4 +1,4 @@
-"""The panel of how models are loaded: the models themselves, the context, where layers lie; threads change at once."""
+"""The panel of how models are loaded: the models, the context, where layers are kept. Threads change at once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from textual.message import Message
 from textual.widgets import Static
 
 from specchat.chat.commands.invocations import Role
-from specchat.chat.load_dials import LOAD_DIALS, LoadDial, with_threads
+from specchat.chat.knobs import LOAD_KNOBS, Knob, with_threads
 from specchat.settings.options import ChatOptions
 from specchat.terminal.filter import clean_line
-from specchat.tui.widgets.typed_knob import TypedKnob
+from specchat.tui.widgets.knobs import TypedRow
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO
 
 _LABEL = 15
 _VALUE = 12
-_LIVE = "← → turn; Enter loads, threads need none"
+_LIVE = "← → turn · threads change at once"
 _WAITS = "Enter loads again; the conversation stays"
 
 
-class LoadKnob(TypedKnob):
-    """One line: a dial that ← and → turn and typing sets, or a model that Enter chooses."""
+class LoadKnobRow(TypedRow):
+    """One line: a knob that ← and → turn and typing sets, or a model that Enter chooses."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "enter", "Load again", id="knobs.enter")]
     SIGNS = "_"
@@ -39,68 +39,68 @@ class LoadKnob(TypedKnob):
 
     @dataclass
     class Turned(Message):
-        """The dial was turned by steps."""
+        """The knob was turned by steps."""
 
-        dial: LoadDial
+        knob: Knob[LoadOptions]
         steps: int
 
     @dataclass
     class Typed(Message):
-        """A value was typed for the dial."""
+        """A value was typed for the knob."""
 
-        dial: LoadDial
+        knob: Knob[LoadOptions]
         text: str
 
     @dataclass
     class Entered(Message):
-        """Enter was pressed: on a model, of this role, or on a dial."""
+        """Enter was pressed on the model of this role, or on a knob."""
 
         role: Role | None
 
-    def __init__(self, dial: LoadDial | None = None, role: Role | None = None) -> None:
+    def __init__(self, knob: Knob[LoadOptions] | None = None, role: Role | None = None) -> None:
         super().__init__()
-        self.dial = dial
+        self.knob = knob
         self.role: Role | None = role
         self._value = ""
         self._changed = False
 
     def show(self, value: str, *, changed: bool) -> None:
-        """Shows a value; one that is not in force yet is marked."""
+        """Shows a value, with a mark if it does not apply yet."""
         self._value, self._changed = value, changed
         self.refresh()
 
     def render(self) -> Content:
         """The label and the value."""
-        label = self.dial.label if self.dial else str(self.role)
+        label = self.knob.label if self.knob else str(self.role)
         value = f"{self._typing}▏" if self._typing else self._value
-        arrows = ("‹ ", " ›") if self.has_focus and self.dial else ("  ", "")
+        arrows = ("‹ ", " ›") if self.has_focus and self.knob else ("  ", "")
         mark = "*" if self._changed else " "
         style = "bold" if self.has_focus or self._changed else ""
-        room = _VALUE if self.dial else max(self.size.width - _LABEL - 2, _VALUE)
+        room = _VALUE if self.knob else max(self.size.width - _LABEL - 2, _VALUE)
         shown = Content.styled(value, style).truncate(room, ellipsis=True, pad=True)
         name = Content.assemble((label.ljust(_LABEL - 1), "$quiet"), (mark, "$text-warning"))
         return Content.assemble(name, arrows[0], shown, arrows[1])
 
     def action_turn(self, steps: int) -> None:
-        """Turns the dial."""
+        """Turns the knob."""
         self._typing = ""
-        if self.dial is not None:
-            self.post_message(self.Turned(self.dial, steps))
+        if self.knob is not None:
+            self.post_message(self.Turned(self.knob, steps))
 
     def action_enter(self) -> None:
-        """Takes what was typed, else loads or chooses."""
-        if self._typing and self.dial is not None:
+        """Posts what was typed, else asks to load or to choose."""
+        if self._typing and self.knob is not None:
             typed, self._typing = self._typing, ""
-            self.post_message(self.Typed(self.dial, typed))
+            self.post_message(self.Typed(self.knob, typed))
         else:
             self.post_message(self.Entered(self.role))
 
     def takes(self, event: Key) -> bool:
-        """Nothing is typed on a model."""
-        return self.dial is not None and super().takes(event)
+        """Typing does nothing on a model."""
+        return self.knob is not None and super().takes(event)
 
     def on_click(self, event: Click) -> None:
-        """A click on an arrow turns, one on a model chooses."""
+        """Turns the knob for a click on an arrow; a click on a model chooses."""
         self.focus()
         if self.role is not None:
             self.post_message(self.Entered(self.role))
@@ -111,43 +111,43 @@ class LoadKnob(TypedKnob):
 
 
 class LoadKnobs(Vertical):
-    """How the pair is loaded, and how it would be: nothing but threads changes before Enter."""
+    """How the pair is loaded, and how it would be: only threads change before Enter."""
 
     DEFAULT_CSS = """
     LoadKnobs { height: auto; padding: 0 1; border: round $border; border-title-color: $quiet; display: none; }
     LoadKnobs:focus-within { border: round $primary; }
-    LoadKnobs LoadKnob { height: 1; }
-    LoadKnobs LoadKnob:focus { background: $panel; }
+    LoadKnobs LoadKnobRow { height: 1; }
+    LoadKnobs LoadKnobRow:focus { background: $panel; }
     LoadKnobs Static { height: auto; color: $quiet; }
     """
 
     @dataclass
     class Load(Message):
-        """The pair is to be loaded again in this way."""
+        """Load the pair again with these options."""
 
         options: LoadOptions
 
     @dataclass
     class Live(Message):
-        """What is loaded is to compute with the threads of these options from now on."""
+        """Use the threads of these options from now on."""
 
         options: LoadOptions
 
     @dataclass
     class Choose(Message):
-        """Another model is to be chosen."""
+        """Choose another model."""
 
         role: Role
 
     @dataclass
     class Changed(Message):
-        """Other options are being considered: what memory would they take?"""
+        """Other options are being considered; the memory that they take is asked for."""
 
         options: LoadOptions
 
     @dataclass
     class Refused(Message):
-        """A typed value cannot be."""
+        """A typed value that is not allowed."""
 
         reason: str
 
@@ -159,11 +159,11 @@ class LoadKnobs(Vertical):
         self._machine: Mapping[str, Any] = {}
 
     def compose(self) -> ComposeResult:
-        """The models, the dials, the memory, what Enter does."""
-        yield LoadKnob(role="target")
-        yield LoadKnob(role="draft")
-        for dial in LOAD_DIALS:
-            yield LoadKnob(dial)
+        """The models, the knobs, the memory, what Enter does."""
+        yield LoadKnobRow(role="target")
+        yield LoadKnobRow(role="draft")
+        for knob in LOAD_KNOBS.values():
+            yield LoadKnobRow(knob)
         yield Static(id="memory")
         yield Static(_LIVE, id="what")
 
@@ -172,44 +172,44 @@ class LoadKnobs(Vertical):
         self._draw()
 
     def fit(self, chat: ChatOptions) -> None:
-        """Something else is loaded now; what was considered is forgotten."""
+        """Shows what was loaded and forgets what was considered."""
         self._chat, self._wanted, self._machine = chat, chat.options, {}
         self._draw()
         self.tell("")
 
     def take_threads(self, options: LoadOptions) -> None:
-        """Other threads are in force; what is considered beside them stays."""
+        """Other threads apply now; what else is considered stays."""
         self._chat = replace(self._chat, options=with_threads(self._chat.options, options))
         self._wanted = with_threads(self._wanted, options)
         self._machine = {}
         self._draw()
 
     def tell_machine(self, machine: Mapping[str, Any]) -> None:
-        """What an answer was computed with, as its trace tells: that is what auto comes to."""
+        """Takes what an answer was computed with, from its trace: that is what auto has measured."""
         self._machine = machine
         self._draw()
 
     def tell(self, memory: Content | str) -> None:
-        """What memory the options take."""
+        """Shows the memory that the options take."""
         self.query_one("#memory", Static).update(memory)
 
-    def on_load_knob_turned(self, message: LoadKnob.Turned) -> None:
+    def on_load_knob_row_turned(self, message: LoadKnobRow.Turned) -> None:
         """Considers the turned value."""
         message.stop()
         try:
-            self._consider(message.dial.turned(self._wanted, message.steps))
+            self._consider(message.knob.turned(self._wanted, message.steps))
         except SettingError as error:
             self.post_message(self.Refused(str(error)))
 
-    def on_load_knob_typed(self, message: LoadKnob.Typed) -> None:
-        """Considers the typed value, or says why it cannot be."""
+    def on_load_knob_row_typed(self, message: LoadKnobRow.Typed) -> None:
+        """Considers the typed value, or says why it is not allowed."""
         message.stop()
         try:
-            self._consider(message.dial.typed(self._wanted, message.text))
+            self._consider(message.knob.typed(self._wanted, message.text))
         except SettingError as error:
             self.post_message(self.Refused(str(error)))
 
-    def on_load_knob_entered(self, message: LoadKnob.Entered) -> None:
+    def on_load_knob_row_entered(self, message: LoadKnobRow.Entered) -> None:
         """Loads what is considered, or chooses a model."""
         message.stop()
         if message.role is not None:
@@ -227,14 +227,14 @@ class LoadKnobs(Vertical):
             self.post_message(self.Changed(options))
 
     def _draw(self) -> None:
-        for knob in self.query(LoadKnob):
-            if knob.dial is None:
-                knob.show(_name(self._chat.target if knob.role == "target" else self._chat.draft), changed=False)
+        for row in self.query(LoadKnobRow):
+            if row.knob is None:
+                row.show(_name(self._chat.target if row.role == "target" else self._chat.draft), changed=False)
             else:
-                value = knob.dial.text(self._wanted)
-                chosen = self._machine.get(knob.dial.key.replace("-", "_")) if value == AUTO else None
-                changed = value != knob.dial.text(self._chat.options)
-                knob.show(f"{value}, {chosen}" if chosen else value, changed=changed)
+                value = row.knob.text(self._wanted)
+                measured = self._machine.get(row.knob.setting.key) if value == AUTO else None
+                changed = value != row.knob.text(self._chat.options)
+                row.show(f"{value}, {measured}" if measured else value, changed=changed)
         changed = self._wanted != self._chat.options
         self.query_one("#what", Static).update(_WAITS if changed else _LIVE)
 

@@ -12,7 +12,7 @@ from textual.events import Blur, Key, Resize
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
 from specchat.chat.history import Entry, History
 from specchat.errors import AttachmentError
 from specchat.tui.recall import Recall
@@ -204,7 +204,7 @@ class Prompt(Composer):
         text = self._folds.unfolded(entry.text)
         shown = entry.text
         if self._sources is not None and text.lstrip().startswith("/"):
-            from specchat.chat.commands.parsing import message_text, parse
+            from specchat.chat.commands.registry import message_text, parse
 
             command = parse(text, self._sources())
             if command is not None:

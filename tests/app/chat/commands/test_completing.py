@@ -5,9 +5,8 @@ import pytest
 from specchat.chat.commands import completing
 from specchat.chat.commands.completing import Completion, complete, is_open_ended
 from specchat.chat.commands.invocations import Refusal
-from specchat.chat.commands.parsing import parse
-from specchat.chat.commands.registry import COMMANDS
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.registry import COMMANDS, parse
 
 
 @pytest.fixture

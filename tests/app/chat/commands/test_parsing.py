@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.chat.commands import invocations as asked
-from specchat.chat.commands.parsing import message_text, parse
-from specchat.chat.commands.registry import COMMANDS
-from specchat.chat.commands.sources import Sources
+from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.registry import COMMANDS, message_text, parse
 from specchat.terminal.filter import clean_line
 from specchat_engine.settings import Settings
 
@@ -33,9 +32,9 @@ def refusal(text: str) -> str:
     return refused.reason
 
 
-def turned(text: str, settings: Settings | None = None) -> Settings:
+def changed(text: str, settings: Settings | None = None) -> Settings:
     invocation = read(text)
-    assert isinstance(invocation, asked.Turn | asked.Speculate)
+    assert isinstance(invocation, asked.Change | asked.Speculate)
     return invocation.applied(settings or Settings())
 
 
@@ -95,31 +94,31 @@ def test_a_command_is_read(text: str, invocation: asked.Invocation) -> None:
     assert read(text) == invocation
 
 
-def test_settings_are_turned_to_what_was_typed() -> None:
-    assert turned("/k 16").k == 16
-    assert turned("/k auto", Settings(k=3)).k == "auto"
-    assert turned("/temp 0,5").sampling.temperature == 0.5
-    assert turned("/set top-p 0.9").sampling.top_p == 0.9
-    assert turned("/set TOP_K 7").sampling.top_k == 7
-    assert turned("/set temp 5").sampling.temperature == 5
-    assert turned("/set max-tokens 100").max_tokens == 100
-    assert turned("/set drafter look").drafter == "lookup"
-    assert turned("/set repeat-penalty 1.1").sampling.repeat_penalty == 1.1
-    assert turned("/set repeat-last-n -1").sampling.penalty_last_n == -1
+def test_settings_change_to_what_was_typed() -> None:
+    assert changed("/k 16").k == 16
+    assert changed("/k auto", Settings(k=3)).k == "auto"
+    assert changed("/temp 0,5").sampling.temperature == 0.5
+    assert changed("/set top-p 0.9").sampling.top_p == 0.9
+    assert changed("/set TOP_K 7").sampling.top_k == 7
+    assert changed("/set temp 5").sampling.temperature == 5
+    assert changed("/set max-tokens 100").max_tokens == 100
+    assert changed("/set drafter look").drafter == "lookup"
+    assert changed("/set repeat-penalty 1.1").sampling.repeat_penalty == 1.1
+    assert changed("/set repeat-last-n -1").sampling.penalty_last_n == -1
 
 
-def test_a_turn_leaves_the_other_settings_alone() -> None:
-    settings = turned("/k 2", Settings(max_tokens=9))
-    assert turned("/set typical-p 0.5", settings) == turned("/set typical 0.5", settings)
-    assert turned("/set typical-p 0.5", settings).max_tokens == 9
-    assert turned("/set typical-p 0.5", settings).k == 2
+def test_a_change_leaves_the_other_settings_alone() -> None:
+    settings = changed("/k 2", Settings(max_tokens=9))
+    assert changed("/set typical-p 0.5", settings) == changed("/set typical 0.5", settings)
+    assert changed("/set typical-p 0.5", settings).max_tokens == 9
+    assert changed("/set typical-p 0.5", settings).k == 2
 
 
 def test_speculation_goes_off_and_on_again() -> None:
-    assert turned("/spec off", Settings(k=5)).k == 0
-    assert turned("/spec on", Settings(k=0)).k == "auto"
-    assert turned("/spec on", Settings(k=5, drafter="none")) == Settings(k=5, drafter="hybrid")
-    assert turned("/spec auto", Settings(k=5)).k == "auto"
+    assert changed("/spec off", Settings(k=5)).k == 0
+    assert changed("/spec on", Settings(k=0)).k == "auto"
+    assert changed("/spec on", Settings(k=5, drafter="none")) == Settings(k=5, drafter="hybrid")
+    assert changed("/spec auto", Settings(k=5)).k == "auto"
     assert asked.Speculate("on").applied(Settings(k=0), 3).k == 3
 
 
@@ -129,38 +128,38 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/hlep", "there is no command /hlep: did you mean /help? // begins a message with a slash"),
         ("/xyzzy now", "there is no command /xyzzy: /help lists them; // begins a message with a slash"),
         ("/", "a command has a name, such as /help; // begins a message with a slash"),
-        ("/k 17", "k is '17': use auto, or 0 to 16"),
-        ("/k -1", "k is '-1': use auto, or 0 to 16"),
-        ("/k", "k needs a value behind it"),
-        ("/temp hot", "temperature is 'hot': type a number"),
-        ("/temp 5.1", "temperature is 5.1: use 0 to 5"),
-        ("/temp nan", "temperature is nan: use 0 to 5"),
-        ("/set", "say what to set: use k, drafter"),
+        ("/k 17", "k is '17': use auto, or a whole number from 0 to 16"),
+        ("/k -1", "k is '-1': use auto, or a whole number from 0 to 16"),
+        ("/k", "k needs a value, such as auto"),
+        ("/temp hot", "temperature is 'hot': use a number from 0 to 100"),
+        ("/temp 101", "temperature is '101': use a number from 0 to 100"),
+        ("/temp nan", "temperature is 'nan': use a number from 0 to 100"),
+        ("/set", "name the setting: use k, drafter"),
         ("/set top-q 1", "there is no setting top-q: did you mean top-p?"),
-        ("/set top-p", "top-p needs a value behind it"),
-        ("/set top-p 2", "top-p is 2: use 0 to 1"),
-        ("/set drafter model", "the drafter is 'model': use lookup, none"),
-        ("/set repeat-penalty 0", "repeat_penalty is 0.0: use a number from 0.001 to 100"),
-        ("/set repeat-penalty much", "repeat-penalty is 'much': type a number"),
-        ("/set penalty-last-n 1.5", "penalty-last-n is '1.5': type a whole number"),
-        ("/set seed x", "seed is 'x': use 0"),
-        (f"/set seed {2**64}", f"seed is '{2**64}': use 0"),
+        ("/set top-p", "top-p needs a value, such as 0.95"),
+        ("/set top-p 2", "top-p is '2': use a number from 0 to 1"),
+        ("/set drafter model", "drafter is 'model': use lookup or none"),
+        ("/set repeat-penalty 0", "repeat-penalty is '0': use a number from 0.001 to 100 (1 is off)"),
+        ("/set repeat-penalty much", "repeat-penalty is 'much': use a number"),
+        ("/set penalty-last-n 1.5", "penalty-last-n is '1.5': use a whole number"),
+        ("/set seed x", "seed is 'x': use a whole number from -1"),
+        (f"/set seed {2**64}", f"seed is '{2**64}': use a whole number from -1"),
         ("/spec maybe", "speculation is 'maybe': use on, off, auto"),
         ("/stats all", "there are no statistics of 'all': use turn, session, pair"),
-        ("/export", "say as what to export: use markdown, html, jsonl, svg"),
-        ("/export htm", "there is no export as 'htm': did you mean html?"),
+        ("/export", "name the kind of export: use markdown, html, jsonl, svg"),
+        ("/export htm", "there is no export 'htm': did you mean html?"),
         ("/theme nrod", "there is no theme nrod: did you mean nord?"),
         ("/preset wild", "there is no preset wild: use Precise, save me"),
-        ("/preset save", "say the name: /preset save NAME"),
-        ("/preset forget ", "say the name: /preset forget NAME"),
+        ("/preset save", "name the preset: /preset save NAME"),
+        ("/preset forget ", "name the preset: /preset forget NAME"),
         ("/preset forget precse", "there is no preset precse: did you mean Precise?"),
         ("/step twice", "step mode is 'twice': use on, off"),
         ("/copy all", "'all' cannot be copied: use answer, code, chat"),
-        ("/attach", "say what to attach: /attach FILE"),
-        ("/quit now", "this command takes nothing behind it: leave 'now' away"),
+        ("/attach", "name the file: /attach FILE"),
+        ("/quit now", "this command takes no arguments: omit 'now'"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(text: str, reason: str) -> None:
+def test_what_cannot_be_done_is_rejected_in_one_line(text: str, reason: str) -> None:
     assert refusal(text).startswith(reason)
 
 
@@ -174,12 +173,12 @@ def test_two_slashes_begin_a_message_with_one() -> None:
     assert message_text("a //b") == "a //b"
 
 
-def test_a_theme_is_taken_as_it_is_where_none_are_known() -> None:
+def test_any_theme_is_accepted_if_none_are_known() -> None:
     assert parse("/theme mine", Sources()) == asked.SetTheme("mine")
 
 
 @given(st.sampled_from([command.name for command in COMMANDS] + ["x", ""]), st.text(max_size=20))
-def test_whatever_stands_behind_a_slash_is_read_or_refused_in_one_line(name: str, argument: str) -> None:
+def test_anything_after_a_slash_is_read_or_rejected_in_one_line(name: str, argument: str) -> None:
     found = parse(f"/{name} {argument}", SOURCES)
     assert isinstance(found, asked.Invocation | asked.Refusal)
     assert not isinstance(found, asked.Refusal) or found.reason == clean_line(found.reason)

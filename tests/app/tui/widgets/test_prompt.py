@@ -111,10 +111,10 @@ async def test_a_command_goes_out_as_what_it_asks_for(tmp_path: Path) -> None:
 async def test_a_command_that_cannot_be_stays_with_its_reason(tmp_path: Path) -> None:
     async with prompting(sources_in(tmp_path)) as at:
         await at.press(*"/k 99", "enter")
-        assert at.host.refusals == ["k is '99': use auto, or 0 to 32"]
+        assert at.host.refusals == ["k is '99': use auto, or a whole number from 0 to 32 (0 is plain decoding)"]
         assert at.text == "/k 99"
         await at.press("backspace", "enter")
-        assert isinstance(at.host.commands[0], asked.Turn)
+        assert isinstance(at.host.commands[0], asked.Change)
 
 
 async def test_two_slashes_send_a_message_with_one(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""From the text behind a command's name to what it asks for, or to one line that says why that cannot be."""
+"""From the text after a command's name to what it asks for, or to one line that says why it cannot be done."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
@@ -29,9 +30,35 @@ from specchat.chat.commands.invocations import (
     ShowSystem,
     StepMode,
 )
-from specchat.chat.commands.sources import Sources
 from specchat.settings.paths import expanded
 from specchat.terminal.filter import clean_line
+from specchat_engine.settings import DRAFTERS
+
+Names = Callable[[], Iterable[tuple[str, str]]]
+"""Names, each with a few words about it or an empty text."""
+
+
+def no_names() -> Iterable[tuple[str, str]]:
+    """Nothing to choose from."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What commands can name: used to complete and to check arguments. The lists are read anew each time.
+
+    `themes` and `presets` are complete: other names are rejected, unless the list is empty. `sessions` and `models` are
+    suggestions. A relative path starts from `folder`.
+    """
+
+    drafters: tuple[str, ...] = DRAFTERS
+    k_max: int = 32
+    sessions: Names = no_names
+    models: Names = no_names
+    themes: Names = no_names
+    presets: Names = no_names
+    folder: Path = field(default_factory=Path.cwd)
+
 
 Read = Invocation | Refusal
 Reader = Callable[[str, Sources], Read]
@@ -44,22 +71,22 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that this one is probably meant to be."""
+    """The known name that is most like this one, or None if none is close."""
     close = difflib.get_close_matches(name.lower(), known, 1)
     return close[0] if close else None
 
 
 def closest(name: str, known: Collection[str]) -> str:
-    """`did you mean X?`, or what there is where nothing is close."""
+    """`did you mean X?`, or all names if none is close."""
     near = nearest(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
 def alone(invocation: Invocation) -> Reader:
-    """A command that takes nothing behind its name."""
+    """A command without arguments."""
 
     def read(argument: str, _sources: Sources) -> Read:
-        return invocation if not argument else Refusal(f"this command takes nothing behind it: leave {argument!r} away")
+        return invocation if not argument else Refusal(f"this command takes no arguments: omit {argument!r}")
 
     return read
 
@@ -75,7 +102,7 @@ def read_new(argument: str, _sources: Sources) -> Read:
 
 
 def read_sessions(argument: str, _sources: Sources) -> Read:
-    """What to look for."""
+    """What to search for."""
     return ShowSessions(argument)
 
 
@@ -99,7 +126,7 @@ def read_system(argument: str, _sources: Sources) -> Read:
 
 
 def read_statistics(argument: str, _sources: Sources) -> Read:
-    """Of what."""
+    """The last turn, the session, or the pair."""
     for scope in SCOPES:
         if argument.lower() == scope:
             return ShowStatistics(scope)
@@ -109,32 +136,30 @@ def read_statistics(argument: str, _sources: Sources) -> Read:
 
 
 def read_replay(argument: str, sources: Sources) -> Read:
-    """A trace's file."""
+    """The file of a trace."""
     return Replay(_path(argument, sources) if argument else None)
 
 
 def read_step(argument: str, _sources: Sources) -> Read:
-    """on, off, or nothing for the other one."""
+    """on, off, or nothing to switch."""
     if argument and argument.lower() not in SWITCH:
-        return Refusal(f"step mode is {argument!r}: use on, off, or nothing for the other one")
+        return Refusal(f"step mode is {argument!r}: use on, off, or nothing to switch")
     return StepMode(argument.lower() == "on" if argument else None)
 
 
 def read_export(argument: str, sources: Sources) -> Read:
-    """A kind, and a file."""
+    """A kind of file, and a path."""
     typed, _, file = argument.partition(" ")
     for kind in EXPORT_KINDS:
         if {"md": "markdown"}.get(typed.lower(), typed.lower()) == kind:
             return Export(kind, _path(file.strip(), sources) if file.strip() else None)
     hint = closest(typed, EXPORT_KINDS)
-    return Refusal(f"there is no export as {typed!r}: {hint}" if typed else f"say as what to export: {hint}")
+    return Refusal(f"there is no export {typed!r}: {hint}" if typed else f"name the kind of export: {hint}")
 
 
 def read_attach(argument: str, _sources: Sources) -> Read:
-    """A file's name as it is written."""
-    return (
-        Attach(unquoted(argument)) if argument else Refusal("say what to attach: /attach FILE, or @FILE in a message")
-    )
+    """A file, as the user wrote it."""
+    return Attach(unquoted(argument)) if argument else Refusal("name the file: /attach FILE, or @FILE in a message")
 
 
 def read_copy(argument: str, _sources: Sources) -> Read:
@@ -152,12 +177,12 @@ def read_theme(argument: str, sources: Sources) -> Read:
 
 
 def unquoted(text: str) -> str:
-    """A file's name without the quotes around it; the last one may be missing."""
+    """A file's name without the quotes around it; the closing one may be missing."""
     return text[1:].removesuffix('"') if text.startswith('"') else text
 
 
 def named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | Refusal | None:
-    """The name in the list that was meant; None where none was typed, and what was typed where the list is empty."""
+    """The listed name, whatever its case; None if nothing was typed, and the argument itself if the list is empty."""
     names = [name for name, _ in known]
     for name in names:
         if name.lower() == argument.lower():

@@ -1,0 +1,117 @@
+"""Commands that change settings: a single one, speculation as a whole, or all of sampling by a preset."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from specchat.chat.commands.invocations import (
+    ApplyPreset,
+    Change,
+    ForgetPreset,
+    Refusal,
+    Reload,
+    SavePreset,
+    SetSeed,
+    Speculate,
+)
+from specchat.chat.commands.reading import Read, Reader, Sources, closest, named
+from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs
+from specchat.settings.schema import BY_KEY, SETTINGS
+from specchat.settings.values import BadValue
+from specchat_engine.errors import SettingError
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.settings import Settings
+
+MODES: tuple[Literal["on", "off", "auto"], ...] = ("on", "off", "auto")
+SAVE, FORGET = "save", "forget"
+NEW_SEED = "-1"
+
+_SEED = BY_KEY["seed"]
+_ALIASES = {flag.lstrip("-"): setting.typed for setting in SETTINGS for flag in setting.flags} | {
+    "ctx": "ctx-size",
+    "context": "ctx-size",
+}
+"""Other names that `/set` takes: those of the flags, and two for the context."""
+
+
+def setting_named(name: str) -> str:
+    """The name in `/set` of a setting that may be named by a flag, or with underscores."""
+    name = name.lower().replace("_", "-")
+    return _ALIASES.get(name, name)
+
+
+def setter(key: str) -> Reader:
+    """A command for one setting."""
+
+    def read(argument: str, sources: Sources) -> Read:
+        return _changed(live_knobs(sources.drafters, sources.k_max)[key], argument)
+
+    return read
+
+
+def read_set(argument: str, sources: Sources) -> Read:
+    """The name of a setting and a value."""
+    live = live_knobs(sources.drafters, sources.k_max)
+    typed, _, value = argument.partition(" ")
+    name, value = setting_named(typed), value.strip()
+    known = (*live, _SEED.typed, *LOAD_KNOBS)
+    if not typed:
+        return Refusal(f"name the setting: use {', '.join(known)}")
+    if name == _SEED.typed:
+        return _read_seed(value)
+    if name in LOAD_KNOBS:
+        return _reloaded(LOAD_KNOBS[name], value)
+    if name in live:
+        return _changed(live[name], value)
+    return Refusal(f"there is no setting {typed}: {closest(name, known)}")
+
+
+def read_mode(argument: str, _sources: Sources) -> Read:
+    """on, off or auto."""
+    for mode in MODES:
+        if argument.lower() == mode:
+            return Speculate(mode)
+    return Refusal(f"speculation is {argument!r}: use {', '.join(MODES)}" if argument else "use on, off or auto")
+
+
+def read_preset(argument: str, sources: Sources) -> Read:
+    """A preset's name, alone or after what to do with it."""
+    known = tuple(sources.presets())
+    word, _, name = argument.partition(" ")
+    if word.lower() not in (SAVE, FORGET) or any(argument.lower() == one.lower() for one, _ in known):
+        found = named(argument, known, "preset")
+        return found if isinstance(found, Refusal) else ApplyPreset(found)
+    if not (name := name.strip()):
+        return Refusal(f"name the preset: /preset {word.lower()} NAME")
+    if word.lower() == SAVE:
+        return SavePreset(name)
+    found = named(name, known, "preset")
+    return found if isinstance(found, Refusal) else ForgetPreset(found or name)
+
+
+def _changed(knob: Knob[Settings], value: str) -> Read:
+    if not value:
+        return Refusal(f"{knob.key} needs a value, such as {knob.text(Settings()).partition(' ')[0]}")
+    try:
+        knob.typed(Settings(), value)
+    except SettingError as error:
+        return Refusal(str(error))
+    return Change(knob, value)
+
+
+def _reloaded(knob: Knob[LoadOptions], value: str) -> Read:
+    if not value:
+        return Refusal(f"{knob.key} needs a value, such as {knob.text(LoadOptions())}")
+    try:
+        knob.typed(LoadOptions(), value)
+    except SettingError as error:
+        return Refusal(str(error))
+    return Reload(knob, value)
+
+
+def _read_seed(value: str) -> Read:
+    try:
+        seed = _SEED.kind.read(NEW_SEED if value == "new" else value)
+    except BadValue as error:
+        return Refusal(error.about(_SEED.typed, value))
+    return SetSeed(None if seed == -1 else seed)

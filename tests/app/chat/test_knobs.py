@@ -1,0 +1,128 @@
+"""Knobs: what steps and typed values do to the settings, and to the options with which models are loaded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.chat.commands.invocations import Refusal, Reload
+from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.registry import parse
+from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs, panel_knobs, with_threads
+from specchat_engine.errors import SettingError
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.settings import Settings
+
+
+def live(key: str) -> Knob[Settings]:
+    return live_knobs(("lookup", "none"), 32)[key]
+
+
+def test_the_panel_shows_what_is_changed_most() -> None:
+    shown = [knob.label for knob in panel_knobs(("lookup", "none"), 32)]
+    assert shown[:4] == ["k", "drafter", "verifier", "temperature"]
+    assert "typical-p" in live_knobs((), 32)
+    assert "typical-p" not in shown
+
+
+def test_k_stops_at_both_ends() -> None:
+    assert live("k").turned(Settings(k=0), -1).k == "auto"
+    assert [live("k").turned(Settings(k="auto"), steps).k for steps in (-2, -1, 1, 2)] == [3, 4, 4, 5]
+    assert live("k").turned(Settings(k=32), 1).k == 32
+
+
+def test_k_is_typed_as_a_number_or_as_auto() -> None:
+    assert live("k").typed(Settings(k=3), " auto ").k == "auto"
+    assert live("k").typed(Settings(), "12").k == 12
+    assert [live("k").text(Settings(k=k)) for k in ("auto", 5)] == ["auto", "5"]
+
+
+def test_the_temperature_turns_in_tenths() -> None:
+    turned = live("temperature").turned(Settings(), 1)
+    assert turned.sampling.temperature == 0.9
+
+
+def test_the_drafters_go_round_among_those_that_the_pair_has() -> None:
+    settings = Settings(drafter="none")
+    assert live("drafter").turned(settings, 1).drafter == "lookup"
+
+
+def test_a_typed_value_is_taken() -> None:
+    assert live("top-k").typed(Settings(), "7").sampling.top_k == 7
+    assert live("drafter").typed(Settings(), "lo").drafter == "lookup"
+    assert live("top-p").typed(Settings(), "0,5").sampling.top_p == 0.5
+
+
+def test_the_verifiers_go_round_and_the_lossy_one_says_so() -> None:
+    turned = [live("verifier").turned(Settings(), steps) for steps in range(5)]
+    shown = [live("verifier").text(settings) for settings in turned]
+    assert shown == ["coupled", "rejection", "block", "typical ≈lossy", "coupled"]
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [("k", "99"), ("k", "x"), ("k", "-1"), ("k", "1.5"), ("top-p", "2"), ("drafter", "model"), ("verifier", "magic")],
+)
+def test_a_value_that_is_not_allowed_is_rejected_with_those_that_are(label: str, text: str) -> None:
+    with pytest.raises(SettingError, match="use "):
+        live(label).typed(Settings(), text)
+
+
+def test_zero_says_what_it_means() -> None:
+    assert live("k").text(Settings(k=0)) == "0 plain"
+    assert live("temperature").text(Settings()) == "0.80"
+
+
+@given(place=st.integers(0, len(LOAD_KNOBS) - 1), steps=st.lists(st.integers(-3, 3), max_size=12))
+def test_every_turn_gives_options_whose_text_leads_back_to_them(place: int, steps: list[int]) -> None:
+    knob, options = list(LOAD_KNOBS.values())[place], LoadOptions()
+    for step in steps:
+        options = knob.turned(options, step)
+    assert knob.typed(LoadOptions(), knob.text(options)) == options
+
+
+def test_a_step_of_the_context_doubles_or_halves_it_and_below_lies_the_models_own() -> None:
+    knob, options = LOAD_KNOBS["ctx-size"], LoadOptions(n_ctx=3000)
+    assert [knob.turned(options, steps).n_ctx for steps in (-4, -2, -1, 0, 1, 2)] == [0, 1024, 2048, 3000, 4096, 8192]
+    assert knob.turned(LoadOptions(), -1) == LoadOptions()
+    assert knob.turned(LoadOptions(), 1).n_ctx == 512
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("/set threads 4", LoadOptions(threads=4)),
+        ("/set ctx 8192", LoadOptions(n_ctx=8192)),
+        ("/set -ngl 12".replace("-", ""), LoadOptions(gpu_layers=12)),
+        ("/set gpu_layers_draft none", LoadOptions(gpu_layers_draft=0)),
+        ("/set cache-type-k q8_0", LoadOptions(cache_type_k="q8_0")),
+        ("/set fa on", LoadOptions(flash_attention="on")),
+    ],
+)
+def test_set_reaches_what_needs_a_reload(text: str, changed: LoadOptions) -> None:
+    found = parse(text, Sources())
+    assert isinstance(found, Reload)
+    assert found.applied(LoadOptions()) == changed
+
+
+def test_threads_are_auto_below_one_for_each_core_and_change_without_a_load() -> None:
+    knob, options = LOAD_KNOBS["threads-draft"], LoadOptions(n_ctx=512, threads_draft="auto")
+    turned = [knob.turned(options, steps) for steps in (-1, 0, 1, 2, 9)]
+    assert [knob.text(one) for one in turned] == ["the same", "auto", "the same", "1", "8"]
+    assert knob.typed(options, " Auto") == knob.typed(options, "auto") == options
+    assert with_threads(options, LoadOptions(threads=2, n_ctx=4096)) == LoadOptions(threads=2, n_ctx=512)
+
+
+@pytest.mark.parametrize(
+    "value", ["threads", "threads many", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
+)
+def test_a_value_that_cannot_be_is_rejected_before_anything_is_loaded(value: str) -> None:
+    found = parse(f"/set {value}", Sources())
+    assert isinstance(found, Refusal)
+    assert len(found.reason.splitlines()) == 1
+
+
+def test_a_rejected_number_is_reported_with_its_range() -> None:
+    with pytest.raises(SettingError, match=r"gpu-layers is 'x': use a whole number from -1 to 10000 \(-1 is all\)"):
+        LOAD_KNOBS["gpu-layers"].typed(LoadOptions(), "x")
