@@ -10,8 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from specchat.store.records import State, StoredMessage, StoredSession, new_id
-from specchat.store.tree import newest_leaf, path_to, siblings
+from specchat.store.records import State, StoredMessage, StoredSession, new_id, newest_leaf, path_to, siblings
 from specchat.worker.protocol import ChatMessage
 
 _TITLE_LENGTH = 60

@@ -79,7 +79,7 @@ class TurnModel:
         for event in batch:
             self._k, self._reason = event.k, event.reason
             self._k_most = max(self._k_most, event.k)
-            milliseconds = event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other
+            milliseconds = event.ms.total
             self._recent.append((event.num_emitted, milliseconds))
             self._bars.add(event.num_emitted * 1000, milliseconds)
             self._k_bars.add(event.k, 1)

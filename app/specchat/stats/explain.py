@@ -1,4 +1,4 @@
-"""One sentence for each figure of the dashboard, with the turn's own numbers put in."""
+"""What each figure of the dashboard means, in a sentence or two with the turn's own numbers (`/why`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Figure(StrEnum):
-    """What the dashboard shows."""
+    """The figures that the dashboard shows."""
 
     SPEED = "tok/s"
     SPEEDUP = "× plain"
@@ -33,7 +33,7 @@ class Figure(StrEnum):
 
 
 class Shown(NamedTuple):
-    """What the figures stand for: the turn so far, its last k and the reason, the gauge and the memory if known."""
+    """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known."""
 
     summary: Summary
     k: int = 0
@@ -48,32 +48,32 @@ class Shown(NamedTuple):
 
 
 def explain(figure: Figure, shown: Shown) -> str:
-    """The sentence for one figure; where nothing was measured yet it says what will stand there."""
+    """The explanation of one figure. Before anything was measured, it says what the figure will show."""
     return _SENTENCES[figure](shown)
 
 
 def explanations(shown: Shown) -> dict[Figure, str]:
-    """All sentences, in the order of the dashboard."""
+    """All explanations, in the order of the dashboard."""
     return {figure: explain(figure, shown) for figure in Figure}
 
 
 def _speed(shown: Shown) -> str:
     figures = shown.figures
     if figures.tokens_per_second is None:
-        return "Tokens a second while decoding, without the time that reading the prompt takes."
+        return "Tokens per second while decoding. The time to read the prompt does not count."
     return (
-        f"{figures.num_tokens} tokens in {figures.decode_ms:.0f} ms of decoding are {figures.tokens_per_second:.1f} a "
-        "second; reading the prompt does not count."
+        f"{figures.num_tokens} tokens in {figures.decode_ms:.0f} ms of decoding: {figures.tokens_per_second:.1f} per "
+        "second. The time to read the prompt does not count."
     )
 
 
 def _speedup(shown: Shown) -> str:
     summary = shown.summary
     if summary.speedup is None:
-        return "How much faster this is than plain decoding, once a plain pass has been timed here."
+        return "How much faster this is than plain decoding. It shows once a plain pass has been timed on this machine."
     return (
-        f"Plain decoding would have taken {summary.plain_ms:.0f} ms at the pace of plain passes timed on this machine, "
-        f"this took {summary.against_ms:.0f} ms: {summary.speedup:.2f} ×."
+        f"This answer took {summary.against_ms:.0f} ms. At the measured speed of plain passes, plain decoding would "
+        f"have taken {summary.plain_ms:.0f} ms: {summary.speedup:.2f} × plain."
     )
 
 
@@ -82,7 +82,7 @@ def _accepted(shown: Shown) -> str:
     if figures.acceptance_rate is None:
         return "The share of drafted tokens that became part of the answer."
     return (
-        f"{figures.num_accepted} of {figures.num_draft_tokens} drafted tokens became part of the answer: "
+        f"{figures.num_accepted_tokens} of {figures.num_draft_tokens} drafted tokens became part of the answer: "
         f"{per_cent(figures.acceptance_rate)}."
     )
 
@@ -90,20 +90,20 @@ def _accepted(shown: Shown) -> str:
 def _alpha(shown: Shown) -> str:
     figures = shown.figures
     if figures.alpha is None:
-        return "α is the share of the drafted tokens that the target agreed with, of those that it looked at."
+        return "α is the share of compared tokens that were accepted. Discarded tokens are never compared."
     return (
-        f"Of {figures.num_tested} drafted tokens that were compared with the target's own, {figures.num_accepted} were "
-        f"the same: α {figures.alpha:.2f}."
+        f"{figures.num_accepted_tokens} of the {figures.num_tested_tokens} drafted tokens that were compared with the "
+        f"target's own were equal to it: α {figures.alpha:.2f}."
     )
 
 
 def _tau(shown: Shown) -> str:
     figures = shown.figures
     if figures.block_efficiency is None:
-        return "τ is how many tokens one pass of the target gives: 1 without drafts, k + 1 at most."
+        return "τ is the number of tokens per target pass: 1 without drafts, at most k + 1."
     return (
-        f"{figures.num_tokens} tokens came of {figures.num_rounds} passes of the target: "
-        f"τ {figures.block_efficiency:.2f}, where plain decoding has 1."
+        f"{figures.num_rounds} target passes gave {figures.num_tokens} tokens: τ {figures.block_efficiency:.2f}. "
+        "Plain decoding has τ 1."
     )
 
 
@@ -111,58 +111,59 @@ def _alpha_and_rate(shown: Shown) -> str:
     figures = shown.figures
     if figures.alpha is None or figures.acceptance_rate is None:
         return "The acceptance rate counts every drafted token, α only those that were compared."
-    discarded = figures.num_draft_tokens - figures.num_tested
+    discarded, accepted = figures.num_draft_tokens - figures.num_tested_tokens, figures.num_accepted_tokens
     return (
-        f"Behind a refused token {discarded} were discarded unseen: they count as drafted ({figures.num_accepted}/"
-        f"{figures.num_draft_tokens} = {per_cent(figures.acceptance_rate)} accepted), not as compared "
-        f"({figures.num_accepted}/{figures.num_tested} = α {figures.alpha:.2f})."
+        f"{discarded} tokens after a rejected one were discarded without a comparison. They count as drafted "
+        f"({accepted}/{figures.num_draft_tokens} = {per_cent(figures.acceptance_rate)} accepted) but not as compared "
+        f"({accepted}/{figures.num_tested_tokens} = α {figures.alpha:.2f})."
     )
 
 
 def _by_position(shown: Shown) -> str:
     figures = shown.figures
     if not figures.drafted_at:
-        return "For each position in a draft, how often the token there was accepted."
+        return "How often the token at each position of a draft was accepted."
     last = len(figures.drafted_at)
     first_share = figures.accepted_at[0] / figures.drafted_at[0]
     last_share = figures.accepted_at[-1] / figures.drafted_at[-1]
     return (
         f"The first token of a draft was accepted in {per_cent(first_share)} of {figures.drafted_at[0]} drafts, "
-        f"the one at position {last} in {per_cent(last_share)} of {figures.drafted_at[-1]}: it needs all before it."
+        f"the one at position {last} in {per_cent(last_share)} of {figures.drafted_at[-1]}. A token is accepted only "
+        "if all tokens before it are."
     )
 
 
 def _time(shown: Shown) -> str:
     shares = shown.figures.shares
     if not shares:
-        return "Where the time went: drafting, the target's passes, going back behind refused tokens, and the rest."
-    back = f"going back behind refused tokens {per_cent(shares['rollback'])}, " if shares["rollback"] >= 0.005 else ""
+        return "Where the time went: drafting, the target's passes, removing rejected tokens, and the rest."
+    back = f"removing rejected tokens {per_cent(shares['rollback'])}, " if shares["rollback"] >= 0.005 else ""
     return (
         f"Drafting took {per_cent(shares['draft'])} of the time, the target's passes {per_cent(shares['verify'])}, "
-        f"{back}sampling and all else {per_cent(shares['other'])}."
+        f"{back}sampling and everything else {per_cent(shares['other'])}."
     )
 
 
 def _break_even(shown: Shown) -> str:
     if shown.break_even is None:
-        return "The α above which drafting pays here, once it is known what passes cost."
+        return "The α above which drafting pays off on this machine. It shows once the cost of passes was measured."
     return f"Drafting {shown.break_even.sentence()}."
 
 
 def _k(shown: Shown) -> str:
     if not shown.figures.num_rounds:
-        return "The most tokens that are drafted in a round, and why so many."
+        return "The most tokens that a round may draft, and the reason."
     reason = clean_line(shown.reason) or "none given"
-    return f"At most {shown.k} tokens are drafted in a round, and the reason is: {reason}."
+    return f"A round drafts at most {shown.k} tokens. The reason: {reason}."
 
 
 def _sources(shown: Shown) -> str:
     drafts = {name: figures.num_drafts for name, figures in shown.summary.by_source.items() if figures.num_drafts}
     if not drafts:
-        return "Who drafts: the draft model, or lookup, which copies what followed the same words before."
+        return "Where drafts come from: the draft model, or lookup, which copies what followed the same words before."
     total = sum(drafts.values())
     told = " and ".join(f"{per_cent(count / total)} from {clean_line(name)}" for name, count in drafts.items())
-    return f"Of {total} drafts {told} (a draft model guesses, lookup copies what followed the same words before)."
+    return f"{total} drafts: {told}. A draft model predicts; lookup copies what followed the same words before."
 
 
 def _memory(shown: Shown) -> str:
@@ -173,7 +174,7 @@ def _memory(shown: Shown) -> str:
             "its cache": use.target_cache,
             "the draft": use.draft_weights,
             "the draft's cache": use.draft_cache,
-            "buffers of passes": use.compute,
+            "compute buffers": use.compute,
         }
         if use
         else {}
@@ -181,10 +182,10 @@ def _memory(shown: Shown) -> str:
     told = [f"{name} {_bytes(size)}" for name, size in parts.items() if size]
     if not told:
         return (
-            "How much memory models and caches take; a cache is reserved for the whole context when a model is loaded."
+            "The memory that models and caches take. A cache is reserved for the whole context when a model is loaded."
         )
     total = _bytes(sum(size for size in parts.values() if size))
-    return f"{', '.join(told)}: {total} in all, of which caches are reserved for the whole context."
+    return f"{', '.join(told)}: {total} in all. The caches are reserved for the whole context."
 
 
 def _bytes(size: int) -> str:

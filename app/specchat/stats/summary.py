@@ -13,12 +13,13 @@ from typing import Any, Self
 from specchat.stats.kinds import kinds_of_rounds
 from specchat.stats.spread import Spread
 from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.decoding.stats import Timed, TurnStats
 
 PARTS = ("draft", "verify", "rollback", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Timed):
     """What some rounds did and what they took, in counts and milliseconds; `a + b` are those of both.
 
     At position i `drafted_at` tokens were drafted, `tested_at` of them compared, `accepted_at` accepted. `round_ms` is
@@ -40,21 +41,24 @@ class Figures:
     @classmethod
     def of(cls, rounds: Sequence[Round]) -> Figures:
         """The figures of these rounds."""
+        stats = TurnStats()
+        for event in rounds:
+            stats.observe(event)
         drafts = [[token.outcome for token in event.drafted] for event in rounds if event.drafted]
         longest = range(max(map(len, drafts), default=0))
         reached = [[draft[place] for draft in drafts if place < len(draft)] for place in longest]
         return cls(
-            num_rounds=len(rounds),
-            num_tokens=sum(event.num_emitted for event in rounds),
-            num_drafts=len(drafts),
+            num_rounds=stats.num_rounds,
+            num_tokens=stats.num_tokens,
+            num_drafts=stats.num_drafts,
             drafted_at=tuple(len(outcomes) for outcomes in reached),
             tested_at=tuple(len(outcomes) - outcomes.count(Outcome.DISCARDED) for outcomes in reached),
-            accepted_at=tuple(outcomes.count(Outcome.ACCEPTED) for outcomes in reached),
-            draft_ms=sum(event.ms.draft for event in rounds),
-            verify_ms=sum(event.ms.verify for event in rounds),
-            rollback_ms=sum(event.ms.rollback for event in rounds),
-            other_ms=sum(event.ms.other for event in rounds),
-            round_ms=Spread.of(_time_of(event) for event in rounds),
+            accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(longest)),
+            draft_ms=stats.draft_ms,
+            verify_ms=stats.verify_ms,
+            rollback_ms=stats.rollback_ms,
+            other_ms=stats.other_ms,
+            round_ms=Spread.of(event.ms.total for event in rounds),
         )
 
     def __add__(self, other: Figures) -> Figures:
@@ -72,39 +76,19 @@ class Figures:
         return sum(self.drafted_at)
 
     @property
-    def num_tested(self) -> int:
-        """Drafted tokens that were compared; the others were discarded."""
-        return sum(self.tested_at)
-
-    @property
-    def num_accepted(self) -> int:
+    def num_accepted_tokens(self) -> int:
         """Drafted tokens that were accepted."""
         return sum(self.accepted_at)
 
     @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted / drafted, None where nothing was drafted."""
-        return self.num_accepted / self.num_draft_tokens if self.num_draft_tokens else None
-
-    @property
-    def alpha(self) -> float | None:
-        """α: accepted / compared, None where nothing was compared."""
-        return self.num_accepted / self.num_tested if self.num_tested else None
-
-    @property
-    def block_efficiency(self) -> float | None:
-        """τ: emitted tokens / target passes."""
-        return self.num_tokens / self.num_rounds if self.num_rounds else None
+    def num_rejected_tokens(self) -> int:
+        """Drafted tokens that were compared and unequal."""
+        return sum(self.tested_at) - sum(self.accepted_at)
 
     @property
     def decode_ms(self) -> float:
         """The time of decoding."""
         return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Emitted tokens / the time of decoding."""
-        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
 
     @property
     def mean_draft(self) -> float:
@@ -124,8 +108,8 @@ class Figures:
             "num_tokens": self.num_tokens,
             "num_rounds": self.num_rounds,
             "num_draft_tokens": self.num_draft_tokens,
-            "num_accepted_tokens": self.num_accepted,
-            "num_rejected_tokens": self.num_tested - self.num_accepted,
+            "num_accepted_tokens": self.num_accepted_tokens,
+            "num_rejected_tokens": self.num_rejected_tokens,
             "decode_ms": self.decode_ms,
         }
 
@@ -242,7 +226,3 @@ def _filled(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
 
 def _plain(value: Any) -> Any:
     return value.to_json() if isinstance(value, Spread) else list(value) if isinstance(value, tuple) else value
-
-
-def _time_of(event: Round) -> float:
-    return event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other

@@ -10,7 +10,6 @@ from specchat.stats.advice import Advice, Answered, Cause
 from specchat.stats.curve import curve_of
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
-from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import AUTO
 
 _RUN = 6
@@ -83,7 +82,7 @@ def _copies(turn: Answered) -> Iterator[Advice]:
 
 def _cold(turn: Answered) -> Iterator[Advice]:
     """The first answer of a pair pays for what later ones find done."""
-    times = [_time_of(event) / max(event.num_emitted, 1) for event in turn.rounds]
+    times = [event.ms.total / max(event.num_emitted, 1) for event in turn.rounds]
     if turn.earlier_turns or len(times) < 3 * _FIRST:
         return
     usual = median(times[_FIRST:])
@@ -154,7 +153,7 @@ def _threads(turn: Answered) -> Iterator[Advice]:
         return
     if slow < _UNEVEN * middle:
         return
-    usual = sum(min(_time_of(event), middle) for event in turn.rounds)
+    usual = sum(min(event.ms.total, middle) for event in turn.rounds)
     yield Advice(
         Cause.THREADS,
         f"{turn.threads} threads on {turn.cores} cores wait for each other: one round in ten took "
@@ -168,7 +167,3 @@ def _threads(turn: Answered) -> Iterator[Advice]:
         ),
         command=f"/set threads {turn.cores}",
     )
-
-
-def _time_of(event: Round) -> float:
-    return event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other

@@ -80,7 +80,7 @@ def what_if(
     """
     source = source or main_source(rounds)
     curve = curve_of(costs)
-    spent = sum(event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other for event in rounds)
+    spent = sum(event.ms.total for event in rounds)
     if source is None or curve is None or spent <= 0:
         return None
     chain = chain_of(rounds, source)

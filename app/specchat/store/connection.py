@@ -1,4 +1,4 @@
-"""One connection to the database: how it is opened, what a failure is called, and several writes as one."""
+"""One connection to the database: opening it, naming failures in one line, and grouping writes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from specchat.store.writers import Writer, sweep
 
 Values = Sequence[Any]
 
-_ELSEWHERE = "or move it away, and specchat starts a new one"
+_ELSEWHERE = "or move it away and let specchat start a new one"
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space",
-    sqlite3.SQLITE_BUSY: "another program has it locked: wait for it, or end it",
-    sqlite3.SQLITE_LOCKED: "another program has it locked: wait for it, or end it",
+    sqlite3.SQLITE_BUSY: "another program has locked it: wait for that program or end it",
+    sqlite3.SQLITE_LOCKED: "another program has locked it: wait for that program or end it",
     sqlite3.SQLITE_READONLY: "it is read-only: make the file and its folder writable",
-    sqlite3.SQLITE_PERM: "there is no permission: make the file and its folder writable",
+    sqlite3.SQLITE_PERM: "permission is denied: make the file and its folder writable",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: make the file and its folder readable and writable",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write: look at the disk and its free space",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write: check the disk and its free space",
     sqlite3.SQLITE_CORRUPT: f"it is damaged: repair it with `sqlite3 FILE .recover`, {_ELSEWHERE}",
     sqlite3.SQLITE_NOTADB: f"it is not a database: put the right file there, {_ELSEWHERE}",
 }
 
-_PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_TEMPORARY = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Database:
-    """A connection and what the parts of the store share. Use it in the thread that opened it."""
+    """A connection, and what all parts of the store share. Use it only in the thread that opened it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, writer: Writer | None) -> None:
         self.path = path
@@ -45,14 +45,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path, *, busy_seconds: float = 5.0, read_only: bool = False) -> Self:
-        """The database in this file, made where there is none.
-
-        A lock of another program is waited for up to `busy_seconds`, here and later. Opened read-only, nothing is made
-        or changed, and the file may lie in a folder that cannot be written.
-
-        Raises StoreUnavailable, in one line, for a file that is not specchat's, newer, damaged or out of reach. It is
-        never removed or replaced.
-        """
+        """Opens or creates the database. `Store.open` describes the parameters and the errors."""
         path = path.absolute()
         try:
             connection = _connect_to_read(path, busy_seconds) if read_only else _connect(path, busy_seconds)
@@ -80,7 +73,7 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Lets go of the file; nothing else can be done then."""
+        """Closes the file. The object cannot be used afterwards."""
         with suppress(sqlite3.Error):
             self._connection.close()
         if self._writer is not None:
@@ -95,9 +88,9 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """All writes inside are done, or none of them: an exception takes back those before it.
+        """Makes one transaction of all writes inside: an exception rolls all of them back.
 
-        Raises StoreUnavailable where they cannot be done at present.
+        Raises StoreUnavailable if the file cannot be written at present.
         """
         if self._connection.in_transaction:
             yield
@@ -107,42 +100,42 @@ class Database:
             yield
             self._run("COMMIT")
         except BaseException:
-            self._take_back()
+            self._roll_back()
             raise
 
     def changed_elsewhere(self) -> bool:
-        """Whether anything was written through another connection, in this application or another, since last asked."""
+        """True if another connection, in this process or another, has written since the last call."""
         before, self._seen = self._seen, self._data_version()
         return before != self._seen
 
     def _run(self, statement: str, values: Values = ()) -> int:
-        """Executes one statement and returns how many rows it changed."""
+        """Executes one statement. Returns the number of rows that it changed."""
         try:
             return self._connection.execute(statement, values).rowcount
         except sqlite3.Error as error:
             raise _explained(error, self.path) from error
 
-    def _take_back(self) -> None:
-        """Ends a transaction without its writes; some failures, a full disk among them, have done that already."""
+    def _roll_back(self) -> None:
+        """Ends a transaction without its writes. Some failures, such as a full disk, have already done so."""
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
     def _change(self, what: str, statement: str, values: Values) -> None:
-        """Executes a statement that has to change a row, inside `together`. Raises StoreError where there is none."""
+        """Executes a statement that has to change a row. Raises StoreError if it changed none."""
         with self.together():
             if not self._run(statement, values):
                 raise StoreError(f"there is no such {what} in {self.path}: it was deleted for good; start a new one")
 
     def _rows(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, read as they are asked for."""
+        """The rows of a query, read one by one."""
         try:
             yield from self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise _explained(error, self.path) from error
 
     def _first(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
-        """The first row of a query; None where there is none."""
+        """The first row of a query, or None."""
         return next(iter([*self._rows(statement, values)]), None)
 
     def _data_version(self) -> int:
@@ -151,9 +144,9 @@ class Database:
 
 
 def may_go_on(error: StoreUnavailable) -> bool:
-    """Whether the connection that failed can be used again as it is, once the disk has space or the lock is gone."""
+    """True if the connection can be used again once the disk has space or the lock is released."""
     cause = error.__cause__
-    return isinstance(cause, sqlite3.Error) and _code(cause) in _PASSING
+    return isinstance(cause, sqlite3.Error) and _code(cause) in _TEMPORARY
 
 
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -175,7 +168,7 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A connection that never writes. In a folder that cannot be written nobody else does: the file stands still."""
+    """A connection that never writes. If its folder is read-only, the file cannot change, so it is opened immutable."""
     for how in ("mode=rw", "mode=ro", "mode=ro&immutable=1"):
         connection = _opened(path, how, busy_seconds) if path.exists() else None
         if connection is None:
@@ -185,7 +178,7 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             _check_format(connection, path)
             if version_of(connection) < len(STEPS):
-                raise StoreUnavailable(f"{path} is of an older format: start specchat once to bring it up to date")
+                raise StoreUnavailable(f"{path} has an older format: start specchat once to update it")
         except sqlite3.OperationalError as error:
             connection.close()
             if how.endswith("immutable=1") or _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
@@ -195,7 +188,7 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
             raise
         else:
             return connection
-    raise AssertionError("the last way of opening either returned or raised")
+    raise AssertionError("the last mode either returns or raises")
 
 
 def _opened(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
@@ -204,10 +197,10 @@ def _opened(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises StoreUnavailable for a database that another program or a newer specchat made."""
+    """Raises StoreUnavailable if another program or a newer specchat made the database."""
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise StoreUnavailable(f"{path} is a database of another program: put it elsewhere, {_ELSEWHERE}")
+        raise StoreUnavailable(f"{path} belongs to another program: put it elsewhere, {_ELSEWHERE}")
     if (found := version_of(connection)) > len(STEPS):
         raise StoreUnavailable(
             f"{path} has format {found} and this specchat knows {len(STEPS)}: update specchat, {_ELSEWHERE}"
@@ -215,7 +208,7 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Readers never wait for the writer then. Two that switch a new file at once may be told to try again."""
+    """Switches to WAL mode, in which readers never wait for the writer. Retries if another process does the same."""
     until = time.monotonic() + busy_seconds
     while True:
         try:
@@ -229,15 +222,15 @@ def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; 0 where the error is not SQLite's own."""
+    """SQLite's primary result code; 0 if the error has none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _explained(error: sqlite3.Error, path: Path) -> Exception:
-    """What a failure is called in one line, and whether it may pass."""
+    """The store's own error for a failure of SQLite, in one line."""
     code = _code(error)
     if code in _REASONS:
         return StoreUnavailable(f"{path} cannot be used, {_REASONS[code]}")
     if code == sqlite3.SQLITE_CONSTRAINT:
         return StoreError(f"{path} has no such session or parent message, or has this one already ({error})")
-    return StoreError(f"{path} refused what was asked of it: {error}")
+    return StoreError(f"{path} rejected the request: {error}")

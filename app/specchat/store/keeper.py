@@ -1,4 +1,4 @@
-"""The thread that writes, so that whoever has something to be kept never waits for a disk."""
+"""A thread that writes to the store, so that callers never wait for the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 MOST_WAITING = 1000
-"""Writes that are remembered while nothing can be written. More than these are refused: memory has an end."""
+"""The most writes that wait while the store cannot be used. Further ones are rejected to bound the memory."""
 
 MOST_SPARE_WAITING = 16
 
@@ -38,10 +38,10 @@ class _Job:
 
 
 class Keeper:
-    """Does what it is given with the store, in order, in a thread of its own.
+    """Runs work on the store, in order, in a thread of its own.
 
-    While the store cannot be used, `on_trouble` is told once why, work waits and is tried again, and `on_trouble` is
-    told None when all is well again. It is called in the keeper's thread.
+    If the store cannot be used, the work waits and is retried. `on_trouble` is called once with the reason, and with
+    None when the store works again. It is called in the keeper's thread.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Keeper:
         self._busy_seconds = busy_seconds
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque([_Job(Store.recover)])
-        """The first one is there to have the store opened."""
+        """The first job opens the store."""
         self._running = False
         self._trouble: str | None = None
         self._deadline: float | None = None
-        """When closing has to be over."""
+        """When closing must have finished."""
         self._tried = threading.Event()
         self._store: Store | None = None
         self._reader: Store | None = None
@@ -72,16 +72,16 @@ class Keeper:
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing can be saved at present; None while all is well."""
+        """Why nothing can be saved at present, or None."""
         return self._trouble
 
     def do(self, work: Callable[[Store], T], *, instead_of: Hashable = None, spare: bool = False) -> Future[T]:
-        """Has `work` done behind what was given before, all of it or nothing, and returns its result to come.
+        """Queues `work`, which runs as one transaction after everything queued before, and returns its future result.
 
-        Work with a key in `instead_of` takes the place of waiting work with the same key, which is cancelled: use it
-        where the last write says it all, such as the text of an answer so far. `spare` work, such as a trace, is given
-        up first where nothing can be written for long. The result's exception is a StoreError where the work itself
-        was wrong; trouble with the disk only delays it.
+        Work with a key in `instead_of` replaces waiting work with the same key, which is cancelled. Use it if the last
+        write supersedes earlier ones, as with the text of a streaming answer. `spare` work, such as a trace, is dropped
+        first if nothing can be written for long. The future raises StoreError if the work itself was wrong; problems
+        with the disk only delay it.
         """
         job = _Job(work, instead_of, spare)
         with self._changed:
@@ -97,10 +97,10 @@ class Keeper:
         return job.done
 
     def read(self, work: Callable[[Store], T]) -> Future[T]:
-        """Has `work` done at once through a connection that only reads, and returns its result to come.
+        """Runs `work` at once on a read-only connection, and returns its future result.
 
-        It sees what was written so far, and not what waits; use `do` to read behind it. Its exception is a
-        StoreError where it could not be read.
+        It sees what is already written, not what waits; use `do` to read after waiting writes. The future raises
+        StoreError if the store could not be read.
         """
         try:
             return self._readers.submit(self._read, work)
@@ -110,9 +110,9 @@ class Keeper:
             return closed
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Finishes what waits, within this time, and stops; False where something could not be written by then.
+        """Finishes waiting work within this time and stops. Returns False if something could not be written.
 
-        Closing again does nothing more.
+        Closing a second time has no effect.
         """
         deadline = time.monotonic() + seconds
         with self._changed:
@@ -128,7 +128,7 @@ class Keeper:
         return complete
 
     def _work(self) -> None:
-        """The writing thread: one piece of work after the other, each until it is done."""
+        """The writing thread: runs one job after the other, each until it is done."""
         while (job := self._next()) is not None:
             done = job.done.cancelled() or self._attempt(job)
             self._tried.set()
@@ -144,7 +144,7 @@ class Keeper:
             self._store.close()
 
     def _next(self) -> _Job | None:
-        """The next piece of work, as soon as there is one; None when the keeper is to stop."""
+        """Waits for the next job. Returns None when the keeper is to stop."""
         with self._changed:
             while not self._waiting and self._deadline is None:
                 self._changed.wait()
@@ -154,7 +154,7 @@ class Keeper:
             return self._waiting.popleft()
 
     def _attempt(self, job: _Job) -> bool:
-        """Does one piece of work; False where the store cannot be used at present."""
+        """Runs one job. Returns False if the store cannot be used at present."""
         try:
             if self._store is None:
                 self._store = Store.open(self._path, busy_seconds=self._busy_seconds)
@@ -166,7 +166,7 @@ class Keeper:
                 self._store = None
             self._tell(str(error))
             return False
-        except Exception as error:  # noqa: BLE001 - the work's own fault, which is its caller's to know
+        except Exception as error:  # noqa: BLE001 - an error of the work itself, which its caller gets
             _log.warning("something could not be saved: %s", error)
             with suppress(InvalidStateError):
                 job.done.set_exception(error)
@@ -177,21 +177,21 @@ class Keeper:
         return True
 
     def _tell(self, trouble: str | None) -> None:
-        """Says what has changed about the trouble, if anything has."""
+        """Reports trouble, or its end, if that has changed."""
         if trouble == self._trouble:
             return
         self._trouble = trouble
         if trouble is None:
-            # The reader may have been opened while the folder could not be written, and would see nothing new.
+            # A reader that was opened while the folder was read-only would not see new writes.
             with suppress(RuntimeError):
                 self._readers.submit(self._close_reader)
         try:
             self._on_trouble(trouble)
-        except Exception:  # noqa: BLE001 - saving goes on, whatever becomes of whom it is told to
-            _log.exception("the trouble with %s could not be told", self._path)
+        except Exception:  # noqa: BLE001 - saving must go on if the callback fails
+            _log.exception("the trouble with %s could not be reported", self._path)
 
     def _pause(self) -> None:
-        """Waits until it is worth trying again; while closing, that is soon."""
+        """Waits before the next attempt, only shortly while closing."""
         until = time.monotonic() + self._retry_seconds
         while self._deadline is None and (left := until - time.monotonic()) > 0:
             self._changed.wait(left)
@@ -211,9 +211,9 @@ class Keeper:
                 self._drop(job)
 
     def _has_room(self, job: _Job) -> bool:
-        """Whether one more can wait, if need be in the place of the oldest that can be spared.
+        """True if one more job can wait, if necessary after dropping the oldest spare one.
 
-        What is being tried just now waits as well: it comes back to the front if it fails.
+        The job that is running counts as waiting, since it returns to the front if it fails.
         """
         spare = [other for other in self._waiting if other.spare]
         full = len(self._waiting) + self._running >= MOST_WAITING

@@ -1,4 +1,4 @@
-"""Messages: the nodes of a session's tree, and answers that are written while they arrive."""
+"""Messages: the nodes of a session's tree, and answers that are stored while they stream."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from typing import Any
 
 from specchat.errors import StoreError
 from specchat.store.connection import Database
-from specchat.store.records import State, StoredMessage
-from specchat.store.text import preview_of, storable
+from specchat.store.records import State, StoredMessage, preview_of, storable
 from specchat.store.writers import is_alive
 
 _COLUMNS = "id, session, parent, role, content, created, state, turn, attempt, figures"
 
 
 class Messages(Database):
-    """The part of the store that knows messages."""
+    """The part of the store that keeps messages."""
 
     def add_message(self, message: StoredMessage) -> None:
-        """Stores a new message, which becomes the head of its session and moves that to the top of the list.
+        """Stores a new message. It becomes the head of its session, which moves to the top of the list.
 
-        Raises StoreError for an id that is taken, or a session or parent that is not there.
+        Raises StoreError if the id is taken, or the session or parent does not exist.
         """
         with self.together():
             self._run(
@@ -52,10 +51,10 @@ class Messages(Database):
         state: State | None = None,
         figures: str | None = None,
     ) -> None:
-        """Writes what is given of an answer and leaves the rest as it is.
+        """Stores the given parts of an answer and leaves the rest unchanged.
 
-        While it is STREAMING it counts as being written by this application, which keeps others from marking it as cut.
-        Raises StoreError where there is no such message.
+        While an answer is STREAMING it is marked as written by this application, so that others do not mark it as cut.
+        Raises StoreError if there is no such message.
         """
         values: dict[str, Any] = {}
         if content is not None:
@@ -73,9 +72,9 @@ class Messages(Database):
                 self._keep_preview(message)
 
     def remove_message(self, message: int) -> None:
-        """Removes a message that nothing hangs at; where it was the head, the one before it is.
+        """Removes a message without replies. If it was the head, its parent becomes the head.
 
-        Raises StoreError where there is no such message, or something was said behind it.
+        Raises StoreError if there is no such message or if it has replies.
         """
         with self.together():
             row = self._first("SELECT session, parent FROM messages WHERE id = ?", (message,))
@@ -97,7 +96,7 @@ class Messages(Database):
         ]
 
     def recover(self) -> int:
-        """Marks as cut what no living application writes to any more; returns how many answers that were."""
+        """Marks unfinished answers whose application has ended as cut. Returns their number."""
         if not self._gone():
             return 0
         with self.together():
@@ -110,7 +109,7 @@ class Messages(Database):
             )
 
     def _gone(self) -> list[int | None]:
-        """The writers of unfinished answers that have ended."""
+        """The applications that have ended and left unfinished answers."""
         writers = [row[0] for row in self._rows("SELECT DISTINCT writer FROM messages WHERE state = 'streaming'")]
         return [writer for writer in writers if writer is None or not self._lives(writer)]
 
@@ -118,7 +117,7 @@ class Messages(Database):
         return (self._writer is not None and writer == self._writer.id) or is_alive(self.path, writer)
 
     def _writing(self, state: State) -> int | None:
-        """Who is to be asked whether a message in this state is still being written."""
+        """The application to record for a message in this state: this one while it streams."""
         return self._writer.id if state is State.STREAMING and self._writer is not None else None
 
     def _keep_preview(self, message: int) -> None:
@@ -127,7 +126,7 @@ class Messages(Database):
             self._keep_preview_of(row[0])
 
     def _keep_preview_of(self, session: int) -> None:
-        """A session is shown with the beginning of its newest message that is not empty."""
+        """Updates the preview: the beginning of the newest message that is not empty."""
         newest = self._first(
             "SELECT content FROM messages WHERE content <> '' AND session = ? ORDER BY row DESC LIMIT 1", (session,)
         )

@@ -1,33 +1,33 @@
-"""What is stored, as the rest of the application sees it: sessions, and the messages that make a tree of each."""
+"""Stored sessions and messages as the rest of the application sees them. The messages of a session form a tree."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import SystemRandom
-from typing import Any
+from typing import Any, overload
 
 
 class State(StrEnum):
-    """How far a message got."""
+    """Whether a message is complete, and if not, why."""
 
     WHOLE = "whole"
     STREAMING = "streaming"
     STOPPED = "stopped"
     """The user stopped the answer."""
     CUT = "cut"
-    """The application that wrote the answer ended in the middle of it."""
+    """The application ended while it was writing the answer."""
 
 
 def new_id() -> int:
-    """An id for a session or a message: 63 random bits, so that nobody has to ask the database for one."""
+    """An id for a session or a message: 63 random bits, so that no database access is needed."""
     return SystemRandom().getrandbits(63)
 
 
 def new_seed() -> int:
-    """A seed for a session that was given none: 31 random bits."""
+    """A seed for a session without one: 31 random bits."""
     return SystemRandom().getrandbits(31)
 
 
@@ -35,8 +35,8 @@ def new_seed() -> int:
 class StoredSession:
     """A conversation, without its messages. Times are seconds since the epoch.
 
-    `head` is the message at the end of the branch that is shown. `num_messages` counts all branches, and `preview` is
-    the beginning of the newest message that is not empty, on one line: both are the store's own, whatever is written.
+    `head` is the last message of the branch that is shown. `num_messages` counts all branches. `preview` is the
+    beginning of the newest message that is not empty, on one line. The store itself maintains the last two.
     """
 
     id: int
@@ -55,9 +55,9 @@ class StoredSession:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A node of a session's tree. `parent` None is a first message; messages with the same parent are branches.
+    """A node of a session's tree. The first message has no parent; messages with the same parent are branches.
 
-    `turn` and `attempt` are what an answer's seed was made of. `figures` is the line of figures under an answer.
+    `turn` and `attempt` are what an answer's seed was derived from. `figures` is the line of figures under an answer.
     """
 
     id: int
@@ -70,3 +70,57 @@ class StoredMessage:
     turn: int | None = None
     attempt: int = 0
     figures: str | None = None
+
+
+def path_to(messages: Sequence[StoredMessage], head: int | None) -> list[StoredMessage]:
+    """The branch from its first message to `head`; empty if there is no such message."""
+    by_id = {message.id: message for message in messages}
+    path: list[StoredMessage] = []
+    here = head
+    while here is not None and (message := by_id.pop(here, None)) is not None:
+        path.append(message)
+        here = message.parent
+    return path[::-1]
+
+
+def siblings(messages: Sequence[StoredMessage], message: int) -> list[StoredMessage]:
+    """This message and the others with the same parent and role, in the order in which they were added.
+
+    An edited question is a sibling of the original, and a new attempt is a sibling of the earlier answer. "2/3" gives a
+    message's place in this list and the length of the list. Empty if there is no such message.
+    """
+    this = next((node for node in messages if node.id == message), None)
+    if this is None:
+        return []
+    return [node for node in messages if node.parent == this.parent and node.role == this.role]
+
+
+def newest_leaf(messages: Sequence[StoredMessage], message: int) -> int:
+    """The last message of the branch through `message` that follows the newest child of each node."""
+    newest: dict[int | None, int] = {node.parent: node.id for node in messages}
+    while message in newest:
+        message = newest[message]
+    return message
+
+
+PREVIEW_LENGTH = 120
+
+
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: None) -> None: ...
+def storable(text: str | None) -> str | None:
+    """The text with lone surrogates, which UTF-8 cannot encode, replaced by U+FFFD."""
+    if text is None:
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    return text
+
+
+def preview_of(content: str) -> str:
+    """The beginning of a text on one line. It is not filtered for a terminal, like everything stored."""
+    return " ".join(content[: 4 * PREVIEW_LENGTH].split())[:PREVIEW_LENGTH]

@@ -1,7 +1,7 @@
-"""The tables, and how a file of an older format becomes one of this format: `user_version` counts the steps done.
+"""The tables, and the migration of older files. `user_version` counts the steps that were applied.
 
-A message has two numbers. `id` is made by the caller; `row` counts up as messages arrive, which keeps a session's
-messages together in the file and lets the full-text index answer newest first without sorting.
+A message has two numbers. The caller chooses `id`. `row` counts up as messages arrive, which keeps a session's messages
+together in the file and lets the full-text index return the newest first without sorting.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _FIRST = (
         INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.id, old.title);
     END""",
     f"CREATE VIRTUAL TABLE message_words USING fts5 (content, content = 'messages', content_rowid = 'row', {_WORDS})",
-    # An answer is indexed when it is over, and not anew each time some of it arrived.
+    # An answer is indexed once, when it is complete.
     """CREATE TRIGGER message_added AFTER INSERT ON messages WHEN new.state <> 'streaming' BEGIN
         INSERT INTO message_words (rowid, content) VALUES (new.row, new.content);
     END""",
@@ -106,16 +106,16 @@ _FIRST = (
 )
 
 STEPS: tuple[Sequence[str], ...] = (_FIRST,)
-"""What leads from each format to the next. A step that was published never changes; a new format appends one."""
+"""The migration steps. A published step never changes; a new format appends one."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The format of an open file; 0 for a new one."""
+    """The format of an open file; 0 for a new file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = STEPS) -> None:
-    """Brings the file to the newest format, all of it or nothing; two applications may do it at the same moment."""
+    """Migrates the file to the newest format in one transaction. Two applications may do so at the same time."""
     if version_of(connection) >= len(steps):
         return
     connection.execute("BEGIN IMMEDIATE")

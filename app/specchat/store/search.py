@@ -2,28 +2,69 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from specchat.store.query import Query, like, parse
 from specchat.store.records import StoredSession
 from specchat.store.sessions import Sessions
+
+_WORDS = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words, so the index sees sentences as words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The parts that a text must contain. Text in double quotes is one part.
+
+    `match` is the query for the full-text index, which matches the beginnings of words and ignores accents. It is empty
+    if the index cannot find one of the parts. Then the texts themselves are searched for `parts`.
+    """
+
+    parts: tuple[str, ...]
+    match: str
+
+
+def parse(text: str) -> Query:
+    """Reads what the user typed, whatever it contains; without parts if it is empty."""
+    typed = (quoted or word for quoted, word in _WORDS.findall(text))
+    parts = tuple(part for word in typed if (part := _encodable(word)))
+    indexed = all(_is_indexed(part) for part in parts)
+    return Query(parts, " AND ".join(f'"{part}"*' for part in parts) if indexed else "")
+
+
+def like(part: str) -> str:
+    """A LIKE pattern that matches this part anywhere in a text."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", part) + "%"
+
+
+def _encodable(word: str) -> str:
+    return re.sub("[\0\ud800-\udfff]", " ", word).strip()
+
+
+def _is_indexed(part: str) -> bool:
+    """True if the index can find the part: not signs and emoji alone, nor words within an unspaced sentence."""
+    return any(character.isalnum() for character in part) and not _UNSPACED.search(part)
+
 
 Marks = tuple[str, str]
 
 _AROUND = 40
-"""Characters shown before a match that the index did not find."""
+"""Characters shown before a match in texts that were searched without the index."""
 
 _WORDS_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A session in which something was found: in `message`, or, where that is None, in its title.
+    """A session that matches: by `message`, or by its title if that is None.
 
-    `snippet` is the title or the part of the message around the match, with the match between the caller's marks. It is
-    stored text: filter it before it goes to a terminal.
+    `snippet` is the title or the text around the match, with the match between the caller's marks. Filter it before it
+    goes to a terminal.
     """
 
     session: StoredSession
@@ -32,14 +73,14 @@ class SearchHit:
 
 
 class Search(Sessions):
-    """The part of the store that finds things again."""
+    """The part of the store that searches."""
 
     def search(self, text: str, limit: int = 50, marks: Marks = ("[", "]")) -> list[SearchHit]:
-        """Sessions that hold every word typed, in the title or in one message; each session once.
+        """Sessions that contain every typed word in the title or in one message; each session once.
 
-        Those with the words in the title come first, the most recently used on top, then those with the most recent
-        message that has them. A word finds all that begin with it, without regard to case and accents; words between
-        double quotes have to stand side by side. Any text may be typed; an empty one finds nothing.
+        Matches in titles come first, the most recently used session on top, then matches in messages, newest first. A
+        word matches every word that begins with it, ignoring case and accents. Words in double quotes must be
+        adjacent. Any text may be typed; an empty one finds nothing.
         """
         query = parse(text)
         if not query.parts:
@@ -75,7 +116,7 @@ class Search(Sessions):
         )
 
     def _in_messages(self, query: Query) -> Iterator[tuple[int, int, int]]:
-        """Session, message and row of what matches, the most recent first, found as it is asked for."""
+        """Session, message and row of each match, newest first, read one by one."""
         if query.match:
             found = self._rows(
                 "SELECT m.session, m.id, m.row FROM message_words JOIN messages AS m ON m.row = message_words.rowid"
@@ -107,13 +148,13 @@ class Search(Sessions):
 
 
 def _holds(column: str, query: Query) -> tuple[str, list[str]]:
-    """A condition that holds where the column has all parts, and its values."""
+    """An SQL condition that is true if the column contains all parts, and its values."""
     one = f"{column} LIKE ? ESCAPE '\\'"
     return " AND ".join([one] * len(query.parts)), [like(part) for part in query.parts]
 
 
 def _marked(text: str, query: Query, marks: Marks) -> str:
-    """The surroundings of the first part found, with that part between the marks."""
+    """The text around the first part, with that part between the marks."""
     lower = text.lower() if len(text.lower()) == len(text) else text
     part = query.parts[0]
     at = max(lower.find(part.lower()), 0)

@@ -1,4 +1,4 @@
-"""Sessions: made, changed, listed, deleted and brought back."""
+"""Creating, changing, listing, deleting and restoring sessions."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from specchat.store.connection import Database
-from specchat.store.records import StoredSession
-from specchat.store.text import storable
+from specchat.store.records import StoredSession, storable
 
 _COLUMNS = "id, title, created, updated, system, seed, target, draft, settings, head, num_messages, preview"
 
 
 class Sessions(Database):
-    """The part of the store that knows sessions."""
+    """The part of the store that keeps sessions."""
 
     def create(self, session: StoredSession) -> None:
-        """Stores a new session without messages; its head, number of messages and preview are the store's own.
+        """Stores a new session without messages. The store sets its head, number of messages and preview.
 
-        Without a time of its own, `updated` is when it was created. Raises StoreError for an id that is taken.
+        `updated` defaults to the time of creation. Raises StoreError if the id is taken.
         """
         with self.together():
             self._run(
@@ -40,7 +39,7 @@ class Sessions(Database):
             )
 
     def rename(self, session: int, title: str) -> None:
-        """Gives a session a title; it keeps its place in the list."""
+        """Changes the title of a session, which keeps its place in the list."""
         self._set(session, "title", storable(title))
 
     def touch(self, session: int, at: float | None = None) -> None:
@@ -48,7 +47,7 @@ class Sessions(Database):
         self._set(session, "updated", time.time() if at is None else at)
 
     def set_head(self, session: int, head: int | None) -> None:
-        """Says which branch is shown, by its last message. Raises StoreError for a message of another session."""
+        """Selects the branch that is shown, by its last message. Raises StoreError for a message of another session."""
         self._set(session, "head", head)
 
     def set_system(self, session: int, system: str | None) -> None:
@@ -56,21 +55,21 @@ class Sessions(Database):
         self._set(session, "system", storable(system))
 
     def set_seed(self, session: int, seed: int | None) -> None:
-        """Sets the seed that the turns' seeds are made of."""
+        """Sets the seed from which the seeds of turns are derived."""
         self._set(session, "seed", _seed_text(seed))
 
     def set_settings(self, session: int, settings: Mapping[str, Any] | None) -> None:
-        """Keeps the settings that the session is continued with, as JSON."""
+        """Stores the settings with which the session continues, as JSON."""
         self._set(session, "settings", _settings_text(settings))
 
     def set_pair(self, session: int, target: str | None, draft: str | None) -> None:
-        """Keeps the models that the session is continued with."""
+        """Stores the models with which the session continues."""
         with self.together():
             self._set(session, "target", storable(target))
             self._set(session, "draft", storable(draft))
 
     def sessions(self, limit: int = 50, offset: int = 0) -> list[StoredSession]:
-        """A page of the list, the most recently used first, without the deleted ones."""
+        """A page of the list, most recently used first, without deleted sessions."""
         return [
             _session(row)
             for row in self._rows(
@@ -80,28 +79,28 @@ class Sessions(Database):
         ]
 
     def session(self, session: int) -> StoredSession | None:
-        """One session; None where there is none or it is deleted."""
+        """One session, or None if there is none or it is deleted."""
         row = self._first(f"SELECT {_COLUMNS} FROM sessions WHERE id = ? AND deleted IS NULL", (session,))
         return _session(row) if row else None
 
     def num_sessions(self) -> int:
-        """How long the list is."""
+        """The length of the list."""
         row = self._first("SELECT count(*) FROM sessions WHERE deleted IS NULL")
         return int(row[0]) if row else 0
 
     def delete(self, session: int, at: float | None = None) -> None:
-        """Takes a session out of the list and the search; `undo_delete` brings it back until it is purged."""
+        """Removes a session from the list and the search; `undo_delete` restores it until it is purged."""
         self._set(session, "deleted", time.time() if at is None else at)
 
     def undo_delete(self, session: int) -> None:
-        """Brings a deleted session back to where it was. Raises StoreError where it was purged."""
+        """Restores a deleted session in its old place. Raises StoreError if it was purged."""
         self._set(session, "deleted", None)
 
     def purge(self, older_than: float, now: float | None = None) -> int:
-        """Removes for good what was deleted more than `older_than` seconds ago; returns how many sessions that were.
+        """Erases sessions deleted more than `older_than` seconds ago. Returns their number.
 
-        Their messages and traces are overwritten in the file. The figures of their turns, which hold no text, stay:
-        the record of a pair is made of them.
+        Their messages and traces are overwritten in the file. The figures of their turns, which contain no text, stay
+        for the records of pairs.
         """
         deadline = (time.time() if now is None else now) - older_than
         with self.together():
@@ -130,7 +129,7 @@ def _session(row: tuple[Any, ...]) -> StoredSession:
 
 
 def _seed_text(seed: int | None) -> str | None:
-    """A seed may have 64 bits without a sign, one more than the database's integers."""
+    """A seed may have 64 bits without a sign, one more than SQLite's integers."""
     return None if seed is None else str(seed)
 
 

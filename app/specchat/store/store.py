@@ -1,4 +1,4 @@
-"""The stored conversations: everything that is kept in the one file."""
+"""The store: everything that is kept of conversations, in one file."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Self
 
 from specchat.store.messages import Messages
 from specchat.store.search import Search
-from specchat.store.totals import TotalsKept
-from specchat.store.traces import Traces
+from specchat.store.turns import Turns
 
 
-class Store(Messages, Search, Traces, TotalsKept):
+class Store(Messages, Search, Turns):
     """Sessions, messages, traces and figures in one file, seen through one connection.
 
-    Each method does all of its work or none; `together` makes one of several. Methods raise StoreUnavailable where the
-    file cannot be used at present, StoreError where what they were asked for cannot be.
+    Each method does all of its work or none of it; `together` makes one unit of several. Methods raise StoreUnavailable
+    if the file cannot be used at present, and StoreError if a request cannot be fulfilled.
     """
 
     @classmethod
     def open(cls, path: Path, *, busy_seconds: float = 5.0, read_only: bool = False) -> Self:
-        """The store in this file, made where there is none, with the answers marked that a crash cut off.
+        """Opens or creates the store, and marks answers that a crash cut off.
 
-        A lock of another program is waited for up to `busy_seconds`, here and later. Opened read-only, nothing is made
-        or changed, and the file may lie in a folder that cannot be written.
+        Waits up to `busy_seconds` for a lock that another program holds, now and later. With `read_only` nothing is
+        created or changed, and the folder need not be writable.
 
-        Raises StoreUnavailable, in one line, for a file that is not specchat's, newer, damaged or out of reach. It is
-        never removed or replaced.
+        Raises StoreUnavailable if the file belongs to another program or a newer specchat, is damaged, or is out of
+        reach. The file is never removed or replaced.
         """
         store = super().open(path, busy_seconds=busy_seconds, read_only=read_only)
         if not read_only:

@@ -1,7 +1,7 @@
-"""Which applications are alive that write to a database: each holds a lock on a file of its own beside it.
+"""Which applications that write to a database are alive. Each holds a lock on its own file next to the database.
 
-The system lets go of a lock when its process ends, however it ends, and keeps it while the process is only suspended.
-So a lock tells more than the time of a last sign of life would, and costs no writing.
+The system releases a lock when its process ends in any way, and keeps it while the process is suspended. That is more
+reliable than a time stamp and needs no regular writes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from specchat.store.records import new_id
 
 
 def writers_folder(database: Path) -> Path:
-    """Where the lock files of a database's writers lie."""
+    """The folder with the lock files of a database's writers."""
     return database.with_name(f"{database.name}-writers")
 
 
 class Writer:
-    """This application's lock; `id` marks the answers that it is writing."""
+    """This application's lock. `id` marks the answers that it is writing."""
 
     def __init__(self, database: Path) -> None:
-        """Takes a new lock. Raises OSError where the folder cannot be written."""
+        """Takes a new lock. Raises OSError if the folder cannot be written."""
         self.id = new_id()
         self._path = _file(writers_folder(database), self.id)
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -35,13 +35,13 @@ class Writer:
             os.close(self._descriptor)
 
     def release(self) -> None:
-        """Ends the lock: what is still marked as being written counts as cut."""
+        """Releases the lock. Answers still marked as being written then count as cut."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
     def _is_in_place(self) -> bool:
-        """Whether that name is still this file's: another may have swept it away before it was locked."""
+        """True if the path still leads to this file. Another process may have removed it before it was locked."""
         try:
             return os.path.samestat(self._path.stat(), os.fstat(self._descriptor))
         except FileNotFoundError:
@@ -49,19 +49,19 @@ class Writer:
 
 
 def is_alive(database: Path, writer: int) -> bool:
-    """Whether an application holds this lock; in doubt it does."""
+    """True if an application holds this lock, or if that cannot be told."""
     return _is_locked(_file(writers_folder(database), writer))
 
 
 def sweep(database: Path) -> None:
-    """Removes the files of applications that ended without doing so themselves."""
+    """Removes the lock files of applications that ended without doing so themselves."""
     with suppress(OSError):
         for path in writers_folder(database).iterdir():
             _is_locked(path, remove_if_not=True)
 
 
 def _is_locked(path: Path, *, remove_if_not: bool = False) -> bool:
-    """Whether another holds the lock; in doubt it does."""
+    """True if another process holds the lock, or if that cannot be told."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -69,8 +69,8 @@ def _is_locked(path: Path, *, remove_if_not: bool = False) -> bool:
     except OSError:
         return True
     try:
-        # Shared, so that two that ask at the same moment do not take each other for the owner; and held while the file
-        # is removed, so that an owner who waits for it sees that it is gone.
+        # A shared lock, so that two processes that ask at the same time do not take each other for the owner. It is
+        # held while the file is removed, so that an owner who waits for it sees that the file is gone.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         if remove_if_not:
             path.unlink(missing_ok=True)

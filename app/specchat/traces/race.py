@@ -11,7 +11,7 @@ from specchat.errors import TraceError
 from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
-from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
 class Runner:
@@ -23,7 +23,7 @@ class Runner:
         self.trace = trace
         self.timeline = Timeline(trace)
         self._tokens = tuple(accumulate((event.num_emitted for event in trace.rounds), initial=0))
-        self._decode_ms = tuple(accumulate((_round_ms(event) for event in trace.rounds), initial=0.0))
+        self._decode_ms = tuple(accumulate((event.ms.total for event in trace.rounds), initial=0.0))
 
     @property
     def finish(self) -> float:
@@ -94,10 +94,6 @@ class Race:
 
 def _asked(trace: Trace) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in trace.start["messages"]]
-
-
-def _round_ms(event: Round) -> float:
-    return event.ms.draft + event.ms.verify + event.ms.rollback + event.ms.other
 
 
 def _ids(trace: Trace) -> list[int | None]:

@@ -10,7 +10,7 @@ from specchat.stats.advice import Advice, Answered
 from specchat.stats.advisor import Memory, advise
 from specchat.stats.notice import AlphaRecord, fallen_alpha
 from specchat.store.store import Store
-from specchat.store.totals import RECORD_TURNS
+from specchat.store.turns import RECORD_TURNS
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import Settings
@@ -70,4 +70,6 @@ def look_back(
     if advice is not None:
         return LookedBack(memory, advice)
     figures = turn.figures
-    return LookedBack(memory, None, fallen_alpha(figures.num_tested, figures.num_accepted, AlphaRecord.of(before)))
+    return LookedBack(
+        memory, None, fallen_alpha(figures.num_tested_tokens, figures.num_accepted_tokens, AlphaRecord.of(before))
+    )

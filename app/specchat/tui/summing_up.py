@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from specchat.stats.advice import Answered
 from specchat.stats.curve import costs_of
 from specchat.stats.summary import Summary
-from specchat.store.counters import Counters
 from specchat.store.store import Store
+from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
 from specchat.tui.advising import answered
 from specchat.tui.looking import sampling_of

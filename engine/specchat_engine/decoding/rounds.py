@@ -79,6 +79,11 @@ class RoundTimes:
     other: float
     rollback: float = 0.0
 
+    @property
+    def total(self) -> float:
+        """The time of the whole round."""
+        return self.draft + self.verify + self.other + self.rollback
+
 
 @dataclass(frozen=True, slots=True)
 class Round:

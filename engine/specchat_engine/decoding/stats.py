@@ -9,22 +9,67 @@ from specchat_engine.decoding.rounds import Outcome, Round
 
 
 class Counted(Protocol):
-    """What a speed-up is told by: tokens, drafts, and milliseconds of the target's passes and of all decoding."""
+    """What was counted and timed over some rounds, and the rates that follow from it: the one place that computes them.
+
+    A class that counts derives from this one and has the first six attributes; times are in milliseconds.
+    """
+
+    __slots__ = ()
 
     @property
     def num_tokens(self) -> int: ...
     @property
-    def num_drafts(self) -> int: ...
+    def num_rounds(self) -> int: ...
     @property
-    def verify_ms(self) -> float: ...
+    def num_draft_tokens(self) -> int: ...
+    @property
+    def num_accepted_tokens(self) -> int: ...
+    @property
+    def num_rejected_tokens(self) -> int: ...
     @property
     def decode_ms(self) -> float: ...
 
+    @property
+    def num_tested_tokens(self) -> int:
+        """Drafted tokens that were compared: accepted or rejected, not discarded."""
+        return self.num_accepted_tokens + self.num_rejected_tokens
 
-def measured_speedup(plain_ms: float | None, counted: Counted) -> float | None:
-    """Emitted tokens × C(1) / time of decoding; None until C(1) is known, or before anything was decoded.
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / drafted; None if nothing was drafted."""
+        return self.num_accepted_tokens / self.num_draft_tokens if self.num_draft_tokens else None
 
-    An answer of plain passes alone is held against these, not against others from a quieter moment.
+    @property
+    def alpha(self) -> float | None:
+        """α: accepted / (accepted + rejected), since discarded tokens were never tested; None if nothing was tested."""
+        return self.num_accepted_tokens / self.num_tested_tokens if self.num_tested_tokens else None
+
+    @property
+    def block_efficiency(self) -> float | None:
+        """τ: emitted tokens / target passes, the target's own tokens included."""
+        return self.num_tokens / self.num_rounds if self.num_rounds else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Emitted tokens / the time of decoding."""
+        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
+
+
+class Timed(Counted, Protocol):
+    """What a speed-up is computed from."""
+
+    __slots__ = ()
+
+    @property
+    def num_drafts(self) -> int: ...
+    @property
+    def verify_ms(self) -> float: ...
+
+
+def measured_speedup(plain_ms: float | None, counted: Timed) -> float | None:
+    """Emitted tokens × C(1) / time of decoding; None if C(1) is unknown or nothing was decoded.
+
+    An answer without drafts is compared with its own plain passes, not with those of another moment.
     """
     if not counted.decode_ms:
         return None
@@ -34,7 +79,7 @@ def measured_speedup(plain_ms: float | None, counted: Counted) -> float | None:
 
 
 @dataclass(slots=True)
-class TurnStats:
+class TurnStats(Timed):
     """What one answer did and where its time went. `observe` is called once a round, in order.
 
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
@@ -86,30 +131,9 @@ class TurnStats:
         return replace(self, num_accepted_tokens_per_pos=[*self.num_accepted_tokens_per_pos])
 
     @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted / drafted; None where nothing was drafted."""
-        return self.num_accepted_tokens / self.num_draft_tokens if self.num_draft_tokens else None
-
-    @property
-    def alpha(self) -> float | None:
-        """Accepted / (accepted + rejected): discarded tokens were never tested. None where nothing was tested."""
-        tested = self.num_accepted_tokens + self.num_rejected_tokens
-        return self.num_accepted_tokens / tested if tested else None
-
-    @property
-    def block_efficiency(self) -> float | None:
-        """τ: emitted tokens / target passes, the target's own tokens included."""
-        return self.num_tokens / self.num_rounds if self.num_rounds else None
-
-    @property
     def decode_ms(self) -> float:
         """The time of decoding: draft, verify, rollback and other, without the prompt."""
         return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Emitted tokens / the time of decoding."""
-        return self.num_tokens / self.decode_ms * 1000 if self.decode_ms else None
 
     @property
     def speedup(self) -> float | None:

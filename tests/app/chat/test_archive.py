@@ -140,7 +140,7 @@ async def test_what_is_asked_of_a_locked_file_is_refused_and_not_waited_for(tmp_
         locking = sqlite3.connect(tmp_path / "sessions.db", isolation_level=None)
         locking.execute("BEGIN IMMEDIATE")
         kept.said(talk, talk.ask("Why?"))
-        with pytest.raises(SpecchatError, match="another program has it locked"):
+        with pytest.raises(SpecchatError, match="another program has locked it"):
             await kept.open(talk.id)
         waiting = len(kept._keeper._waiting)
         assert kept.rounds(new_id()) == ()

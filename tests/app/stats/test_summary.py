@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.stats.summary import Figures, Summary
-from specchat.store.counters import Counters
+from specchat.store.turns import Counters
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from support.drawn_rounds import made_round, rounds_drawn

@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from specchat.errors import StoreError
 from specchat.store import State, Store, StoredMessage, StoredSession, new_id, path_to
-from specchat.store.text import preview_of
+from specchat.store.records import preview_of
 
 TEXTS = st.sampled_from(["", "fox", "Fóx runs", " two\n lines ", "a\0b", "世界", "x" * 300])
 WORDS = ("fox", "runs", "two", "世")

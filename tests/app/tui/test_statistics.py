@@ -9,9 +9,9 @@ from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.charts import as_text
 from specchat.stats.summary import Summary
-from specchat.store.counters import Counters
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
+from specchat.store.turns import Counters
 from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.summing_up import Kept, answered_of, kept_of

@@ -142,7 +142,11 @@ def _ahead(view: TurnView) -> list[Styled]:
 
 def _compared(view: TurnView) -> list[Styled]:
     figures = view.shown.figures
-    return [(f"  {figures.num_accepted} of {figures.num_tested} compared", QUIET)] if figures.num_tested else []
+    return (
+        [(f"  {figures.num_accepted_tokens} of {figures.num_tested_tokens} compared", QUIET)]
+        if figures.num_tested_tokens
+        else []
+    )
 
 
 def _tau(view: TurnView) -> list[Styled]:

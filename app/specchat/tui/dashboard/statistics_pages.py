@@ -13,7 +13,7 @@ from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, 
 from specchat.stats.explain import Figure, Shown, explain
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.whatif_chart import what_if_chart
-from specchat.store.counters import Counters
+from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
 from specchat.terminal.filter import clean_line
 from specchat.tui.summing_up import Kept
@@ -81,7 +81,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
         ("tokens/s", number(figures.tokens_per_second, 1, 1)),
         ("× plain", number(summary.speedup, 1, 2)),
         ("accepted", _rate(figures)),
-        ("α", f"{number(figures.alpha, 1, 2)} of {figures.num_tested} compared"),
+        ("α", f"{number(figures.alpha, 1, 2)} of {figures.num_tested_tokens} compared"),
         ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
         ("first token", f"{number(first, 1, 0)} ms" + (" (median)" if summary.turns > 1 else "")),
     ]

@@ -95,7 +95,7 @@ def test_every_figure_has_a_row_and_a_sentence_that_fits(marked: Figure) -> None
 
 def test_alpha_is_told_apart_from_the_acceptance_rate_with_this_turns_numbers() -> None:
     said = explanation(Figure.ALPHA, turn(60))
-    assert "80 were the same: α 0.80" in said
+    assert "80 of the 100 drafted tokens" in said
     assert "80/120 = 67 % accepted" in said
 
 
