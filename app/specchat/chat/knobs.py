@@ -44,10 +44,11 @@ class Knob(Generic[Holder]):
     @property
     def names(self) -> tuple[str, ...]:
         """The words that it can be set to: the choices, "auto", and what stands for single numbers."""
-        if isinstance(self.kind, Choice):
-            return self.kind.rule.names
-        auto = (AUTO,) if self.kind.rule.auto else ()
-        return (*auto, *(word for word in self._steps.shown.values() if not word[0].isdecimal()))
+        rule = self.kind.rule
+        if isinstance(rule, OneOf):
+            return rule.names
+        words = [AUTO] if rule.auto else []
+        return (*words, *(word for word in self._steps.shown.values() if not word[0].isdecimal()))
 
     def text(self, holder: Holder) -> str:
         """The value as it is shown, with what single values mean and a sign if a choice is lossy."""
