@@ -47,8 +47,8 @@ class Knob(Generic[Holder]):
         rule = self.kind.rule
         if isinstance(rule, OneOf):
             return rule.names
-        words = [AUTO] if rule.auto else []
-        return (*words, *(word for word in self._steps.shown.values() if not word[0].isdecimal()))
+        words = tuple(word for word in self._steps.shown.values() if not word[0].isdecimal())
+        return (AUTO, *words) if rule.auto else words
 
     def text(self, holder: Holder) -> str:
         """The value as it is shown, with what single values mean and a sign if a choice is lossy."""
