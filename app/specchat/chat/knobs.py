@@ -47,7 +47,7 @@ class Knob(Generic[Holder]):
         rule = self.kind.rule
         if isinstance(rule, OneOf):
             return rule.names
-        words = tuple(word for word in self._steps.shown.values() if not word[0].isdecimal())
+        words: tuple[str, ...] = tuple(word for word in self._steps.shown.values() if not word[0].isdecimal())
         return (AUTO, *words) if rule.auto else words
 
     def text(self, holder: Holder) -> str:
