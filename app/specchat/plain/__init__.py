@@ -1,1 +1,1 @@
-"""The chat without a screen: line by line, for screen readers, for pipes, for terminals that cannot draw."""
+"""The chat without a screen: line by line, for screen readers, pipes, and terminals that cannot draw."""

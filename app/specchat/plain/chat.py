@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -13,24 +14,33 @@ from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
+from specchat.chat.turn import TurnModel
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
 from specchat.models.formatting import pair_name
-from specchat.plain.answering import Answering
 from specchat.plain.commands import Commands
-from specchat.plain.paper import Paper
-from specchat.plain.sessions import StoredSessions
-from specchat.plain.words import spoken
+from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
+from specchat.stats.endings import ending, with_ending
+from specchat.store.records import StoredMessage
+from specchat.terminal.interrupting import stops_on_interrupt
+from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Loaded, WorkerFailed
+from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.settings import Settings
+
+_SAVING_PAUSE = 1.0
+"""Seconds between two savings of an answer that is still being written."""
+
+_SPECULATION_OFF = "That was the third time in a row: speculation is off now. /spec auto turns it on again."
 
 
 def chat_plainly(options: ChatOptions, resume: int | None = None) -> int:
-    """Chats until the input ends or the user leaves, and returns the exit code."""
+    """Chats until the input ends or the user leaves, and returns the exit code. `resume` is a stored session."""
     paper = Paper(sys.stdout, sys.stderr, roles=sys.stdin.isatty())
     client = WorkerClient(worker_log())
-    archive = Archive(sessions_db(), lambda trouble: paper.say(_about_saving(trouble)))
+    archive = Archive(sessions_db(), lambda problem: paper.say(_about_saving(problem)))
     try:
         return PlainChat(options, client, archive, paper).run(sys.stdin, resume)
     except KeyboardInterrupt:
@@ -55,11 +65,10 @@ class PlainChat:
         """Reads messages and commands until there are no more, and returns the exit code."""
         if not self._load():
             return FAILED
-        stored = StoredSessions(self._archive, self._paper)
-        if resume is not None:
-            self._session = stored.opened(self._session, resume)
         answering = Answering(self._client, self._archive, self._paper)
-        commands = Commands(self._session, self._archive, self._paper, answering, stored)
+        commands = Commands(self._session, self._archive, self._paper, answering.answer)
+        if resume is not None:
+            commands.resume(resume)
         for text in _messages(source, self._paper):
             asked = parse(text, commands.sources())
             if isinstance(asked, Refusal):
@@ -81,13 +90,13 @@ class PlainChat:
                 self._session.ready(event)
                 self._paper.say(f"specchat, {spoken(pair_name(event.target, event.draft))}. /help lists commands.")
                 if event.refusal is not None:
-                    self._paper.say(f"The draft model was refused: {event.refusal}")
+                    self._paper.say(f"The draft model was rejected: {event.refusal}")
                 if event.plain_because:
-                    self._paper.say(f"Speculation is refused: {event.plain_because}")
+                    self._paper.say(f"Speculation is off: {event.plain_because}")
         return True
 
     def _with_files(self, text: str) -> str | None:
-        """The message with the files that it names; None where one of them cannot be read."""
+        """The message with the files that it names; None if one of them cannot be read."""
         try:
             return with_attachments(text, read_attachments(text, Path.cwd()))
         except AttachmentError as error:
@@ -96,7 +105,7 @@ class PlainChat:
 
 
 def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
-    """What the user writes, one message a line; a backslash at the end of a line continues it."""
+    """The user's messages, one a line; a backslash at the end of a line continues it."""
     written: list[str] = []
     while True:
         paper.ask(more=bool(written))
@@ -116,7 +125,103 @@ def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
             return
 
 
-def _about_saving(trouble: str | None) -> str:
-    if trouble is None:
+def _about_saving(problem: str | None) -> str:
+    if problem is None:
         return "Conversations are being saved again."
-    return f"The chat goes on, but it is not being saved: {trouble}"
+    return f"The chat continues, but it is not being saved: {problem}"
+
+
+class Answering:
+    """Asks the engine, writes the answer, saves it. What was written is saved, whatever ends the answer."""
+
+    def __init__(self, client: EngineClient, archive: Archive, paper: Paper) -> None:
+        self._client = client
+        self._archive = archive
+        self._paper = paper
+
+    def answer(self, session: ChatSession, settings: Settings) -> Trace | None:
+        """Answers the last message and says the figures in one line. Returns None if no answer began."""
+        message, question = session.begin()
+        self._archive.said(session.conversation, message)
+        model, rounds, started = TurnModel(session.plain_ms), list[Round](), dict[str, object]()
+        last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
+        late: list[str] = []
+        saved_at = time.monotonic()
+        asked = self._client.generate(
+            question.messages, turn=question.turn, attempt=question.attempt, seed=question.seed, settings=settings
+        )
+        self._paper.begin_answer()
+        with stops_on_interrupt(self._client.cancel):
+            for event in asked:
+                if isinstance(event, Round):
+                    model.observe([event])
+                    rounds.append(event)
+                    self._paper.stream(event.text)
+                    if time.monotonic() - saved_at > _SAVING_PAUSE:
+                        saved_at = time.monotonic()
+                        self._archive.grew(message, _text(rounds))
+                elif isinstance(event, Started):
+                    started = event.line
+                    session.started(event.line)
+                elif isinstance(event, Loaded):
+                    session.ready(event)
+                elif isinstance(event, Notice):
+                    if rounds:
+                        late.append(event.text)
+                    else:
+                        self._paper.say(event.text)
+                elif isinstance(event, Ended | WorkerFailed):
+                    last = event
+        self._paper.end_answer()
+        for text in late:
+            self._paper.say(text)
+        ended = last if isinstance(last, Ended) else None
+        view = model.final_view(ended.stats if ended else None)
+        text = ended.text if ended else _text(rounds)
+        figures = with_ending(ended.reason if ended else "error", view.summary())
+        self._end(session, message, text, view.num_tokens, last, figures)
+        trace = _trace(started, rounds, last) if started else None
+        self._save(session, message, trace)
+        if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
+            figures_spoken = spoken_figures(trace.stats, trace.start)
+            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken) if part)}.]")
+        return trace
+
+    def _end(
+        self,
+        session: ChatSession,
+        message: StoredMessage,
+        text: str,
+        num_tokens: int,
+        last: Ended | WorkerFailed,
+        figures: str,
+    ) -> None:
+        ended = last if isinstance(last, Ended) else None
+        unanswered = session.answered(message.id, text, num_tokens, ended, figures)
+        if isinstance(last, WorkerFailed):
+            self._paper.say(last.message)
+            if session.broke(last.died):
+                self._paper.say(_SPECULATION_OFF)
+        if unanswered is not None:
+            self._paper.say("Nothing was answered: the message was withdrawn.")
+
+    def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:
+        conversation, loaded = session.conversation, session.loaded
+        if not conversation.holds(message.id):
+            question = message.parent
+            gone = [] if question is None or conversation.holds(question) else [question]
+            self._archive.unsaid([message.id, *gone])
+        elif trace is not None and loaded is not None:
+            node = conversation.message(message.id)
+            self._archive.answered(node, pair_name(loaded.target, loaded.draft), trace)
+
+
+def _text(rounds: list[Round]) -> str:
+    return "".join(event.text for event in rounds)
+
+
+def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFailed) -> Trace:
+    if isinstance(last, WorkerFailed):
+        return Trace(start, tuple(rounds), None, last.message)
+    end = {"reason": last.reason, "text": last.text, "stats": last.stats, "costs": last.costs.to_json()}
+    return Trace(start, tuple(rounds), {"type": "end", **end})

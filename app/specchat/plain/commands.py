@@ -1,8 +1,9 @@
-"""The slash commands that make sense line by line, each answered in lines."""
+"""The slash commands of the plain chat, each answered in lines."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,45 +14,40 @@ from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.exporting import export_conversation
 from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
+from specchat.chat.stored_settings import settings_from
 from specchat.errors import SpecchatError
-from specchat.plain.answering import Answering
-from specchat.plain.paper import Paper
-from specchat.plain.sessions import StoredSessions
-from specchat.plain.words import refusals_told, spoken
+from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names
 from specchat.stats.explain import Shown, explanations
 from specchat.stats.summary import Summary
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
-from specchat_engine.errors import SettingError
+from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
 
-_HERE = frozenset(("help", "new", "sessions", "k", "spec", "temp", "set", "preset", "system", "stats", "replay")) | {
-    "export",
-    "regen",
-    "quit",
-}
-_TOLD_HERE = {
-    "help": "The commands, or what one of them does.",
-    "sessions": "The latest sessions, or those with these words; a number that was listed goes on with that one.",
-    "stats": "A sentence for each figure of the last answer.",
-    "replay": "What the target refused of the last answer's draft, round by round, or of a trace's.",
-}
-"""What commands do here in another way than on the screen."""
+_MOST_SESSIONS = 10
 
 
 class Commands:
-    """Does what a line asks for, to the conversation that it was given or to one that it begins."""
+    """Does what a line asks for, in the conversation that it was given or in one that it opens.
+
+    `answer` answers the last message of a session.
+    """
 
     def __init__(
-        self, session: ChatSession, archive: Archive, paper: Paper, answering: Answering, stored: StoredSessions
+        self,
+        session: ChatSession,
+        archive: Archive,
+        paper: Paper,
+        answer: Callable[[ChatSession, Settings], Trace | None],
     ) -> None:
         self._session = session
         self._archive = archive
         self._paper = paper
-        self._answering = answering
-        self._stored = stored
+        self._answered_by = answer
         self._last: Trace | None = None
+        self._listed: tuple[int, ...] = ()
+        """The sessions that /sessions listed last."""
 
     def sources(self) -> Sources:
         """What commands can name."""
@@ -65,7 +61,7 @@ class Commands:
         self._answer()
 
     def perform(self, invocation: asked.Invocation) -> bool:
-        """Does what a command asks for; False where it is the end."""
+        """Does what a command asks for. Returns False if it ends the chat."""
         session, say = self._session, self._paper.say
         match invocation:
             case asked.Quit():
@@ -79,16 +75,20 @@ class Commands:
                 self._session, self._last = session.renewed(conversation), None
                 say("A new session.")
             case asked.ShowSessions(words):
-                self._show_sessions(words)
+                self._sessions(words)
             case asked.Change() | asked.Speculate():
-                self._turn(invocation)
+                self._change(invocation)
             case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
                 self._preset(invocation)
             case asked.SetSystem(text):
                 self._archive.changed(session.conversation.change(system=text))
-                say("The system prompt holds from the next message on." if text else "No system prompt any more.")
+                say(
+                    "The system message applies from the next message on."
+                    if text
+                    else "There is no system message any more."
+                )
             case asked.ShowSystem():
-                say(session.conversation.session.system or "There is no system prompt.")
+                say(session.conversation.session.system or "There is no system message.")
             case asked.SetSeed(seed):
                 chosen = new_conversation(session.options).session.seed if seed is None else seed
                 self._archive.changed(session.conversation.change(seed=chosen))
@@ -96,39 +96,74 @@ class Commands:
             case asked.ShowStatistics():
                 self._show_statistics()
             case asked.Replay(path):
-                self._tell_refusals(path)
+                self._say_rejections(path)
             case asked.Export(kind, path):
                 try:
                     written = export_conversation(self._archive, session.conversation, session.loaded, kind, path)
                     say(f"Exported to {asyncio.run(written)}.")
                 except (SpecchatError, OSError) as error:
-                    say(f"nothing was exported: {error}")
+                    say(f"Nothing was exported: {error}")
             case asked.Regenerate():
                 self._regenerate()
             case _:
-                say("this command needs the screen: start specchat without --plain")
+                say("This command needs the screen: start specchat without --plain.")
         return True
 
     def _answer(self) -> None:
         if self._session.settings is not None:
-            self._last = self._answering.answer(self._session, self._session.settings)
+            self._last = self._answered_by(self._session, self._session.settings)
+
+    def resume(self, stored: int) -> None:
+        """Continues a stored session with the present models; says what it is, or why it cannot be opened."""
+        try:
+            conversation = asyncio.run(self._archive.open(stored))
+        except SpecchatError as error:
+            self._paper.say(str(error))
+            return
+        if conversation is None:
+            self._paper.say("This session is not there any more.")
+            return
+        opened = self._session.renewed(conversation)
+        loaded, kept = opened.loaded, conversation.session.settings
+        if loaded is not None and kept is not None:
+            try:
+                opened.settings = settings_from(kept, loaded.drafters, opened.k_max)
+            except EngineError as error:
+                self._paper.say(f"The session's settings cannot be used: {error}")
+        self._session, self._last = opened, None
+        count = len(conversation.path())
+        self._paper.say(f"Continuing “{conversation.session.title}”: {count} message{'' if count == 1 else 's'}.")
 
     def _help(self, name: str | None) -> None:
         for command in COMMANDS:
-            if command.name == name or (name not in BY_NAME and command.name in _HERE):
-                told = _TOLD_HERE.get(command.name, command.help)
-                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {told}")
+            if command.name == name or (name not in BY_NAME and command.plain):
+                sentence = command.plain if isinstance(command.plain, str) else command.help
+                self._paper.say(f"/{command.name} {command.arguments}".strip() + f": {sentence}")
         if name not in BY_NAME:
             self._paper.say("Ctrl+C stops an answer. A backslash at the end of a line continues the message.")
 
-    def _show_sessions(self, words: str) -> None:
-        chosen = self._stored.listed(words)
-        if chosen is None:
-            self._stored.show(words)
-        else:
-            self._session, self._last = self._stored.opened(self._session, chosen), None
+    def _sessions(self, words: str) -> None:
+        """Continues the session that was listed with this number; else lists the latest, or those with these words."""
+        number = int(words) if words.isascii() and words.isdigit() else 0
+        if 0 < number <= len(self._listed):
+            self.resume(self._listed[number - 1])
+            return
+        try:
+            if words:
+                hits = asyncio.run(self._archive.do(lambda store: store.search(words, limit=_MOST_SESSIONS)))
+                found = [hit.session for hit in hits]
+            else:
+                found = asyncio.run(self._archive.do(lambda store: store.sessions(_MOST_SESSIONS)))
+        except SpecchatError as error:
+            self._paper.say(str(error))
+            return
+        self._listed = tuple(session.id for session in found)
+        for place, session in enumerate(found, 1):
+            self._paper.say(f"{place}: {session.title or session.preview or 'untitled'}")
+        nothing = "No session has these words." if words else "There is no session yet."
+        self._paper.say("/sessions and a number continues that one." if found else nothing)
 
-    def _turn(self, invocation: asked.Change | asked.Speculate) -> None:
+    def _change(self, invocation: asked.Change | asked.Speculate) -> None:
         settings = self._session.settings
         if settings is None:
             return
@@ -166,31 +201,31 @@ class Commands:
         """A sentence for each figure of the last answer."""
         trace = self._last
         if trace is None or not trace.rounds:
-            self._paper.say("No answer was given yet.")
+            self._paper.say("There is no answer yet.")
             return
         last, memory = trace.rounds[-1], self._session.loaded.memory if self._session.loaded else None
         shown = Shown(Summary.of_turn(trace.rounds, trace.stats), last.k, last.reason, None, memory)
         for figure, sentence in explanations(shown).items():
             self._paper.say(spoken(f"{figure.value}: {sentence}"))
 
-    def _tell_refusals(self, path: Path | None) -> None:
-        """What was thrown away of the last answer, or of those in a file: only who asks has to hear it."""
+    def _say_rejections(self, path: Path | None) -> None:
+        """What was rejected of the last answer, or of those in a file; nothing says so unasked."""
         try:
             traces = read_trace(path) if path else [self._last] if self._last else []
         except (SpecchatError, OSError) as error:
             self._paper.say(str(error))
             return
         for trace in traces:
-            for line in refusals_told(trace):
+            for line in spoken_rejections(trace):
                 self._paper.say(line)
         if not traces:
-            self._paper.say("No answer was given yet.")
+            self._paper.say("There is no answer yet.")
 
     def _regenerate(self) -> None:
         conversation = self._session.conversation
         answers = [message for message in conversation.path() if message.role == "assistant"]
         if not answers:
-            self._paper.say("there is no answer yet")
+            self._paper.say("There is no answer yet.")
             return
         conversation.rewind_to(answers[-1].parent)
         self._answer()

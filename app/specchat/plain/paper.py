@@ -1,22 +1,31 @@
-"""Where the plain chat writes: answers to one stream, all else to another; nothing that moves a cursor or colours."""
+"""Where the plain chat writes: answers to one stream, all else to another. Nothing moves a cursor or has a colour.
+
+Figures and outcomes become words, since screen readers leave signs out or spell them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
-from typing import TextIO
+from typing import Any, TextIO
 
+from specchat.stats.rules import rule_label
 from specchat.terminal.filter import TerminalFilter, clean_line
+from specchat.traces.trace import Trace
+from specchat_engine.decoding.rounds import Outcome, Round
 
-_BREATH = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s|\n")
+_PAUSE = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s|\n")
 _LONGEST = 120
-"""Characters behind which a sentence without an end is read as far as its words are whole."""
+"""After this many characters without an end of a sentence, the complete words are written."""
+
+_SPOKEN = {"×": "times", "α": "alpha", "τ": "tau", "⇠": "with the draft", " · ": ", "}
 
 
 class Paper:
-    """Answers go to `answers`, a sentence at a time, since a screen reader spells what comes in pieces.
+    """Writes answers to `answers`, a sentence at a time, since a screen reader spells what comes in pieces.
 
-    With `roles`, for someone who listens, it is said whose words follow.
+    With `roles`, for someone who listens, it says whose words follow.
     """
 
     def __init__(self, answers: TextIO, notes: TextIO, *, roles: bool = False) -> None:
@@ -32,23 +41,23 @@ class Paper:
         self._asking = False
 
     def say(self, text: str) -> None:
-        """One line that is no answer."""
+        """Writes one line that is not part of an answer."""
         self._notes.write(clean_line(text) + "\n")
         self._notes.flush()
 
     def ask(self, *, more: bool = False) -> None:
-        """Says that it is the user's turn, or still is."""
+        """Says that it is the user's turn; with `more`, that the message continues."""
         if self._roles:
             self._notes.write("And: " if more else "You: ")
             self._notes.flush()
             self._asking = True
 
     def heard(self) -> None:
-        """The user has ended the line."""
+        """Notes that the user has ended the line."""
         self._asking = False
 
     def leave(self) -> None:
-        """Ends the line on which nobody wrote."""
+        """Ends the line if the user was asked and wrote nothing."""
         if self._asking:
             self.say("")
             self._asking = False
@@ -59,24 +68,72 @@ class Paper:
             self.say("Answer:")
 
     def stream(self, text: str) -> None:
-        """A piece of an answer; the sentence at its end waits for what comes next."""
+        """Takes a piece of an answer; an unfinished sentence waits for the next piece."""
         self._held += self._filter.feed(text)
-        ends = [found.end() for found in _BREATH.finditer(self._held)]
+        ends = [found.end() for found in _PAUSE.finditer(self._held)]
         end = ends[-1] if ends else 0
         if len(self._held) - end > _LONGEST:
             end = max(end, self._held.rfind(" ") + 1)
-        self._put(self._held[:end])
+        self._write(self._held[:end])
         self._held = self._held[end:]
 
     def end_answer(self) -> None:
-        """The rest of an answer, and the end of its line."""
-        self._put(self._held)
+        """Writes the rest of an answer and ends its line."""
+        self._write(self._held)
         self._held, self._filter = "", TerminalFilter()
         if self._line_open:
-            self._put("\n")
+            self._write("\n")
 
-    def _put(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if text:
             self._answers.write(text)
             self._answers.flush()
             self._line_open = not text.endswith("\n")
+
+
+def spoken(text: str) -> str:
+    """One of the app's sentences with words in place of its signs."""
+    for sign, word in _SPOKEN.items():
+        text = text.replace(sign, word)
+    return text
+
+
+def spoken_figures(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
+    """The figures of an answer: its length, its speed, what drafting gained. Unmeasured figures are left out."""
+    count, drafted = stats["num_tokens"], stats["num_draft_tokens"]
+    parts = [f"{count} token{'' if count == 1 else 's'}"]
+    if (speed := stats["tokens_per_second"]) is not None:
+        parts.append(f"{speed:.0f} a second" if speed >= 10 else f"{speed:.1f} a second")
+    if (speedup := stats["speedup"]) is not None:
+        parts.append(f"{speedup:.2f} times as fast as without a draft")
+    if drafted:
+        parts.append(f"{stats['num_accepted_tokens']} of {drafted} drafted tokens accepted")
+        if label := rule_label(start["verifier"], lossless=start["lossless"]):
+            parts.append(label)
+    return ", ".join(parts)
+
+
+def spoken_rejections(trace: Trace) -> Iterator[str]:
+    """A line for each round in which the target rejected a token, and one with the totals."""
+    rejected = 0
+    for event in trace.rounds:
+        if line := _rejection(event):
+            rejected += 1
+            yield line
+    accepted = sum(token.outcome is Outcome.ACCEPTED for event in trace.rounds for token in event.drafted)
+    yield f"{accepted} accepted and {rejected} rejected in {len(trace.rounds)} rounds."
+
+
+def _rejection(event: Round) -> str:
+    wrong = next((token for token in event.drafted if token.outcome is Outcome.REJECTED), None)
+    if wrong is None:
+        return ""
+    discarded = sum(token.outcome is Outcome.DISCARDED for token in event.drafted)
+    more = f", {discarded} more discarded" if discarded else ""
+    return f"Round {event.index + 1}: not {_quoted(wrong.text)} but {_quoted(event.token.text)}{more}."
+
+
+def _quoted(text: str) -> str:
+    """A token in quotes; a blank one by its name."""
+    shown = clean_line(text)
+    return f"“{shown}”" if shown else "a new line" if "\n" in text else "a blank"

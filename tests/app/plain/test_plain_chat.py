@@ -41,14 +41,14 @@ def chat() -> Iterator[Chat]:
     archive.close()
 
 
-def test_an_answer_is_its_text_alone_and_a_line_of_figures_stands_beside_it(chat: Chat) -> None:
+def test_an_answer_is_its_text_alone_and_the_figures_go_to_the_notes(chat: Chat) -> None:
     assert chat("Hi", "More") == 0
     assert chat.answers.getvalue() == " Hello there world\n Hello there world\n"
     assert chat.notes.getvalue().count(" tokens, ") == 2
     assert [len(messages) for messages in chat.client.asked] == [1, 3]
 
 
-def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notice_during_an_answer_waits_for_its_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     generate = chat.client.generate
 
     def noticed(*given: Any, **how: Any) -> Iterator[Event]:
@@ -81,7 +81,7 @@ def test_settings_change_by_command(chat: Chat) -> None:
     assert [(settings.k, settings.sampling.temperature) for settings in chat.client.settings] == [(3, 0.0), (0, 0.0)]
 
 
-def test_a_command_that_cannot_be_says_why_and_the_chat_goes_on(chat: Chat) -> None:
+def test_a_command_that_cannot_be_done_says_why_and_the_chat_continues(chat: Chat) -> None:
     chat("/k many", "/knobs", "/race", "Hi")
     notes = chat.notes.getvalue()
     assert "k is 'many'" in notes
@@ -90,7 +90,7 @@ def test_a_command_that_cannot_be_says_why_and_the_chat_goes_on(chat: Chat) -> N
     assert chat.answers.getvalue() == " Hello there world\n"
 
 
-def test_another_answer_takes_the_place_of_the_last(chat: Chat) -> None:
+def test_another_answer_replaces_the_last(chat: Chat) -> None:
     chat("Hi", "/regen", "More")
     assert [len(messages) for messages in chat.client.asked] == [1, 1, 3]
 
@@ -100,7 +100,7 @@ def test_the_statistics_are_sentences(chat: Chat) -> None:
     assert "1 of 1 drafted tokens became part of the answer" in chat.notes.getvalue()
 
 
-def test_sessions_are_kept_where_the_app_keeps_them_and_go_on(chat: Chat) -> None:
+def test_sessions_are_stored_where_the_app_stores_them_and_can_be_continued(chat: Chat) -> None:
     chat("Hi", "/system Be short", "/k 2")
     chat.archive.close()
     with Store.open(sessions_db()) as store:
@@ -111,10 +111,10 @@ def test_sessions_are_kept_where_the_app_keeps_them_and_go_on(chat: Chat) -> Non
     chat("More", resume=session_to_resume("last", sessions_db()))
     assert [message.content for message in chat.client.asked[-1]] == ["Be short", "Hi", " Hello there world", "More"]
     assert chat.client.settings[-1].k == 2
-    assert "Going on with “Hi”: 2 messages." in chat.notes.getvalue()
+    assert "Continuing “Hi”: 2 messages." in chat.notes.getvalue()
 
 
-def test_an_answer_that_breaks_off_is_kept_as_far_as_it_went(chat: Chat) -> None:
+def test_an_answer_that_breaks_off_is_saved_as_far_as_it_went(chat: Chat) -> None:
     chat.client.failure = WorkerFailed("the engine stopped", died=True)
     assert chat("Hi") == 0
     assert chat.answers.getvalue() == " Hello there world\n"
@@ -127,7 +127,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_went(chat: Chat) -> None
         assert (answer.figures or "").startswith("the answer broke off")
 
 
-def test_presets_are_listed_saved_and_put_in_force_line_by_line(chat: Chat) -> None:
+def test_presets_are_listed_saved_and_applied_line_by_line(chat: Chat) -> None:
     chat("/temp 0.3", "/preset save calm", "/temp 1", "/preset calm", "/preset", "Hi")
     assert [settings.sampling.temperature for settings in chat.client.settings] == [0.3]
     lines = chat.notes.getvalue().splitlines()
@@ -135,13 +135,13 @@ def test_presets_are_listed_saved_and_put_in_force_line_by_line(chat: Chat) -> N
     assert "calm: temperature 0.3" in lines
 
 
-def test_a_model_that_cannot_be_loaded_ends_it(chat: Chat) -> None:
+def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
     chat.client.load_events = (WorkerFailed("guide.gguf is not there"),)
     assert chat("Hi") == 1
     assert "guide.gguf is not there" in chat.notes.getvalue()
 
 
-def test_who_listens_hears_whose_words_follow_and_no_sign_that_is_left_out(chat: Chat) -> None:
+def test_someone_who_listens_hears_whose_words_follow_and_words_instead_of_signs(chat: Chat) -> None:
     chat.client.rounds = script("> One| two~three~> four")
     chat("Hi", "/stats", roles=True)
     notes = chat.notes.getvalue()
@@ -152,38 +152,38 @@ def test_who_listens_hears_whose_words_follow_and_no_sign_that_is_left_out(chat:
     assert not set("×ατ⇠·") & set(notes)
 
 
-def test_the_last_line_is_ended_where_nobody_writes_on_it(chat: Chat) -> None:
+def test_the_last_line_is_ended_if_nobody_writes_on_it(chat: Chat) -> None:
     chat("/seed", roles=True)
     assert chat.notes.getvalue().endswith("\nYou: \n")
     chat("/quit", roles=True)
     assert chat.notes.getvalue().endswith("\nYou: ")
 
 
-def test_what_was_refused_is_told_only_to_who_asks(chat: Chat) -> None:
+def test_rejected_tokens_are_listed_only_on_request(chat: Chat) -> None:
     chat.client.rounds = script("> One| two~three~/five/> four|~\n~> six")
     chat("Hi")
     assert "three" not in chat.answers.getvalue() + chat.notes.getvalue()
     chat("Hi", "/replay")
     told = chat.notes.getvalue().splitlines()[-3:]
     assert told == [
-        "Round 2: not “three” but “four”, 1 more thrown away.",
+        "Round 2: not “three” but “four”, 1 more discarded.",
         "Round 3: not a new line but “six”.",
-        "1 accepted and 2 refused in 3 rounds.",
+        "1 accepted and 2 rejected in 3 rounds.",
     ]
 
 
-def test_a_session_is_gone_on_with_by_the_number_that_was_listed(chat: Chat) -> None:
+def test_a_session_is_continued_by_its_listed_number(chat: Chat) -> None:
     chat("First", "/new", "Second", "/sessions", "/sessions 2", "More")
-    assert "1: Second\n2: First\n/sessions and a number goes on with that one.\nGoing on with “First”: 2 messages." in (
+    assert "1: Second\n2: First\n/sessions and a number continues that one.\nContinuing “First”: 2 messages." in (
         chat.notes.getvalue()
     )
     assert [message.content for message in chat.client.asked[-1]] == ["First", " Hello there world", "More"]
 
 
-def test_help_tells_of_one_command_where_asked(chat: Chat) -> None:
+def test_help_explains_one_command_on_request(chat: Chat) -> None:
     chat("/help replay")
     assert chat.notes.getvalue().splitlines()[1:] == [
-        "/replay [FILE]: What the target refused of the last answer's draft, round by round, or of a trace's."
+        "/replay [FILE]: What the target rejected of the last answer's drafts, or of a trace's, round by round."
     ]
 
 
@@ -208,14 +208,14 @@ def test_an_answer_is_written_a_sentence_at_a_time() -> None:
     assert written_as(*pieces) == [" speculative decoding. ", "It works.\n", "- one\n", "- two", "\n"]
 
 
-def test_a_sentence_without_an_end_is_not_waited_for_and_its_words_stay_whole() -> None:
+def test_a_long_sentence_is_written_before_its_end_in_whole_words() -> None:
     written = written_as(*["word "] * 60)
     assert len(written) > 2
     assert all(text == "\n" or set(text.split()) == {"word"} for text in written)
 
 
 @given(st.text(), st.lists(st.integers(0, 200)))
-def test_nothing_of_an_answer_is_lost_however_it_comes(text: str, cuts: list[int]) -> None:
+def test_no_part_of_an_answer_is_lost_however_it_is_divided(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     pieces = [text[start:end] for start, end in pairwise(places)]
     whole = clean(text)
