@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TemplateError,
     )
     from specchat_engine.load_options import LoadOptions
-    from specchat_engine.memory.memory_use import MemoryUse
+    from specchat_engine.memory.measured import MemoryUse
     from specchat_engine.model_info import ModelInfo
     from specchat_engine.prompt.template import Message
     from specchat_engine.sampling.params import SamplingParams

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from specchat_engine.gguf.limits import MAX_HEADER_BYTES, MAX_KEYS, MAX_NESTED, MAX_STRINGS, MAX_TENSORS, MAX_TEXT_BYTES
+from specchat_engine.gguf.cursor import MAX_HEADER_BYTES, MAX_KEYS, MAX_NESTED, MAX_STRINGS, MAX_TENSORS, MAX_TEXT_BYTES
 from support.header_mutations import agrees, look, mutate, seeds
 from support.headers import Bytes
 

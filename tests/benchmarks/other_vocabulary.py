@@ -43,8 +43,7 @@ def make(folder: Path, minutes: float) -> Path:
     from builtin_pair.template import SPECIALS
     from specchat_engine.llama.model import LlamaModel as LoadedModel
     from specchat_engine.training.bpe import BytePairTokenizer
-    from specchat_engine.training.gguf_reader import read_gguf
-    from specchat_engine.training.gguf_writer import write_gguf
+    from specchat_engine.training.gguf import read_gguf, write_gguf
     from specchat_engine.training.model import LlamaModel, ModelConfig
     from specchat_engine.training.packing import batches_by_length
     from specchat_engine.training.trainer import next_token_objective

@@ -20,7 +20,7 @@ from specchat_engine import Engine, ModelDrafter, SamplingParams, Settings
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 
 SEED, LONGEST, MAX_TOKENS = 7, 16, 192

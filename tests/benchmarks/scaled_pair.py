@@ -17,8 +17,7 @@ from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
 from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
-from specchat_engine.training.growth import Growth
-from specchat_engine.training.growth_shapes import Shape, choose_shape
+from specchat_engine.training.growth import Growth, Shape, choose_shape
 from specchat_engine.training.growth_writer import Source, read_source, write_grown
 
 UNITS = {"M": 10**6, "B": 10**9}

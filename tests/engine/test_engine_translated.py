@@ -14,8 +14,7 @@ import pytest
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Case, audit
-from specchat_engine.drafters.translated_text import GrowingText
-from specchat_engine.drafters.translated_tokens import Entries
+from specchat_engine.drafters.translated_text import Entries, GrowingText
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.training.bpe import awkward_texts

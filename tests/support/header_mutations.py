@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from specchat_engine.gguf import Header, HeaderError, MoreNeeded, PrefixSource, TextArray, read_header
-from specchat_engine.gguf.limits import MAX_HEADER_BYTES
+from specchat_engine.gguf.cursor import MAX_HEADER_BYTES
 from support.headers import Bytes
 
 _CODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -27,7 +27,7 @@ def no_native_debugger() -> None:
 
 def one_line_from_native_code() -> None:
     """A failed assertion in native code ends a command in one line, too; call it before models load."""
-    from specchat_engine.llama.last_words import last_words
+    from specchat_engine.llama.logs import last_words
 
     no_native_debugger()
     last_words.end_with(say, FAILED)

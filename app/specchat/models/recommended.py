@@ -9,7 +9,7 @@ from specchat.models.formatting import format_size
 from specchat.models.machine import Place
 from specchat_assets.catalog import Report, catalog
 from specchat_assets.catalog.fits import Recommendation, fits
-from specchat_engine.pairing.sizes import best_speedup
+from specchat_engine.pairing.judge import best_speedup
 
 
 @dataclass(frozen=True, slots=True)

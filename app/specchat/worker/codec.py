@@ -48,7 +48,7 @@ from specchat.worker.protocol import (
 from specchat_engine.analysis.inspect import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.memory.memory_use import MemoryUse
+from specchat_engine.memory.measured import MemoryUse
 from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from pathlib import Path
 import torch
 
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
-from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
-from specchat_engine.training.gguf_writer import write_gguf
+from specchat_engine.training.gguf import read_gguf, read_tokenizer, write_gguf
 
 _ASSETS = Path(__file__).parents[2]
 

@@ -22,7 +22,7 @@ from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective
-from specchat_engine.training.gguf_writer import Description, Precision, Sampling, write_gguf
+from specchat_engine.training.gguf import Description, Precision, Sampling, write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.trainer import (

@@ -13,7 +13,7 @@ from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.copy_tracker import Trail
 from specchat_engine.drafters.ngram_index import Match, MatchIndex
-from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.settings import check_ngrams
 
 _PAST = 1 << 16

@@ -16,14 +16,11 @@ from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
-from specchat_engine.drafters.translated_draft import DraftedText
-from specchat_engine.drafters.translated_text import GrowingText, parted
-from specchat_engine.drafters.translated_tokens import Entries
+from specchat_engine.drafters.translated_text import DraftedText, Entries, GrowingText, parted
 from specchat_engine.errors import TemplateError
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.prompt.context_fit import Fitted
-from specchat_engine.prompt.encoding import encode
-from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.encoding import common_prefix, encode
 from specchat_engine.prompt.template import ChatTemplate, Message
 from specchat_engine.sampling.candidates import Candidates
 

@@ -7,9 +7,18 @@ itself in the middle of a text; where the tokens do not part there, all of the t
 
 from __future__ import annotations
 
+import codecs
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.models import SessionVocabulary
+from specchat_engine.prompt.encoding import common_prefix
 
 _PARTED = re.compile(r"(?<=[\w.,;:!?)]) (?=[^\W\d_])|(?<=\n)(?=[^\W\d_])")
 """Before the one space, or behind the line break, in front of a letter: there every pre-tokenizer that llama.cpp knows
@@ -85,3 +94,104 @@ def parted(tokens: Sequence[int], distance: int, piece: Callable[[int], bytes]) 
         count -= 1
         distance -= len(piece(tokens[count]))
     return None if distance else count
+
+
+class DraftedText:
+    """The text of a draft, and how sure the draft model was of each part of it.
+
+    It begins with the bytes of a character that the target has begun, which are owed until they were drafted again.
+    """
+
+    __slots__ = ("_begun", "_data", "_sure", "_told", "complete", "ended", "text")
+
+    def __init__(self, begun: bytes) -> None:
+        self.text = ""
+        self.ended = False
+        self.complete = True
+        self._begun = begun
+        self._data = b""
+        self._sure: list[tuple[int, float]] = []
+        self._told = 0
+
+    @property
+    def owed(self) -> bytes:
+        """The bytes that the next token has to begin with."""
+        return self._begun[len(self._data) :]
+
+    def add(self, piece: bytes, sure: float, *, ended: bool) -> bool:
+        """Puts a token's bytes behind the text; False where it says nothing, or no text."""
+        if not (piece or ended):
+            return False
+        self._sure.append((len(self._data), sure))
+        self._data += piece
+        self.ended = ended
+        try:
+            self.text, used = codecs.utf_8_decode(self._data, "strict", False)
+        except UnicodeDecodeError:
+            return False
+        self.complete = used == len(self._data)
+        return True
+
+    def confidence(self, length: int) -> float:
+        """How sure the draft was of the tokens that begin in the first `length` bytes and were not told yet."""
+        product = 1.0
+        while self._told < len(self._sure) and self._sure[self._told][0] < length:
+            product *= self._sure[self._told][1]
+            self._told += 1
+        return product
+
+
+class Entries:
+    """The texts of all tokens of a vocabulary, in order, so that it can be asked what a text may become.
+
+    They are put in order when it is made, which takes some tenths of a second for a large vocabulary.
+    """
+
+    def __init__(self, vocabulary: SessionVocabulary) -> None:
+        pieces = ((vocabulary.piece(token), token) for token in range(vocabulary.size))
+        known = sorted(pair for pair in pieces if pair[0])
+        self.vocabulary = vocabulary
+        self._texts, self._ids = [piece for piece, _ in known], [token for _, token in known]
+        self._longest = max(map(len, self._texts), default=0)
+
+    def grows(self, data: bytes) -> bool:
+        """Whether a token is longer than these bytes and begins with them."""
+        texts = self._texts
+        place = bisect_right(texts, data)
+        return place < len(texts) and texts[place].startswith(data)
+
+    def along(self, data: bytes) -> NDArray[np.int64]:
+        """The tokens that begin with these bytes, or that these bytes begin with."""
+        texts, ids = self._texts, self._ids
+        first = bisect_left(texts, data)
+        last = bisect_right(texts, data + b"\xff" * self._longest, first)
+        found = list(ids[first:last])
+        for length in range(1, len(data)):
+            start = bisect_left(texts, data[:length])
+            found += ids[start : bisect_right(texts, data[:length], start)]
+        return np.array(found, np.int64)
+
+    def certain(self, text: str, tokens: Sequence[int], known: int = 0) -> int:
+        """How many of the tokens of a text stay the same whatever follows it.
+
+        Where these are no more than `known`, it may also be less than that.
+        """
+        data = text.encode()
+        open_from = next(
+            (place for place in range(max(0, len(data) - self._longest), len(data)) if self.grows(data[place:])),
+            len(data),
+        )
+        lengths = [*accumulate(len(self.vocabulary.piece(token)) for token in tokens)]
+        added = lengths[-1] - len(data) if lengths else 0
+        count = bisect_right(lengths, open_from + added)
+        if count <= known:
+            return count
+        behind = lengths[count - 1] - added
+        place = len(data)
+        for end in range(len(text) - 1, 0, -1):
+            place -= len(text[end].encode())
+            if place <= behind or count <= known:
+                break
+            if self.grows(data[place:]):
+                count = min(count, common_prefix(self.vocabulary.tokenize(text[:end], special=False), tokens))
+        return count

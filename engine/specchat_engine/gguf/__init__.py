@@ -6,9 +6,9 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 from specchat_engine.errors import HeaderError
+from specchat_engine.gguf.cursor import FileSource, MoreNeeded, PrefixSource, Source
 from specchat_engine.gguf.header import Header
 from specchat_engine.gguf.reader import read_header
-from specchat_engine.gguf.source import FileSource, MoreNeeded, PrefixSource, Source
 from specchat_engine.gguf.tensors import TensorInfo
 from specchat_engine.gguf.values import TextArray, Value
 

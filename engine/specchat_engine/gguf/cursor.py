@@ -1,13 +1,100 @@
-"""Goes through a header byte by byte, reading ahead, and never beyond what a header may take."""
+"""Where a header's bytes come from: a file, or the first bytes of something far away."""
 
 from __future__ import annotations
 
+import os
 import struct
-from typing import Any, Literal
+from typing import Any, BinaryIO, Final, Literal, Protocol
 
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.limits import MAX_HEADER_BYTES
-from specchat_engine.gguf.source import Source
+
+
+class MoreNeeded(Exception):
+    """The header goes on behind the bytes that are there: call again with at least `size` first bytes.
+
+    It asks for twice as many each time, never for more than a header may have.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the first {size} bytes are needed")
+        self.size = size
+
+
+class Source(Protocol):
+    """Bytes at offsets."""
+
+    @property
+    def size(self) -> int | None:
+        """The size of the whole file in bytes, None where that is not known."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes, fewer only where not all are at hand, none only behind the end."""
+
+
+class FileSource:
+    """An open local file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size: int | None = os.fstat(file.fileno()).st_size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Raises OSError."""
+        self._file.seek(offset)
+        return self._file.read(size)
+
+
+class PrefixSource:
+    """The first bytes of a file whose whole size may be known; `read_at` raises MoreNeeded behind them."""
+
+    def __init__(self, data: bytes, size: int | None = None) -> None:
+        self._data = data
+        self.size = size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """What there is of these bytes. Raises MoreNeeded where nothing is, but could be."""
+        if offset >= len(self._data) and (self.size is None or offset < self.size):
+            raise MoreNeeded(offset + size if self.size is None else min(offset + size, self.size))
+        return self._data[offset : offset + size]
+
+
+MAX_HEADER_BYTES: Final = 64 * 2**20
+"""The whole header. 250,000 tokens with scores, types and twice as many merges take 16 MB."""
+
+MAX_KEYS: Final = 2**14
+"""Files have 20 to 100 keys."""
+
+MAX_KEY_BYTES: Final = 2**16 - 1
+"""The format's own limit."""
+
+MAX_TEXT_BYTES: Final = 16 * 2**20
+"""All single strings and keys together: templates, licences, a tokenizer as JSON. Decoded, one takes up to four times
+its bytes."""
+
+MAX_STRINGS: Final = 3 * 2**19
+"""Strings in all arrays together: each costs a step in Python. 262,144 tokens have twice as many merges."""
+
+MAX_NESTED: Final = 2**14
+"""Arrays within arrays: each is an object of its own. No known file has one."""
+
+MAX_DEPTH: Final = 4
+"""How deep arrays lie in arrays."""
+
+MAX_TENSORS: Final = 2**15
+"""The largest known models have some 2,000."""
+
+MAX_TENSOR_NAME_BYTES: Final = 63
+"""llama.cpp refuses longer ones."""
+
+MAX_DIMENSIONS: Final = 4
+"""ggml's tensors have up to four."""
+
+MAX_ELEMENTS: Final = 2**63 - 1
+"""Elements or bytes of a tensor, and offsets: what a signed 64-bit number holds."""
+
+MAX_ALIGNMENT: Final = 2**20
+"""Of the tensors' data in bytes; 32 in nearly all files, 4,096 or 16,384 for some."""
+
 
 ByteOrder = Literal["little", "big"]
 

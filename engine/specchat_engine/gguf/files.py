@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from specchat_engine.errors import HeaderError, ModelFileError
+from specchat_engine.gguf.cursor import FileSource
 from specchat_engine.gguf.header import Header
 from specchat_engine.gguf.reader import read_header
 from specchat_engine.gguf.soundness import check_loadable
-from specchat_engine.gguf.source import FileSource
 
 _PART: Final = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
 _MAX_PARTS: Final = 512

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.cursor import Cursor
+from specchat_engine.gguf.cursor import MAX_ALIGNMENT, MAX_KEY_BYTES, MAX_KEYS, MAX_TENSORS, Cursor, Source
 from specchat_engine.gguf.header import Header
-from specchat_engine.gguf.limits import MAX_ALIGNMENT, MAX_KEY_BYTES, MAX_KEYS, MAX_TENSORS
-from specchat_engine.gguf.source import Source
 from specchat_engine.gguf.tensors import TensorInfo, check_places, read_tensor
 from specchat_engine.gguf.values import Value, ValueReader
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from specchat_engine.gguf.cursor import Cursor
-from specchat_engine.gguf.limits import MAX_DIMENSIONS, MAX_ELEMENTS, MAX_TENSOR_NAME_BYTES
+from specchat_engine.gguf.cursor import MAX_DIMENSIONS, MAX_ELEMENTS, MAX_TENSOR_NAME_BYTES, Cursor
 from specchat_engine.gguf.values import ValueReader
 
 TYPES: Final[dict[int, tuple[str, int, int]]] = {

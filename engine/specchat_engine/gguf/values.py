@@ -9,8 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.gguf.cursor import Cursor
-from specchat_engine.gguf.limits import MAX_DEPTH, MAX_NESTED, MAX_STRINGS, MAX_TEXT_BYTES
+from specchat_engine.gguf.cursor import MAX_DEPTH, MAX_NESTED, MAX_STRINGS, MAX_TEXT_BYTES, Cursor
 
 _CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
 """Value types of the format to letters of the module struct, which numpy shares."""

@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
-from specchat_engine.llama.batch import Batch
-from specchat_engine.llama.buffers import read_buffers
+from specchat_engine.llama.batch import Batch, LogitRows
 from specchat_engine.llama.context_params import context_params
-from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api, decode, get_logits_address
-from specchat_engine.llama.logs import native_log
+from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import Rollback, find_ways
-from specchat_engine.llama.rows import LogitRows
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention
-from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.encoding import common_prefix
 
 _DRAFTED = 32
 """A pass with more tokens than this beyond its rows of logits reads a prompt."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from specchat_engine.llama.amx import crashes_on_tiles, uses_tiles
+from specchat_engine.gguf import Header
 from specchat_engine.llama.devices import devices, system_info
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory, Machine
@@ -26,10 +28,10 @@ def this_machine() -> Machine:
         for device in devices()
         if device.kind != "accelerator"
     ]
-    return Machine(tuple(found), _repacked(system_info(), broken_tiles=crashes_on_tiles()))
+    return Machine(tuple(found), repacked_types(system_info(), broken_tiles=crashes_on_tiles()))
 
 
-def _repacked(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
+def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
     """The types that get a second copy, by llama.cpp's line on the CPU; with `broken_tiles` see `amx`."""
     on = set(re.findall(r"(\w+) = 1", features))
     if uses_tiles(features):
@@ -54,3 +56,48 @@ def _free_memory(otherwise: int) -> int:
     except (OSError, ValueError):
         return free
     return max(0, min(free, limit - used))
+
+
+_MENDED = {11: 5, 12: 4, 13: 3}
+"""GCC 10 knows nothing of tiles, and what an older one made of a library are a few lines around its code."""
+
+_OURS = re.compile(r"/lib(ggml|llama)[^/]*$")
+_MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
+
+
+def lays_out_anew(header: Header) -> bool:
+    """Whether this build may keep weights in a layout of its own; if not it works on those of the file."""
+    return not (crashes_on_tiles() and any(tensor.type_name in TILED for tensor in header.tensors))
+
+
+@cache
+def crashes_on_tiles() -> bool:
+    """Whether this build uses AMX and a compiler made it that leaves tiles undescribed."""
+    return uses_tiles(system_info()) and any(map(_is_broken, _libraries()))
+
+
+def uses_tiles(features: str) -> bool:
+    """Whether a build computes with AMX, by llama.cpp's line on the CPU."""
+    return "AMX_INT8 = 1" in features
+
+
+def leaves_tiles_out(library: bytes) -> bool:
+    """Whether a compiler that leaves tiles undescribed made this library; another than GCC does not."""
+    versions = ((int(major), int(minor)) for major, minor in _MADE_BY.findall(library))
+    return any(minor < _MENDED.get(major, 0) for major, minor in versions)
+
+
+def _is_broken(path: Path) -> bool:
+    try:
+        return leaves_tiles_out(path.read_bytes())
+    except OSError:
+        return True
+
+
+def _libraries() -> Iterable[Path]:
+    """The files of llama.cpp in this process, as Linux tells of them."""
+    try:
+        maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ()
+    return {Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if _OURS.search(line)}

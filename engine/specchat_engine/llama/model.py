@@ -11,13 +11,10 @@ from typing import Any
 from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
-from specchat_engine.llama.amx import lays_out_anew
-from specchat_engine.llama.buffers import read_weights
 from specchat_engine.llama.devices import device_array, has_gpu
-from specchat_engine.llama.last_words import last_words
 from specchat_engine.llama.library import api
-from specchat_engine.llama.logs import native_log
-from specchat_engine.llama.overrides import without_tokenizer
+from specchat_engine.llama.logs import last_words, native_log, read_weights
+from specchat_engine.llama.machine import lays_out_anew
 from specchat_engine.llama.vocabulary import Vocabulary
 
 
@@ -115,3 +112,17 @@ class LlamaModel:
         buffer = ctypes.create_string_buffer(256)
         written = function(self.handle, buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if written >= 0 else ""
+
+
+_LONGEST_KEY = 127
+
+
+def without_tokenizer(header: Header) -> Any:
+    """What makes llama.cpp leave a file's tokenizer out, and believe in as many tokens as it has: an array for
+    `kv_overrides`, to be kept until the model is loaded."""
+    none, size, end = overrides = (api.llama_model_kv_override * 3)()
+    none.tag, none.key, none.value.val_str = api.LLAMA_KV_OVERRIDE_TYPE_STR, b"tokenizer.ggml.model", b"none"
+    size.tag, size.key = api.LLAMA_KV_OVERRIDE_TYPE_INT, f"{header.architecture}.vocab_size".encode()[:_LONGEST_KEY]
+    size.value.val_i64 = header.n_vocab
+    end.key = b""
+    return overrides

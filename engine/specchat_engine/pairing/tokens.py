@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from specchat_engine.gguf import Header
-from specchat_engine.gguf.names import TOKENIZERS
+from specchat_engine.gguf.header import TOKENIZERS
 from specchat_engine.pairing.verdict import Finding, Grade
 
 PADDING: Final = 512

@@ -55,3 +55,9 @@ def _unused_mark(texts: Sequence[str]) -> str:
     """A character that none of the texts holds, a private-use one as long as there is one."""
     used = set().union(*texts)
     return next(chr(code) for code in range(0xE000, sys.maxunicode) if chr(code) not in used)
+
+
+def common_prefix(old: Sequence[int], new: Sequence[int]) -> int:
+    """The length of the longest common prefix."""
+    length = min(len(old), len(new))
+    return next((place for place in range(length) if old[place] != new[place]), length)

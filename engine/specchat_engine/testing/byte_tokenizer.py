@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from specchat_engine.errors import SettingError
-from specchat_engine.testing.choices import Choices
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.errors import DecodeError, SettingError
 
 END_OF_TEXT, START, END = 256, 257, 258
 _TEXTS = {END_OF_TEXT: "<|endoftext|>", START: "<|im_start|>", END: "<|im_end|>"}
@@ -43,3 +47,31 @@ class ByteTokenizer:
         if not text.strip():
             raise SettingError("the grammar is empty: write each possible answer on a line of its own")
         return Choices(frozenset(line.encode() for line in text.splitlines()), self.ends)
+
+
+class Choices:
+    """A place in one of several texts: `rests` is what may still come, `ends` the ids that end an answer."""
+
+    def __init__(self, rests: frozenset[bytes], ends: Set[int]) -> None:
+        self.rests = rests
+        self.closed = False
+        self._ends = ends
+
+    def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these ids may come here. Raises DecodeError for a place that was closed."""
+        if self.closed:
+            raise DecodeError("this place of the grammar was closed: begin again")
+        possible = {rest[0] for rest in self.rests if rest} | (set(self._ends) if b"" in self.rests else set())
+        return np.array([token in possible for token in ids.tolist()], np.bool_)
+
+    def after(self, token: int) -> Choices | None:
+        """The place behind one more token, None where the token may not come here."""
+        if not self.allows(np.array([token]))[0]:
+            return None
+        if token in self._ends:
+            return Choices(self.rests, self._ends)
+        return Choices(frozenset(rest[1:] for rest in self.rests if rest[:1] == bytes((token,))), self._ends)
+
+    def close(self) -> None:
+        """Makes every later question an error."""
+        self.closed = True

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError
-from specchat_engine.prompt.prefix import common_prefix
+from specchat_engine.prompt.encoding import common_prefix
 
 Law = Callable[[tuple[int, ...]], NDArray[np.float32]]
 """The logits [V] that follow a sequence of tokens."""

@@ -11,11 +11,10 @@ import numpy as np
 from gguf.quants import dequantize, quantize
 
 from specchat_engine.errors import ModelFileError
-from specchat_engine.training.growth import Floats, Growth
-from specchat_engine.training.growth_shapes import Shape
+from specchat_engine.training.growth import Floats, Growth, Shape
 
 if TYPE_CHECKING:
-    from specchat_engine.training.gguf_writer import Precision
+    from specchat_engine.training.gguf import Precision
 
 _STRING, _UINT32, _INT32, _FLOAT32, _ARRAY = (
     gguf.GGUFValueType[name] for name in ("STRING", "UINT32", "INT32", "FLOAT32", "ARRAY")

@@ -17,9 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specchat_engine.training.model import LlamaModel
-from specchat_engine.training.optimizer import PairedOptimizer, Schedule
+from specchat_engine.training.optimizer import PairedOptimizer, Schedule, matrix_autocast
 from specchat_engine.training.packing import Batch
-from specchat_engine.training.precision import matrix_autocast
 
 
 class Source(Protocol):

@@ -11,7 +11,7 @@ import pytest
 
 from specchat_assets.catalog import Report, catalog, parse
 from specchat_assets.catalog.fits import Recommendation, fits
-from specchat_engine.pairing.sizes import best_speedup
+from specchat_engine.pairing.judge import best_speedup
 
 GB = 10**9
 FAMILIES = {

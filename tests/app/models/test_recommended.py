@@ -7,7 +7,7 @@ from specchat.models.recommended import basis, few, suggestions
 from specchat_assets.catalog import catalog
 from specchat_assets.catalog.fits import fits
 from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.pairing.sizes import best_speedup
+from specchat_engine.pairing.judge import best_speedup
 
 GB = 10**9
 

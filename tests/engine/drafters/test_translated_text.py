@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat_engine.drafters.translated_text import GrowingText, parted
-from specchat_engine.drafters.translated_tokens import Entries
+from specchat_engine.drafters.translated_text import Entries, GrowingText, parted
 from support.piece_tables import PieceTable
 
 ALPHABET = "aab bn\n  .é😀'1x"

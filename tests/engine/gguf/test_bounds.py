@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from specchat_engine.gguf import HeaderError, read_header
-from specchat_engine.gguf.limits import (
+from specchat_engine.gguf.cursor import (
     MAX_DEPTH,
     MAX_HEADER_BYTES,
     MAX_KEYS,

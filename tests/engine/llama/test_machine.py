@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from specchat_engine.llama.machine import _repacked, this_machine
+from specchat_engine.gguf.files import read_model
+from specchat_engine.llama import machine, model
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.machine import lays_out_anew, leaves_tiles_out, repacked_types, this_machine
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
+from support.tiny_models import write_tiny_model
 
 AVX2 = "CPU : SSE3 = 1 | AVX2 = 1 | FMA = 1 | OPENMP = 1 | REPACK = 1 | "
 AVX512 = "CPU : AVX2 = 1 | AVX512 = 1 | AVX512_BF16 = 1 | REPACK = 1 | "
@@ -30,9 +39,92 @@ def test_the_computer_itself_is_one_of_its_places() -> None:
     ],
 )
 def test_what_gets_a_second_copy_is_told_by_what_the_processor_can_do(features: str, types: frozenset[str]) -> None:
-    assert _repacked(features) == types
+    assert repacked_types(features) == types
 
 
 def test_where_tiles_would_crash_only_halves_get_one() -> None:
-    assert _repacked(TILES, broken_tiles=True) == {"F16"}
-    assert _repacked(TILES.replace("AMX_INT8 = 1", "AMX_INT8 = 0"), broken_tiles=False) == REPACKED_X86 | {"Q2_K"}
+    assert repacked_types(TILES, broken_tiles=True) == {"F16"}
+    assert repacked_types(TILES.replace("AMX_INT8 = 1", "AMX_INT8 = 0"), broken_tiles=False) == REPACKED_X86 | {"Q2_K"}
+
+
+IDS = [5, 200, 17, 3, 3, 251, 40, 99, 120, 7, 8]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("source") / "source.gguf", width=256, sharpness=0.1)
+
+
+@pytest.mark.parametrize("kind", [*FLOAT_TYPES, *QUANTISED_TYPES])
+def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Path, source: Path, kind: str) -> None:
+    quantise(source, tmp_path / "written.gguf", kind)
+    written = LlamaModel(tmp_path / "written.gguf")
+    context = LlamaContext(written, n_ctx=64, max_rows=len(IDS), threads=1)
+    try:
+        one_by_one = np.array([context.advance([token], 1)[0].copy() for token in IDS])
+        context.clear()
+        together = np.array(context.advance(IDS, len(IDS)))
+    finally:
+        context.close()
+        written.close()
+    assert np.isfinite(together).all()
+    assert np.abs(together - one_by_one).max() < 0.1 * np.abs(one_by_one).max()
+
+
+@pytest.mark.parametrize(
+    ("note", "broken"),
+    [
+        ("GCC: (Debian 12.2.0-14+deb12u1) 12.2.0", True),
+        ("GCC: (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0", True),
+        ("GCC: (GNU) 11.2.1 20210728 (Red Hat 11.2.1-1)", True),
+        ("GCC: (Ubuntu 13.2.0-4ubuntu3) 13.2.0", True),
+        ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)\0GCC: (GNU) 13.2.1 20231205", True),
+        ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)\0GCC: (GNU) 14.2.1 20250110", False),
+        ("GCC: (GNU) 11.5.0", False),
+        ("GCC: (Debian 12.4.0-1) 12.4.0", False),
+        ("GCC: (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0", False),
+        ("GCC: (Debian 14.2.0-19) 14.2.0", False),
+        ("GCC: (GNU) 15.1.1 20250425", False),
+        ("Debian clang version 16.0.6 (15~deb12u1)", False),
+        ("", False),
+    ],
+)
+def test_the_compiler_that_made_a_library_tells_whether_it_describes_its_tiles(note: str, broken: bool) -> None:
+    assert leaves_tiles_out(b"\x7fELF\0\1.comment\0" + note.encode() + b"\0.text\0") is broken
+
+
+@pytest.mark.parametrize(("kind", "anew"), [("F16", True), ("BF16", True), ("Q8_0", False), ("Q4_K_M", False)])
+def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
+    tmp_path: Path, source: Path, kind: str, anew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quantise(source, tmp_path / "written.gguf", kind)
+    header = read_model(tmp_path / "written.gguf")
+    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: True)
+    assert lays_out_anew(header) is anew
+    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: False)
+    assert lays_out_anew(header)
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_llama_cpp_is_told(source: Path, tmp_path: Path, crashes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    load = model.api.llama_model_load_from_file
+    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: crashes)
+    monkeypatch.setattr(
+        model.api,
+        "llama_model_load_from_file",
+        lambda path, params: (told.append(params.use_extra_bufts), load(path, params))[1],
+    )
+    quantise(source, tmp_path / "written.gguf", "Q8_0")
+    for path in (source, tmp_path / "written.gguf"):
+        LlamaModel(path).close()
+    assert told == [True, not crashes]
+
+
+def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
+    """Where Linux tells of them; one that is gone cannot be trusted."""
+    found = list(machine._libraries())
+    if Path("/proc/self/maps").exists():
+        assert any("ggml-cpu" in path.name for path in found)
+    assert all(path.exists() for path in found)
+    assert machine._is_broken(Path("/nowhere/libggml-cpu.so"))

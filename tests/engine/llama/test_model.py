@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from specchat_engine import ModelFileError
 from specchat_engine.gguf.files import read_model
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.model import LlamaModel, without_tokenizer
 from support.engine_files import EngineFiles
 from support.tiny_models import TEMPLATE
 
@@ -75,3 +76,17 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
 def test_a_name_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_model(Path("x" * 5000))
+
+
+def test_a_file_without_its_tokenizer_has_as_many_tokens_as_before(files: EngineFiles) -> None:
+    header = read_model(files.draft)
+    none, size, end = without_tokenizer(header)
+    assert (none.key, none.value.val_str) == (b"tokenizer.ggml.model", b"none")
+    assert (size.key, size.value.val_i64) == (b"llama.vocab_size", header.n_vocab)
+    assert end.key == b""
+
+
+def test_an_architecture_with_a_name_that_no_key_has_room_for_is_left_to_llama_cpp(files: EngineFiles) -> None:
+    header = read_model(files.draft)
+    endless = replace(header, metadata={**header.metadata, "general.architecture": "x" * 500})
+    assert without_tokenizer(endless)[1].key == b"x" * 127

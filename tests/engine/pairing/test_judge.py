@@ -14,7 +14,7 @@ from specchat_engine.gguf import Header, TensorInfo, Value
 from specchat_engine.gguf.files import read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, check_pair, judge
-from specchat_engine.pairing.sizes import read_bytes
+from specchat_engine.pairing.judge import read_bytes
 from support.engine_files import EngineFiles
 from support.memory_models import write_memory_model
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specchat_engine import Message, TemplateError
-from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.encoding import common_prefix, encode
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer
 
@@ -89,3 +89,13 @@ def test_a_prompt_begins_with_one_bos_token(template: str) -> None:
 def test_a_template_that_makes_an_empty_prompt_is_an_error() -> None:
     with pytest.raises(TemplateError, match="empty prompt"):
         encode([Message("user", "hello")], ChatTemplate("{# nothing #}"), ByteTokenizer())
+
+
+TOKENS = st.lists(st.integers(0, 2), max_size=8)
+
+
+@given(TOKENS, TOKENS)
+def test_the_prefix_is_common_and_cannot_be_longer(old: list[int], new: list[int]) -> None:
+    length = common_prefix(old, new)
+    assert old[:length] == new[:length]
+    assert length in (len(old), len(new)) or old[length] != new[length]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf_writer import Description, Sampling
+from specchat_engine.training.gguf import Description, Sampling
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 DESCRIPTION = Description(

@@ -10,7 +10,7 @@ import llama_cpp
 import pytest
 
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
-from specchat_engine.training.gguf_writer import write_gguf
+from specchat_engine.training.gguf import write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
 from .samples import DESCRIPTION, SPECIALS, tokenizer_of

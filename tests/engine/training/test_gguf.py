@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from specchat_engine.training import gguf_writer
-from specchat_engine.training.gguf_reader import read_gguf, read_tokenizer
-from specchat_engine.training.gguf_writer import Precision, write_gguf
+from specchat_engine.training import gguf
+from specchat_engine.training.gguf import Precision, read_gguf, read_tokenizer, write_gguf
 from specchat_engine.training.model import LlamaModel, ModelConfig
 
 from .samples import DESCRIPTION, tokenizer_of
@@ -46,8 +45,9 @@ def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_that_cuts_words_in_another_way_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gguf_writer, "PRE_TOKENIZER", "gpt-2")
-    write(tmp_path / "toy.gguf", "F16")
+    with monkeypatch.context() as patch:
+        patch.setattr(gguf, "PRE_TOKENIZER", "gpt-2")
+        write(tmp_path / "toy.gguf", "F16")
     with pytest.raises(ValueError, match="gpt-2"):
         read_tokenizer(tmp_path / "toy.gguf")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specchat_engine.training.generate import complete
+from specchat_engine.training.distill import complete
 from specchat_engine.training.model import KeyValueCache, LlamaModel, ModelConfig, parameter_count
 from specchat_engine.training.packing import Document, pack
 

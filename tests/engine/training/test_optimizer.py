@@ -6,7 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from specchat_engine.training.optimizer import PairedOptimizer, Schedule, orthogonalise
+from specchat_engine.training import optimizer
+from specchat_engine.training.optimizer import (
+    PairedOptimizer,
+    Schedule,
+    matrix_autocast,
+    matrix_precision,
+    orthogonalise,
+)
 
 
 @pytest.mark.parametrize("shape", [(24, 64), (64, 24)])
@@ -29,11 +36,40 @@ def test_a_small_regression_is_solved() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 8, bias=False), nn.LayerNorm(8))
     inputs, wanted = torch.randn(64, 8), torch.randn(64, 8)
-    optimizer = PairedOptimizer(model, muon_rate=0.02, adam_rate=0.01)
+    paired = PairedOptimizer(model, muon_rate=0.02, adam_rate=0.01)
     losses = []
     for _ in range(60):
         loss = (model(inputs) - wanted).square().mean()
         torch.autograd.backward(loss)
-        optimizer.step(1.0)
+        paired.step(1.0)
         losses.append(loss.item())
     assert losses[-1] < 0.85 * losses[0]
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    matrix_precision.cache_clear()
+
+
+@pytest.mark.parametrize(("narrow", "chosen"), [(0.5, torch.bfloat16), (2.0, torch.float32)])
+def test_a_processor_multiplies_in_what_it_is_faster_with(
+    narrow: float, chosen: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = {torch.float32: 1.0, torch.bfloat16: narrow}
+    monkeypatch.setattr(optimizer, "_seconds", seconds.__getitem__)
+    assert matrix_precision(CPU) is chosen
+    with matrix_autocast(CPU):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is chosen
+
+
+def test_the_choice_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = matrix_precision(CPU)
+    monkeypatch.setattr(optimizer, "_seconds", {torch.float32: 1.0, torch.bfloat16: 1.0}.pop)
+    assert matrix_precision(CPU) is first
+
+
+def test_a_gpu_is_not_asked() -> None:
+    assert matrix_precision(torch.device("cuda")) is torch.bfloat16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specchat_engine.memory.bandwidth import measure_bandwidth
+from specchat_engine.memory.measured import measure_bandwidth
 
 
 def test_memory_is_read_at_a_plausible_speed() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from specchat_engine.llama.batch import LogitRows
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.rows import LogitRows
 
 
 def somewhere(first: float) -> np.ndarray:

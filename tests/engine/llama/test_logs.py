@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine import Engine, LoadOptions
-from specchat_engine.llama.buffers import Buffers, read_buffers, read_weights
+from specchat_engine.llama.logs import Buffers, read_buffers, read_weights
 from support.engine_files import EngineFiles
 from support.weights import tells_weights
 
