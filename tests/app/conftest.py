@@ -41,5 +41,5 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
 def gave_way(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """Applications in this process keep its priority, which could not be raised again; each call is remembered."""
     calls: list[None] = []
-    monkeypatch.setattr("specchat.tui.screens.conversation.give_way", lambda: calls.append(None))
+    monkeypatch.setattr("specchat.tui.screens.chat.model_loader.give_way", lambda: calls.append(None))
     return calls

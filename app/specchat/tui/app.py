@@ -22,17 +22,18 @@ from specchat.settings.paths import sessions_db
 from specchat.terminal.background import Ground
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import Appearance
-from specchat.tui.downloading import Downloading
 from specchat.tui.listening import listen
-from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.themed import WIDTHS, ThemedApp
+from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS, palette
+from specchat.tui.screens.chat.screen import ChatScreen
+from specchat.tui.themed import ThemedApp
+from specchat.tui.widgets.download_bar import LazyDownloads
 
 
 class SpecchatApp(ThemedApp):
     """Chats with one pair of models."""
 
     TITLE = "specchat"
-    CSS_PATH = "screens/chat.tcss"
+    CSS_PATH = "screens/chat/chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", priority=True, id="app.quit"),
         Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
@@ -50,23 +51,25 @@ class SpecchatApp(ThemedApp):
         """`resume` is a stored session to open with; `first_run` welcomes someone who is new."""
         super().__init__(appearance)
         self._options = options
-        self._client = client
+        self.client = client
         self._archive = Archive(sessions_db(), self._tell_trouble)
-        self.downloading = Downloading()
+        self.downloads = LazyDownloads()
         self.unfinished: list[tuple[str, float]] = []
         """Downloads that were under way when the app ended, each with the per cent that are kept."""
         self._resume = resume
         self._first_run = first_run
 
     def get_default_screen(self) -> ChatScreen:
-        """The chat, on which all windows lie."""
-        chat = ChatScreen(self._options, self._client, self._archive)
-        chat.resume, chat.own_keys = self._resume, self._appearance.keymap
-        # As Textual would do it behind the first layout, which would then have been in vain.
-        chat.add_class(max(width for width in WIDTHS if width[0] <= self.size.width)[1])
-        if self._first_run:
-            chat.call_after_refresh(chat.welcome)
-        return chat
+        """The chat; all windows open over it."""
+        return ChatScreen(
+            self._options,
+            self.client,
+            self._archive,
+            self.downloads,
+            resume=self._resume,
+            first_run=self._first_run,
+            own_keys=self._appearance.keymap,
+        )
 
     async def on_mount(self) -> None:
         """Hears no key before there is a prompt for it, and hears when the terminal goes away."""
@@ -75,12 +78,10 @@ class SpecchatApp(ThemedApp):
         await AwaitMount(self.screen, [self.screen])
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The chat's commands, and those of Textual's that are of use."""
-        from specchat.tui.screens.offering import OF_TEXTUAL, offered
-
+        """The commands of the palette: the chat's, and some of Textual's."""
         if isinstance(screen, ChatScreen):
-            yield from offered(screen)
-        yield from (command for command in super().get_system_commands(screen) if command.title in OF_TEXTUAL)
+            yield from palette(screen.parts)
+        yield from (command for command in super().get_system_commands(screen) if command.title in TEXTUALS_COMMANDS)
 
     async def action_quit(self) -> None:
         """Keeps what the models have read of the session, and ends."""
@@ -91,9 +92,9 @@ class SpecchatApp(ThemedApp):
 
     def on_unmount(self) -> None:
         """Ends the engine, also in mid-answer, whose thread ends with it, and writes what is left to be kept."""
-        self._client.close()
+        self.client.close()
         self._archive.close()
-        self.unfinished = [(view.name, view.percent) for view in self.downloading.close()]
+        self.unfinished = [(view.name, view.percent) for view in self.downloads.close()]
 
     def keep_now(self) -> None:
         """Stores the running answer as far as it came, then ends the engine."""
@@ -101,7 +102,7 @@ class SpecchatApp(ThemedApp):
             if isinstance(screen, ChatScreen):
                 screen.keep_now()
         self._archive.close()
-        self._client.close()
+        self.client.close()
 
     def _tell_trouble(self, trouble: str | None) -> None:
         """Says, from the thread that writes, that conversations are not being saved, or are again."""

@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.tui.app import SpecchatApp
-from specchat.tui.screens.chat import ChatScreen
-from specchat.tui.screens.conversation import ConversationScreen
+from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.transcript.transcript import Transcript
@@ -31,12 +31,16 @@ async def quiet(pilot: Chat) -> None:
     calm = 0
     for _ in range(200):
         await pilot.pause(0.05)
-        client, seen = pilot.app._client, pilot.app.screen  # type: ignore[attr-defined]
-        drawn = not isinstance(seen, ConversationScreen) or not seen._link._events
-        calm = calm + 1 if client.idle and drawn else 0
+        calm = calm + 1 if _idle(pilot.app) else 0
         if calm == 3:
             await pilot.pause()
             return
+
+
+def _idle(app: object) -> bool:
+    assert isinstance(app, SpecchatApp)
+    client, screen = app.client, app.screen
+    return getattr(client, "idle", True) and (not isinstance(screen, ChatScreen) or screen.parts.link.idle)
 
 
 async def ask(pilot: Chat, text: str = "Hi") -> None:
@@ -100,3 +104,7 @@ async def command(pilot: Chat, text: str) -> None:
 def screen(pilot: Chat) -> ChatScreen:
     assert isinstance(pilot.app.screen, ChatScreen)
     return pilot.app.screen
+
+
+def parts(pilot: Chat) -> ChatParts:
+    return screen(pilot).parts

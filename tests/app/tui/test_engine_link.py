@@ -1,52 +1,61 @@
-"""How often what came from the engine is drawn."""
+"""Events of the engine arrive at the screen in batches, in order, each of them once."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from __future__ import annotations
 
-from app.tui.chatting import answer, ask, chat
-from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui import engine_link
-from specchat.tui.engine_link import LEAST_SHARE, LONGEST, MOST_SHARE, SHORTEST, pause_after
+from collections.abc import Iterator
+from time import sleep
 
+from textual.app import App
 
-@given(st.floats(0, 10), st.integers(0, 1000))
-def test_drawing_takes_no_more_than_its_share_of_a_core_and_is_never_seldom(spent: float, arrived: int) -> None:
-    pause = pause_after(spent, arrived)
-    assert SHORTEST <= pause <= LONGEST
-    assert pause == LONGEST or spent <= pause * MOST_SHARE * (1 + 1e-9)
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options
+from specchat.tui.engine_link import EngineLink
+from specchat.worker.protocol import Event, Loaded, Loading
 
 
-@given(st.floats(0, 10))
-def test_a_slow_answer_loses_little_by_being_drawn(spent: float) -> None:
-    pause = pause_after(spent, 1)
-    assert pause == LONGEST or spent <= pause * LEAST_SHARE * (1 + 1e-9)
+class CountingClient(ScriptedClient):
+    """Loads in many quick steps."""
+
+    def load(self, *arguments: object) -> Iterator[Event]:
+        for step in range(50):
+            sleep(0.005)
+            yield Loading(step / 50)
+        yield LOADED
 
 
-@given(st.floats(0, 10), st.integers(0, 100), st.integers(0, 100))
-def test_what_comes_in_larger_batches_is_drawn_no_less_often(spent: float, arrived: int, more: int) -> None:
-    assert pause_after(spent, arrived + more) <= pause_after(spent, arrived)
+class LinkApp(App[None]):
+    """Remembers what arrives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[tuple[Event, ...]] = []
+
+    def on_mount(self) -> None:
+        self.link = EngineLink(CountingClient(), self.screen)
+
+    def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
+        self.batches.append(message.events)
 
 
-async def test_batches_that_are_dear_to_draw_come_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    pauses: list[float] = []
-    batches: list[int] = []
+async def test_events_arrive_in_order_and_in_fewer_batches_than_there_are_events() -> None:
+    app = LinkApp()
+    async with app.run_test() as pilot:
+        app.link.load(chat_options())
+        for _ in range(100):
+            await pilot.pause(0.05)
+            if app.batches and isinstance(app.batches[-1][-1], Loaded):
+                break
+        events = [event for batch in app.batches for event in batch]
+        assert [event.progress for event in events if isinstance(event, Loading)] == [step / 50 for step in range(50)]
+        assert events[-1] is LOADED
+        assert len(app.batches) < 25
 
-    def dear() -> float:
-        clock[0] += 0.016
-        return clock[0]
 
-    def remembered(spent: float, arrived: int) -> float:
-        pauses.append(pause_after(spent, arrived))
-        batches.append(arrived)
-        return 0.01
-
-    monkeypatch.setattr(engine_link, "process_time", dear)
-    monkeypatch.setattr(engine_link, "pause_after", remembered)
-    async with chat(ScriptedClient(script("> one| two> three"))) as pilot:
-        await ask(pilot)
-        assert answer(pilot).text == " one two three"
-    assert pauses
-    assert pauses == pytest.approx([pause_after(0.016, arrived) for arrived in batches])
-    assert sum(batches) >= 3, "what each of them brings is counted"
+async def test_what_is_forgotten_never_arrives() -> None:
+    app = LinkApp()
+    async with app.run_test() as pilot:
+        app.link.load(chat_options())
+        app.link.forget()
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause(0.2)
+        assert app.batches == []
+        assert app.link.idle

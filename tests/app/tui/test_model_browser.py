@@ -17,7 +17,6 @@ from specchat.models.hub import Hub as HubClient
 from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
 from specchat.tui.app import SpecchatApp
-from specchat.tui.downloading import downloading
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.listing import Listing
 from support.hub_server import Hub, Repository, running_hub
@@ -209,7 +208,7 @@ async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub:
         await pilot.press("enter")
         await until(pilot, lambda: "As the target" in shown(pilot))
         await pilot.press("enter")
-        await until(pilot, lambda: any(0 < view.percent < 100 for view in downloading(pilot.app).views()))
+        await until(pilot, lambda: any(0 < view.percent < 100 for view in pilot.app.downloads.views()))
         app = pilot.app
     assert isinstance(app, SpecchatApp)
     ((name, percent),) = app.unfinished
@@ -263,7 +262,7 @@ async def test_what_was_interrupted_is_offered_at_the_next_start_and_goes_on(
         await pilot.press("enter")
         await until(pilot, lambda: "As the target" in shown(pilot))
         await pilot.press("enter")
-        await until(pilot, lambda: any(0 < view.percent < 100 for view in downloading(pilot.app).views()))
+        await until(pilot, lambda: any(0 < view.percent < 100 for view in pilot.app.downloads.views()))
     (part,) = (tmp_path / "home").rglob("*.part")
     have = part.stat().st_size
     hub.slow = 0.0
@@ -287,7 +286,7 @@ async def test_a_key_of_the_chat_resumes_what_was_interrupted(options: ChatOptio
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
     hub.slow = 0.05
     async with chatting(options) as (pilot, _):
-        downloads = downloading(pilot.app).all
+        downloads = pilot.app.downloads.all
         key = downloads.start(Wanted("it", HubClient().model("a/tiny-GGUF")))
         await until(pilot, lambda: 0 < downloads.view(key).percent < 100)
     hub.slow = 0.0

@@ -4,7 +4,7 @@ import threading
 
 from textual.widgets import Static
 
-from app.tui.chatting import Chat, ask, chat, command, header, quiet, screen, shown
+from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.playing import Played
 from specchat.tui.screens.race import RaceScreen
@@ -33,8 +33,8 @@ async def test_both_answers_run_with_the_last_answers_noise_and_the_conversation
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/regen")
-        before, head = shown(pilot), screen(pilot)._session.conversation.session
-        stored = await screen(pilot)._archive.do(lambda store: store.messages(head.id))
+        before, head = shown(pilot), parts(pilot).state.session.conversation.session
+        stored = await parts(pilot).state.archive.do(lambda store: store.messages(head.id))
         await pilot.press("f6")
         await raced(pilot)
         assert [settings.k for settings in client.settings[-2:]] == [0, "auto"]
@@ -46,8 +46,8 @@ async def test_both_answers_run_with_the_last_answers_noise_and_the_conversation
         await pilot.press("escape")
         await quiet(pilot)
         assert shown(pilot) == before
-        assert screen(pilot)._session.conversation.session == head
-        assert await screen(pilot)._archive.do(lambda store: store.messages(head.id)) == stored
+        assert parts(pilot).state.session.conversation.session == head
+        assert await parts(pilot).state.archive.do(lambda store: store.messages(head.id)) == stored
 
 
 async def test_esc_stops_the_recording_and_the_chat_goes_on() -> None:

@@ -13,8 +13,8 @@ from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
+from specchat.tui.reviewing import Stored, answered_of, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
-from specchat.tui.summing_up import Kept, answered_of, kept_of
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace
 
@@ -49,14 +49,14 @@ def test_settings_and_costs_are_those_of_the_trace() -> None:
 
 @pytest.mark.parametrize("width", [40, 78, 140])
 def test_every_page_fits_its_width(width: int) -> None:
-    kept = Kept(TURN.summary, TURN.summary + TURN.summary, {"a very long name of a pair " * 9: Counters(1, 2, 3)})
+    kept = Stored(TURN.summary, TURN.summary + TURN.summary, {"a very long name of a pair " * 9: Counters(1, 2, 3)})
     for name, page in pages(TURN, kept, "a pair").items():
         rows = as_text(page(width)).split("\n")
         assert max(map(len, rows)) <= max(width, 60), name
 
 
 def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
-    for page in pages(None, Kept(Summary(), Summary(), {}), "a pair").values():
+    for page in pages(None, Stored(Summary(), Summary(), {}), "a pair").values():
         assert "Nothing recorded yet" in as_text(page(78))
 
 
@@ -75,7 +75,7 @@ def test_sessions_and_pairs_are_summed_up_from_what_was_kept_of_each_answer(tmp_
             message = StoredMessage(store.totals().whole.num_turns + 10, session, None, "assistant", "x")
             store.add_message(message)
             store.keep_stats(message.id, pair, kept)
-        found = kept_of(store, 1, "one")
+        found = stored_of(store, 1, "one")
     assert (found.session.turns, found.pair.turns) == (2, 2)
     assert found.session.total == summary.total + summary.total
     assert set(found.pairs) == {"one", "two"}

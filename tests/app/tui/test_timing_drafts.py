@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.chatting import Chat, command, notices, quiet, screen
+from app.tui.chatting import Chat, command, notices, parts, quiet, screen
 from app.tui.test_model_browser import chatting, choose, lists, options, shown, until
 from specchat.bench.gain import Gain
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
@@ -106,7 +106,7 @@ async def test_nothing_is_timed_while_an_answer_is_given(options: ChatOptions) -
         client.hold_after = 1
         await pilot.press(*"Hi", "enter")
         await until(pilot, lambda: len(client.asked) == 1)
-        screen(pilot).call_later(screen(pilot).browse_models, "draft")
+        screen(pilot).call_later(parts(pilot).model_windows.browse, "draft")
         await until(pilot, lambda: bool(pilot.app.screen.query("#facts")) and "✓ tokenizer" in shown(pilot))
         await pilot.press("f6")
         assert "an answer is running" in shown(pilot)

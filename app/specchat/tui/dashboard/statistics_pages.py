@@ -16,7 +16,7 @@ from specchat.stats.whatif_chart import what_if_chart
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
 from specchat.terminal.filter import clean_line
-from specchat.tui.summing_up import Kept
+from specchat.tui.reviewing import Stored
 
 Page = Callable[[int], list[Line]]
 """The lines of a page at a width."""
@@ -36,14 +36,14 @@ _TOLD = (
 _NOT_YET = "Nothing recorded yet: statistics start with the first answer."
 
 
-def pages(turn: Answered | None, kept: Kept, pair: str) -> dict[str, Page]:
+def pages(turn: Answered | None, stored: Stored, pair: str) -> dict[str, Page]:
     """The pages by the names of their tabs."""
     return {
         "Turn": lambda width: turn_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
         "Why": lambda width: why_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
-        "Session": lambda width: summary_page(kept.session, width),
-        "Pair": lambda width: [((clean_line(pair), Style.STRONG),), _EMPTY, *summary_page(kept.pair, width)],
-        "All pairs": lambda width: pairs_page(kept.pairs, pair, width),
+        "Session": lambda width: summary_page(stored.session, width),
+        "Pair": lambda width: [((clean_line(pair), Style.STRONG),), _EMPTY, *summary_page(stored.pair, width)],
+        "All pairs": lambda width: pairs_page(stored.pairs, pair, width),
     }
 
 

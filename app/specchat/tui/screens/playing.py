@@ -12,7 +12,7 @@ from specchat.stats.curve import fitted
 from specchat.stats.endings import with_ending
 from specchat.traces.exports.document import target_of
 from specchat.traces.trace import Trace
-from specchat.tui.summing_up import costs_in
+from specchat.tui.reviewing import costs_in
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.chatting import ask, chat, command, header, notices, screen, shown
+from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.worker.protocol import ModelSummary, WorkerFailed
 
@@ -22,7 +22,7 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
         assert shown(pilot) == ["Who?", " one"]
         await ask(pilot, "Why?")
         assert [message.content for message in client.asked[-1]] == ["Who?", " one", "Why?"]
-        assert (screen(pilot)._session.options.target, screen(pilot)._session.options.draft) == (other, None)
+        assert (parts(pilot).state.session.options.target, parts(pilot).state.session.options.draft) == (other, None)
 
 
 async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from app.tui.scripted_client import LOADED, chat_options, script
 from specchat.chat.session import ChatSession
 from specchat.store.records import State
-from specchat.tui.play import Play
+from specchat.tui.screens.chat.running_turn import RunningTurn
 from specchat.tui.transcript.answer import View
 from specchat.worker.protocol import WorkerFailed
 
@@ -13,10 +13,10 @@ async def test_an_answer_that_was_given_its_beginning_keeps_it_when_it_breaks_of
     settings = session.ready(LOADED)
     session.ask("Who?")
     message, _ = session.begin((4, 5))
-    play = Play(session, message, View.TRACE, settings)
-    play.started({"type": "start", "prefix": [4, 5], "prefix_text": "Once upon"})
-    await play.take(script("> a| time"))
-    assert play.text == "Once upon a time"
-    await play.finish(WorkerFailed("the engine's process ended", died=True))
+    turn = RunningTurn(session, message, View.TRACE, settings)
+    turn.started({"type": "start", "prefix": [4, 5], "prefix_text": "Once upon"})
+    await turn.take(script("> a| time"))
+    assert turn.text == "Once upon a time"
+    await turn.finish(WorkerFailed("the engine's process ended", died=True))
     kept = session.conversation.path()[-1]
     assert (kept.content, kept.state) == ("Once upon a time", State.CUT)

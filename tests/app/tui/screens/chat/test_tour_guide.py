@@ -7,7 +7,7 @@ from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.stats.advice import Answered
 from specchat.stats.advisor import Memory
 from specchat.tui.app import SpecchatApp
-from specchat.tui.tour import STEPS, Tour
+from specchat.tui.screens.chat.tour import STEPS, Tour
 from specchat.tui.widgets.tour_bar import TourBar
 from specchat_assets import TARGET_NAME
 from specchat_engine.settings import Settings
@@ -38,7 +38,7 @@ def test_every_step_can_be_taken_with_any_pair(step) -> None:  # type: ignore[no
 
 
 def bar(pilot: Chat) -> str:
-    return "".join(str(bar.render()) for bar in pilot.app.screen.query(TourBar))
+    return "".join(str(bar.render()) for bar in pilot.app.screen.query(TourBar) if bar.display)
 
 
 async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         looked_back.append(turn)
         return None, memory
 
-    monkeypatch.setattr("specchat.tui.advising.advise", advise)
+    monkeypatch.setattr("specchat.tui.reviewing.advise", advise)
     client = ScriptedClient()
     app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
     async with app.run_test(size=(100, 40)) as pilot:

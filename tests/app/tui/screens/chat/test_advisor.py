@@ -9,7 +9,7 @@ from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.stats.advisor import Memory
 from specchat.traces.trace import Trace
-from specchat.tui.advising import LookedBack, look_back
+from specchat.tui.reviewing import Review, answered, review
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
@@ -24,9 +24,10 @@ def trace(rounds: list[Round]) -> Trace:
     return Trace(START, tuple(rounds), line)
 
 
-def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> LookedBack:
+def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> Review:
     drafters = ("hybrid", "model", "lookup", "none")
-    return look_back(trace(REFUSED), COSTLY, settings, drafters, 32, before, memory or Memory())
+    turn = answered(trace(REFUSED), COSTLY, settings, drafters, 32, len(before))
+    return review(turn, before, memory or Memory())
 
 
 def test_drafts_that_do_not_pay_are_told_with_a_remedy() -> None:
@@ -60,7 +61,7 @@ def advises(monkeypatch: pytest.MonkeyPatch, advice: Advice | None) -> list[Answ
         turns.append(turn)
         return advice, memory
 
-    monkeypatch.setattr("specchat.tui.advising.advise", advise)
+    monkeypatch.setattr("specchat.tui.reviewing.advise", advise)
     return turns
 
 

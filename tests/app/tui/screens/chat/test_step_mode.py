@@ -4,14 +4,13 @@ from itertools import pairwise
 
 from app.tui.chatting import Chat, answer, ask, chat, prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.stepping import SPEEDS, Stepping, bar_line
-from specchat.tui.widgets.step_bar import StepBar
+from specchat.tui.widgets.step_bar import SPEEDS, StepBar, Stepping, bar_line
 
 FIVE = "> one| two> three| four~bad~> five| six> seven|> eight"
 
 
 def bar(pilot: Chat) -> str:
-    return " ".join(str(bar.render()) for bar in pilot.app.screen.query(StepBar))
+    return " ".join(str(bar.render()) for bar in pilot.app.screen.query(StepBar) if bar.display)
 
 
 def said(pilot: Chat) -> int:
@@ -35,7 +34,7 @@ async def test_a_frozen_answer_makes_one_round_a_key_and_goes_on_with_enter() ->
         await pilot.press("enter")
         await quiet(pilot)
         assert said(pilot) == 5
-        assert not pilot.app.screen.query(StepBar)
+        assert not pilot.app.screen.query_one(StepBar).display
 
 
 async def test_what_is_being_written_gets_its_spaces_and_f5_still_steps() -> None:

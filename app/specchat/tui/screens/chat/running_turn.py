@@ -1,4 +1,4 @@
-"""One turn while it runs: rounds go into its model and its answer; at its end stand the figures and what went wrong."""
+"""One turn while it runs: it collects rounds, shows them in the answer, and closes the turn at its end."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _AGAIN = "The conversation is kept; the next message starts the engine again."
 
 
 class Outcome(NamedTuple):
-    """How a turn ended. `failure` is for the transcript; `unanswered` is a message that got no answer at all."""
+    """How a turn ended. `failure` is a text for the transcript; `unanswered` is a message that got no answer."""
 
     figures: TurnView
     failure: str | None = None
     unanswered: str | None = None
 
 
-class Play:
-    """A turn in flight. Its answer is a widget to be mounted; `view` gives the figures so far."""
+class RunningTurn:
+    """A turn that is being answered. `answer` is its entry of the transcript, `view` returns the figures so far."""
 
     def __init__(self, session: ChatSession, message: StoredMessage, view: View, settings: Settings) -> None:
-        """`message` is the answer as the conversation holds it."""
+        """`message` is the answer in the conversation."""
         self.message = message
         self._session = session
         memory = session.loaded.memory if session.loaded else None
@@ -54,7 +54,7 @@ class Play:
 
     @property
     def text(self) -> str:
-        """The answer so far, what it was given to begin with included."""
+        """The answer so far, including the prefix that it was given."""
         return str(self._start.get("prefix_text", "")) + "".join(self._text)
 
     def view(self) -> TurnView:
@@ -62,18 +62,18 @@ class Play:
         return self._model.view()
 
     def turn(self, settings: Settings) -> None:
-        """Settings from the next round on. A rule that may have judged a round stays in the line of figures."""
+        """Notes settings that hold from the next round on: the line of figures names every rule that was used."""
         if settings.verifier not in self._verifiers:
             self._verifiers.append(settings.verifier)
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """The first line of the turn's trace."""
+        """Takes the first line of the turn's trace."""
         self._start = line
-        if given := str(line.get("prefix_text", "")):
-            self.answer.begin_with(given)
+        if prefix := str(line.get("prefix_text", "")):
+            self.answer.begin_with(prefix)
 
     def trace(self, last: Ended | WorkerFailed) -> Trace | None:
-        """How the answer was made; None where it never began."""
+        """The trace of the answer; None if it never began."""
         if not self._start:
             return None
         rounds = tuple(self._rounds)
@@ -89,7 +89,7 @@ class Play:
         return Trace(self._start, rounds, end)
 
     async def take(self, rounds: Sequence[Round]) -> None:
-        """Adds rounds, all that have come at once."""
+        """Adds rounds that arrived together."""
         self._model.observe(rounds)
         self._rounds.extend(rounds)
         self._text.extend(event.text for event in rounds)

@@ -2,7 +2,7 @@
 
 from app.tui.chatting import ask, chat, quiet
 from app.tui.scripted_client import ScriptedClient
-from specchat.tui.screens.offering import OF_TEXTUAL
+from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.knobs import Knobs
 
@@ -12,7 +12,7 @@ async def test_the_palette_offers_what_can_be_done_without_a_word_more() -> None
         offered = [command.title for command in pilot.app.get_system_commands(pilot.app.screen)]
         assert {"/sessions", "/models", "/stats", "/replay", "Knobs", "Inspect"} <= set(offered)
         assert not {"/k", "/temp", "/quit", "/theme", "Keys", "Maximize"} & set(offered)
-        assert set(offered) >= OF_TEXTUAL
+        assert set(offered) >= TEXTUALS_COMMANDS
         assert len(offered) == len(set(offered))
 
 

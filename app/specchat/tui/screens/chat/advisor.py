@@ -1,0 +1,69 @@
+"""What is said about a finished answer: advice that a key takes, or that this pair was better before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from specchat.chat.session import ChatSession
+from specchat.errors import SpecchatError
+from specchat.models.formatting import pair_name
+from specchat.stats.advice import Advice
+from specchat.tui.reviewing import answered, earlier_turns, review
+from specchat.tui.screens.chat.running_turn import RunningTurn
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.turns import TurnRunner
+from specchat.tui.screens.chat.view import ChatView
+from specchat.worker.protocol import Ended
+from specchat_engine.settings import Settings
+
+
+class Advisor:
+    """Looks back at each answer when it is over, without holding up the chat."""
+
+    def __init__(self, state: ChatState, view: ChatView, turns: TurnRunner, key_of: Callable[[str], str]) -> None:
+        """`key_of` returns the key of a binding, as it is shown."""
+        self._state = state
+        self._view = view
+        self._turns = turns
+        self._key_of = key_of
+
+    def take(self) -> None:
+        """Follows the last advice. A command is written into the prompt, where Enter gives it."""
+        advice, settings = self._state.session.advice, self._state.settings
+        if advice is None or settings is None or not (advice.remedy or advice.command):
+            self._view.note("there is no advice to take")
+        elif advice.remedy is None:
+            self._view.prompt.give_back(advice.command)
+        elif (changed := advice.remedy(settings)) == settings:
+            self._view.note("it is set so already")
+        else:
+            self._turns.change_settings(changed)
+            self._view.note("taken: in force from the next round on")
+
+    async def look_back(self, session: ChatSession, settings: Settings, turn: RunningTurn, last: Ended) -> None:
+        """Adds a remark below an answer if there is something to say; `settings` are those at its end."""
+        trace, loaded = turn.trace(last), session.loaded
+        if trace is None or loaded is None:
+            return
+        pair = pair_name(loaded.target, loaded.draft)
+        try:
+            before = await self._state.archive.do(lambda store: earlier_turns(store, pair, turn.message.id))
+        except SpecchatError:
+            before = ()
+        answer = answered(trace, last.costs, settings, loaded.drafters, session.k_max, len(before))
+        found = await asyncio.to_thread(review, answer, before, session.advisor)
+        session.advisor = found.memory
+        if found.advice is not None:
+            session.advice = found.advice
+            turn.answer.remark(self._line(found.advice))
+        elif found.notice is not None:
+            turn.answer.remark(f"{found.notice} · /why")
+
+    def _line(self, advice: Advice) -> str:
+        parts = [advice.sentence]
+        if advice.remedy is not None:
+            parts.append(f"{self._key_of('chat.take_advice')} takes it")
+        elif advice.command:
+            parts.append(f"{self._key_of('chat.take_advice')} writes {advice.command}")
+        return " · ".join([*parts, "/why"])

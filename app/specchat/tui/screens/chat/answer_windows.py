@@ -1,0 +1,184 @@
+"""The windows about answers: inspected, played back, raced, verified, summed up."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from textual.widget import Widget
+
+from specchat.chat.client import EngineClient
+from specchat.chat.session import Question
+from specchat.errors import SpecchatError
+from specchat.models.formatting import pair_name
+from specchat.traces.reading import read_trace
+from specchat.traces.trace import Trace
+from specchat.tui.dashboard.statistics_pages import pages
+from specchat.tui.looking import asked_in, looker, sampling_of
+from specchat.tui.recording import Recording, plain, question_of, speculative
+from specchat.tui.reviewing import answered_of, stored_of
+from specchat.tui.screens.chat.branches import Branches
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.inspector import InspectorScreen
+from specchat.tui.screens.race import RaceScreen
+from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.screens.statistics import StatisticsScreen
+from specchat.tui.screens.verify import VerifyScreen
+from specchat.tui.spots import output_tokens
+from specchat.tui.verifying import Compared, gap_told, not_comparable
+from specchat_engine.decoding.rounds import TokenKind
+from specchat_engine.settings import Settings
+
+_NOT_KEPT = "how this answer was made was not kept"
+
+
+class AnswerWindows:
+    """Finds the traces of answers and opens the windows over the chat."""
+
+    def __init__(
+        self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient, branches: Branches
+    ) -> None:
+        """`owner` is a widget of the app over which the windows open."""
+        self._owner = owner
+        self._state = state
+        self._view = view
+        self._client = client
+        self._branches = branches
+
+    async def inspect_in_view(self) -> None:
+        """Opens the inspector on the answer that the user looks at."""
+        found = self._view.answer_in_view()
+        if found is None:
+            self._view.note("there is no answer yet")
+        elif self._state.is_running(found):
+            self._view.note("an answer that is written can be looked at when it is over")
+        else:
+            await self.inspect(found)
+
+    async def inspect(self, answer: int, round_index: int | None = None, place: int = 0) -> None:
+        """Opens the inspector on an answer, at this round, or at the last one with a rejected token."""
+        settings = self._state.settings
+        trace = await self._trace(answer)
+        if trace is None or settings is None:
+            return
+        indices = [event.index for event in trace.rounds]
+        at = indices.index(round_index) if round_index in indices else _telling_round(trace)
+
+        async def branch(prefix: tuple[int, ...] | None) -> None:
+            if prefix is not None:
+                await self._branches.answer_again(answer, prefix)
+
+        look = looker(self._client, asked_in(trace), trace, settings)
+        self._owner.app.push_screen(InspectorScreen(trace, at, place, look), branch)
+
+    async def replay(self, answer: int | None) -> None:
+        """Plays an answer back."""
+        trace = await self._trace(answer)
+        if trace is not None:
+            self._owner.app.push_screen(ReplayScreen([trace]))
+
+    async def replay_file(self, path: Path) -> None:
+        """Plays the turns of a trace file back."""
+        try:
+            traces = await asyncio.to_thread(read_trace, path)
+        except (SpecchatError, OSError) as error:
+            self._view.note(str(error))
+            return
+        self._owner.app.push_screen(ReplayScreen(traces, source=path.name))
+
+    async def race(self) -> None:
+        """Answers the last prompt again, plainly and with speculation, side by side."""
+        found = await self._to_compare()
+        if found is None:
+            return
+        question, settings, trace = found
+        loaded = self._state.session.loaded
+        drafters = loaded.drafters if loaded else ()
+        runners = (
+            Recording(self._client, question, plain(settings)),
+            Recording(self._client, question, speculative(settings, drafters)),
+        )
+        self._owner.app.push_screen(RaceScreen(*runners, trace.question))
+
+    async def verify(self) -> None:
+        """Compares the last answer with plain decoding."""
+        found = await self._to_compare()
+        if found is None:
+            return
+        question, settings, trace = found
+        if why := not_comparable(trace):
+            self._view.note(why)
+            return
+        sampling = sampling_of(trace.start.get("params", {}), settings.sampling)
+        same = replace(plain(settings), sampling=sampling, max_tokens=len(output_tokens(trace)))
+        look = looker(self._client, question.messages, trace, settings)
+
+        async def explain(difference: Compared) -> str:
+            ours, theirs = difference.tokens
+            if difference.place is None or ours is None or theirs is None:
+                return ""
+            seen = await look(difference.place, (ours, theirs))
+            return gap_told(seen, difference, question.seed, question.turn, question.attempt)
+
+        self._owner.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), explain))
+
+    async def statistics(self, page: str = "Turn") -> None:
+        """Opens the statistics at this tab."""
+        session = self._state.session
+        loaded, settings, conversation = session.loaded, session.settings, session.conversation.id
+        if loaded is None or settings is None:
+            self._view.note(LOADING)
+            return
+        pair = pair_name(loaded.target, loaded.draft)
+        try:
+            stored = await self._state.archive.do(lambda store: stored_of(store, conversation, pair))
+        except SpecchatError as error:
+            self._view.note(str(error))
+            return
+        answer = self._view.answer_in_view()
+        trace = None if answer is None or self._state.is_running(answer) else await self._trace(answer)
+        turn = answered_of(trace, settings, loaded.drafters, session.k_max) if trace else None
+        self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair), page))
+
+    async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:
+        """The last answer's question, the settings in force, and its trace; None, with a note, if there is none."""
+        loaded, settings = self._state.session.loaded, self._state.settings
+        if self._view.is_busy():
+            return None
+        if loaded is None or settings is None:
+            self._view.note(LOADING)
+            return None
+        if loaded.plain_because:
+            self._view.note(f"speculation is refused: {loaded.plain_because}")
+            return None
+        answer = self._state.last_answer
+        trace = await self._trace(answer.id if answer else None)
+        if answer is None or trace is None:
+            return None
+        return question_of(trace, answer.attempt), settings, trace
+
+    async def _trace(self, answer: int | None) -> Trace | None:
+        """The trace of a finished answer; None, with a note, if there is none."""
+        if answer is None:
+            self._view.note("there is no answer yet")
+            return None
+        if self._state.is_running(answer):
+            self._view.note("this answer is still being written")
+            return None
+        try:
+            trace = await self._state.archive.trace(answer)
+        except SpecchatError as error:
+            self._view.note(str(error))
+            return None
+        if trace is None or not trace.rounds:
+            self._view.note(_NOT_KEPT)
+            return None
+        return trace
+
+
+def _telling_round(trace: Trace) -> int:
+    """The place of the last round in which a drafted token was rejected, else of the last one."""
+    rejected = [place for place, event in enumerate(trace.rounds) if event.token.kind is TokenKind.CORRECTION]
+    return rejected[-1] if rejected else len(trace.rounds) - 1

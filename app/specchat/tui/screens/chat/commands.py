@@ -1,0 +1,157 @@
+"""What slash commands, the command palette and actions on messages do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.app import SystemCommand
+
+from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.registry import COMMANDS
+from specchat.chat.presetting import OfPresets, do_preset
+from specchat.errors import SpecchatError
+from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.screens.chat.view import LOADING, message_id
+from specchat.tui.transcript.actions import MessageActions
+from specchat_engine.errors import SettingError
+from specchat_engine.settings import USUAL_K
+
+TEXTUALS_COMMANDS = frozenset({"Theme", "Screenshot", "Quit"})
+"""The titles of Textual's own commands that the palette offers. F1 replaces its help."""
+
+
+async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
+    """Does what a command asks for. A note says why something cannot be done now."""
+    match invocation:
+        case asked.ShowHelp(command):
+            parts.panels.show_help(command)
+        case asked.NewSession(title):
+            await parts.conversations.new(title)
+        case asked.ShowSessions(query):
+            parts.panels.show_sessions(query)
+        case asked.Change() | asked.Speculate():
+            _change_settings(parts, invocation)
+        case asked.Reload():
+            await parts.loader.load_again(invocation.applied)
+        case asked.SetSeed(seed):
+            parts.conversations.set_seed(seed)
+        case asked.SetSystem(text):
+            parts.conversations.set_system(text)
+        case asked.ShowSystem():
+            await parts.conversations.show_system()
+        case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
+            await _preset(parts, invocation)
+        case asked.SetTheme(name):
+            parts.panels.set_theme(name)
+        case asked.Regenerate():
+            await parts.branches.regenerate()
+        case asked.EditLast():
+            parts.branches.edit()
+        case asked.Branch():
+            await parts.conversations.fork()
+        case asked.Clear():
+            await parts.branches.go_on_from(None)
+        case asked.Copy(part):
+            parts.exports.copy_part(part)
+        case asked.Export(kind, path):
+            await parts.exports.export(kind, path)
+        case asked.StepMode(on):
+            parts.step_mode.turn(on)
+        case asked.LoadTarget(model):
+            await parts.loader.load_target(model)
+        case asked.LoadDraft(model):
+            await parts.loader.load_draft(model)
+        case asked.Replay(path) if path is not None:
+            await parts.answer_windows.replay_file(path)
+        case asked.Replay():
+            await parts.answer_windows.replay(parts.view.answer_in_view())
+        case asked.Race():
+            await parts.answer_windows.race()
+        case asked.ShowModels(role):
+            parts.model_windows.browse(role)
+        case asked.Verify():
+            await parts.answer_windows.verify()
+        case asked.Tour():
+            await parts.tour.start()
+        case asked.ShowStatistics(scope):
+            await parts.answer_windows.statistics(scope.capitalize())
+        case asked.Explain():
+            await parts.answer_windows.statistics("Why")
+        case asked.Quit():
+            await parts.panels.quit()
+
+
+async def act_on_entry(parts: ChatParts, message: MessageActions.OfEntry) -> None:
+    """Does what the transcript asks for."""
+    key = message_id(message.entry)
+    match message:
+        case MessageActions.Copy():
+            parts.exports.copy(message.text, "message")
+        case MessageActions.CopyCode():
+            parts.exports.copy(message.text, f"code block {message.number} of {message.count}")
+        case MessageActions.Export():
+            await parts.exports.export("markdown")
+        case MessageActions.Edit():
+            parts.branches.edit(key)
+        case MessageActions.Regenerate():
+            await parts.branches.regenerate(key)
+        case MessageActions.Play():
+            await parts.answer_windows.replay(key)
+        case MessageActions.Branch() if key is not None:
+            await parts.branches.go_on_from(key)
+        case MessageActions.Sibling() if key is not None:
+            await parts.branches.switch(key, message.steps)
+        case MessageActions.Inspect() if key is not None:
+            await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
+
+
+def palette(parts: ChatParts) -> Iterator[SystemCommand]:
+    """The commands that need no argument, then what has a key and no command."""
+    for command in COMMANDS:
+        invocation = command.read("", Sources())
+        # Textual offers quitting and themes itself.
+        if not isinstance(invocation, asked.Refusal | asked.Quit | asked.SetTheme):
+            yield SystemCommand(f"/{command.name}", command.help, partial(perform, parts, invocation))
+    yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", parts.panels.toggle_knobs)
+    yield SystemCommand("View", "The answer as trace, coloured, or Markdown", parts.panels.cycle_view)
+    yield SystemCommand(
+        "Inspect", "The tokens of the answer in view: p, q, ranks", lambda: parts.answer_windows.inspect_in_view()
+    )
+    yield SystemCommand("Figures", "What each figure means", parts.panels.toggle_figures)
+
+
+def _change_settings(parts: ChatParts, invocation: asked.Change | asked.Speculate) -> None:
+    settings = parts.state.settings
+    if settings is None:
+        parts.view.note(LOADING)
+        return
+    try:
+        if isinstance(invocation, asked.Speculate):
+            changed = invocation.applied(settings, USUAL_K)
+        else:
+            changed = invocation.applied(settings)
+    except SettingError as error:
+        parts.view.note(str(error))
+    else:
+        parts.turns.change_settings(changed)
+
+
+async def _preset(parts: ChatParts, invocation: OfPresets) -> None:
+    """Saves, applies or removes a preset. A list of presets is a notice, everything else a note."""
+    settings, loaded = parts.state.settings, parts.state.session.loaded
+    if settings is None or loaded is None:
+        parts.view.note(LOADING)
+        return
+    try:
+        done = do_preset(invocation, settings, loaded.recommended)
+    except SpecchatError as error:
+        parts.view.note(str(error))
+        return
+    if done.settings is not None:
+        parts.turns.change_settings(done.settings)
+    if "\n" in done.words:
+        await parts.view.notice(done.words)
+    else:
+        parts.view.note(done.words)

@@ -1,0 +1,147 @@
+"""From one conversation to another: new, stored, copied."""
+
+from __future__ import annotations
+
+from specchat.chat.conversation import Conversation
+from specchat.chat.session import new_conversation
+from specchat.chat.stored_settings import settings_from
+from specchat.chat.turn_view import TurnView
+from specchat.errors import SpecchatError
+from specchat.store.records import StoredSession, new_seed
+from specchat.tui.screens.chat.prompt_cache import PromptCaches
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.turns import TurnRunner
+from specchat.tui.screens.chat.view import ChatView
+from specchat_engine.errors import EngineError
+
+
+class Conversations:
+    """Opens conversations and changes what belongs to one as a whole: its system prompt and its seed."""
+
+    def __init__(self, state: ChatState, view: ChatView, turns: TurnRunner, caches: PromptCaches) -> None:
+        self._state = state
+        self._view = view
+        self._turns = turns
+        self._caches = caches
+
+    async def new(self, title: str | None = None) -> None:
+        """Starts an empty conversation with the same pair and settings. A running answer is stopped and stored."""
+        await self.leave()
+        conversation = new_conversation(self._state.session.options)
+        if title:
+            conversation.change(title=title)
+        await self._enter(conversation)
+
+    async def open(self, session: int) -> None:
+        """Opens a stored conversation, to go on where it stopped."""
+        if session == self._state.session.conversation.id:
+            return
+        await self.leave()
+        if await self._show_stored(session):
+            await self._caches.restore(session)
+            self._use_stored_settings()
+
+    async def resume(self, session: int) -> None:
+        """Shows the stored conversation that the app was started with; the models are loaded later."""
+        await self._show_stored(session)
+
+    async def fork(self) -> None:
+        """Copies the conversation into a session of its own."""
+        if self._view.is_busy():
+            return
+        if self._state.session.conversation.empty:
+            self._view.note("there is nothing to copy yet")
+            return
+        copy = self._state.session.conversation.copy()
+        await self._enter(copy)
+        for message in copy.path():
+            self._state.archive.said(copy, message)
+        self._view.note("a copy of the session: the first one stays as it is")
+
+    async def leave(self) -> None:
+        """Stops a running answer, else saves the prompt cache of the conversation, which is left now."""
+        if self._state.turn is not None:
+            self._turns.leave()
+        else:
+            await self.save_prompt_cache()
+
+    async def save_prompt_cache(self) -> None:
+        """Saves what the engine has read of the conversation, unless an answer is running."""
+        session = self._state.session
+        if self._state.turn is None and session.loaded is not None:
+            await self._caches.save(session.conversation.id, session.used)
+
+    async def restore_prompt_cache(self) -> None:
+        """Restores what the engine had read of the conversation."""
+        await self._caches.restore(self._state.session.conversation.id)
+
+    def set_system(self, text: str | None) -> None:
+        """Sets the system prompt of this session, from the next message on."""
+        self._state.archive.changed(self._state.session.conversation.change(system=text))
+        self._view.note("the system prompt holds from the next message on" if text else "no system prompt any more")
+
+    async def show_system(self) -> None:
+        """Shows the system prompt."""
+        system = self._state.session.conversation.session.system
+        await self._view.notice(f"The system prompt: {system}" if system else "There is no system prompt: /system TEXT")
+
+    def set_seed(self, seed: int | None) -> None:
+        """Sets the seed of this session, from the next answer on; None draws a new one."""
+        chosen = new_seed() if seed is None else seed
+        self._state.archive.changed(self._state.session.conversation.change(seed=chosen))
+        self._view.show_header()
+        self._view.note(f"seed {chosen} from the next answer on")
+
+    def pair_loaded(self, *, first_time: bool) -> None:
+        """Gives an empty conversation the names of the loaded models, a resumed one its settings."""
+        if self._state.session.conversation.empty:
+            self._name_models()
+        elif first_time:
+            self._use_stored_settings()
+
+    def pair_changed(self) -> None:
+        """Stores that the conversation goes on with another pair."""
+        self._state.archive.changed(self._name_models())
+
+    async def _show_stored(self, session: int) -> bool:
+        try:
+            conversation = await self._state.archive.open(session)
+        except SpecchatError as error:
+            self._view.note(str(error))
+            return False
+        if conversation is None:
+            self._view.note("this session is not there any more")
+            return False
+        if self._state.turn is not None:
+            self._turns.leave()
+        await self._enter(conversation)
+        return True
+
+    async def _enter(self, conversation: Conversation) -> None:
+        view = self._view
+        view.give_back()
+        self._state.editing = None
+        self._state.session = self._state.session.renewed(conversation)
+        if conversation.empty:
+            self._name_models()
+        await view.show_conversation()
+        view.show_figures(TurnView())
+        view.show_header()
+
+    def _use_stored_settings(self) -> None:
+        """Applies the settings of the session, as far as the loaded pair supports them."""
+        session = self._state.session
+        stored = session.conversation.session.settings
+        if session.loaded is None or stored is None:
+            return
+        try:
+            settings = settings_from(stored, session.loaded.drafters, session.k_max)
+        except EngineError as error:
+            self._view.note(f"the session's settings cannot be used: {error}")
+            return
+        self._turns.change_settings(settings, remember=False)
+
+    def _name_models(self) -> StoredSession:
+        options = self._state.session.options
+        draft = str(options.draft) if options.draft else None
+        return self._state.session.conversation.change(target=str(options.target), draft=draft)

@@ -1,0 +1,107 @@
+"""The model browser and the draft picker: what the chat gives them, and what it does with their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from textual.widget import Widget
+
+from specchat.chat.client import EngineClient
+from specchat.chat.commands.invocations import Role
+from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
+from specchat.models.control import INTERACTIVE
+from specchat.models.downloads import Wanted
+from specchat.models.headers import remote_header
+from specchat.models.hub import Hub
+from specchat.models.last_pairs import read_timings
+from specchat.models.library import Entry, loadable_models
+from specchat.models.machine import ask_machine
+from specchat.models.model_files import Group, HubFile
+from specchat.tui.screens.chat.model_loader import ModelLoader
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
+from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
+from specchat.tui.timing_drafts import DraftTimer
+from specchat.tui.widgets.download_bar import DownloadBar
+from specchat_engine.gguf.files import read_model
+from specchat_engine.pairing import Verdict, judge
+
+
+class ModelWindows:
+    """Opens the windows over the chat and loads what was chosen in them."""
+
+    def __init__(
+        self, owner: Widget, state: ChatState, client: EngineClient, loader: ModelLoader, downloads: DownloadBar
+    ) -> None:
+        """`owner` is a widget of the app over which the windows open."""
+        self._owner = owner
+        self._state = state
+        self._client = client
+        self._loader = loader
+        self._bar = downloads
+
+    def browse(self, role: Role | None = None, part: str = "here", first: str = "") -> None:
+        """Opens the model browser at one of its parts; a draft is chosen in the draft picker.
+
+        `first` is the title of the pair that stands before the other recommended ones.
+        """
+        if role == "draft":
+            self.pick_draft()
+            return
+        options = self._state.session.options
+        loaded = [path for path in (options.target, options.draft) if path is not None]
+        around = Around(
+            models=lambda: loadable_models(loaded),
+            place=lambda: ask_machine(bandwidth=True),
+            judge=self._judge,
+            downloads=self._bar.downloads.all,
+            fetch=self._bar.start,
+            wanted=_wanted,
+            loaded=loaded,
+            options=options.options,
+        )
+        self._owner.app.push_screen(ModelsScreen(around, role, part, first), self._chosen)
+
+    def pick_draft(self, target: Path | None = None) -> None:
+        """Opens the picker with the drafts for this target, or for the loaded one."""
+        options = self._state.session.options
+        big = target or options.target
+        timer = DraftTimer(self._client, big, options.options, lambda: self._state.turn is not None)
+
+        def judged() -> Iterator[Candidate]:
+            return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine)
+
+        async def picked(result: PickedDraft | None) -> None:
+            if result is not None:
+                await self._loader.reload(replace(self._state.session.options, target=big, draft=result.draft))
+            if timer.used:
+                self._loader.load_back()
+
+        speedups = {Path(one.draft): one.speedup for one in read_timings(big)}
+        self._owner.app.push_screen(DraftsScreen(big.stem, judged, timer, speedups), picked)
+
+    async def _chosen(self, result: LoadPair | ChooseDraft | None) -> None:
+        if isinstance(result, ChooseDraft):
+            self.pick_draft(result.target)
+        elif result is not None:
+            await self._loader.load_pair(result.target, result.draft)
+        elif self._bar.downloads.views():
+            self._bar.follow()
+
+    def _judge(self, model: Group[HubFile], role: Role, target: Group[HubFile] | None) -> Verdict:
+        """Judges a model of the hub by its header; a draft is judged for this target, or for the loaded one."""
+        options = self._state.session.options
+        header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
+        if role == "target":
+            return judge(header, None, options.options, machine)
+        if target is None:
+            return judge(read_model(options.target), header, options.options, machine)
+        alpha = reported_alpha(target.files[0].repository, model.files[0].repository)
+        return judge(remote_header(target.files, INTERACTIVE), header, options.options, machine, alpha=alpha)
+
+
+def _wanted(entry: Entry) -> Wanted:
+    """The files of a model that has been downloaded in part."""
+    return Wanted(entry.name, Hub(INTERACTIVE).model(entry.name))

@@ -1,0 +1,319 @@
+"""The chat screen: its keys and messages, and which part of the chat each of them goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from specchat.chat.archive import Archive
+from specchat.chat.client import EngineClient
+from specchat.chat.session import Phase
+from specchat.errors import SpecchatError
+from specchat.settings.options import ChatOptions
+from specchat.tui.engine_link import EngineLink
+from specchat.tui.screens.chat.commands import act_on_entry, perform
+from specchat.tui.screens.chat.engine_events import EngineEvents
+from specchat.tui.screens.chat.first_run import welcome
+from specchat.tui.screens.chat.parts import ChatParts
+from specchat.tui.screens.help import written_key
+from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.widgets.download_bar import LazyDownloads
+from specchat.tui.widgets.knobs import Knobs
+from specchat.tui.widgets.load_knobs import LoadKnobs
+from specchat.tui.widgets.prompt import Prompt
+
+_SECOND_PRESS = 2.0
+"""Seconds in which a second Ctrl+C quits."""
+
+
+class ChatScreen(Screen[None]):
+    """A conversation, and everything that can be done with it."""
+
+    AUTO_FOCUS = "Prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("escape", "leave_knobs", "Back", id="chat.leave_knobs"),
+        Binding("escape", "leave_tour", "Leave tour", id="chat.leave_tour"),
+        Binding("f1", "help", "Help", id="chat.help"),
+        Binding("f2", "knobs", "Knobs", id="chat.knobs"),
+        Binding("f3", "view", "View", id="chat.view"),
+        Binding("f8", "models", "Models", id="chat.models"),
+        Binding("ctrl+o", "sessions", "Sessions", id="chat.sessions"),
+        Binding("ctrl+n", "new_chat", "New", id="chat.new"),
+        Binding("f4", "inspect", "Inspect", id="chat.inspect"),
+        Binding("f5", "step", "Step", id="chat.step"),
+        Binding("f6", "race", "Race", id="chat.race"),
+        Binding("f7", "statistics", "Stats", id="chat.statistics"),
+        Binding("f9", "figures", "Figures", id="chat.figures"),
+        Binding("ctrl+c", "copy_or_quit", "Copy or quit", show=False, id="chat.copy_or_quit"),
+        Binding("ctrl+z", "app.suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
+        Binding("ctrl+up,alt+up", "turn_k(1)", "Raise k", show=False, id="chat.raise_k"),
+        Binding("ctrl+down,alt+down", "turn_k(-1)", "Lower k", show=False, id="chat.lower_k"),
+        Binding("ctrl+t", "take_advice", "Take the advice", show=False, id="chat.take_advice"),
+        Binding("ctrl+g", "load_arrived", "Load or resume a download", show=False, id="chat.load_arrived"),
+        Binding("shift+f5,f17", "step_on", "Go on", show=False, id="chat.step_on"),
+    ]
+
+    def __init__(
+        self,
+        options: ChatOptions,
+        client: EngineClient,
+        archive: Archive,
+        downloads: LazyDownloads,
+        *,
+        resume: int | None = None,
+        first_run: bool = False,
+        own_keys: Mapping[str, str] | None = None,
+    ) -> None:
+        """`resume` is the stored session to open with; `own_keys` are keys that the user configured, by binding."""
+        super().__init__()
+        self._resume = resume
+        self._first_run = first_run
+        self._quit_pressed = float("-inf")
+        self.parts = ChatParts(
+            self, options, client, archive, downloads, own_keys or {}, self._key_of, self._turn_changed
+        )
+        self._events = EngineEvents(self, self.parts, resume)
+
+    def compose(self) -> ComposeResult:
+        """The widgets of the chat."""
+        yield from self.parts.view.compose()
+
+    async def on_mount(self) -> None:
+        """Shows the session to resume, and loads the models after the first frame."""
+        self.parts.view.knobs.display = False
+        if self._resume is not None:
+            await self.parts.conversations.resume(self._resume)
+        if self._first_run:
+            self.call_after_refresh(self._welcome)
+        self.call_after_refresh(self.parts.loader.load)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc stops the answer, else leaves the knobs, else leaves the tour."""
+        idle, knobs = self.parts.state.turn is None, self.has_class("-knobs")
+        match action:
+            case "stop":
+                return not idle
+            case "leave_knobs":
+                return idle and knobs
+            case "leave_tour":
+                return idle and not knobs and self.parts.tour.active
+        return True
+
+    async def leave(self) -> None:
+        """Saves what the engine has read of the conversation, before the app ends."""
+        await self.parts.conversations.save_prompt_cache()
+
+    def keep_now(self) -> None:
+        """Stores the running answer as far as it has come."""
+        self.parts.turns.store_running()
+
+    async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
+        """Takes events of the engine."""
+        message.stop()
+        await self._events.take(message.events)
+
+    def _turn_changed(self) -> None:
+        self.parts.step_mode.show()
+        self.refresh_bindings()
+
+    # Messages of the prompt
+
+    async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+        """Sends a message; loads the models again if that failed before."""
+        await self.parts.turns.submit(message.text, message.shown)
+        if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
+            self.parts.loader.load()
+
+    async def on_prompt_commanded(self, message: Prompt.Commanded) -> None:
+        """Does what a slash command asks for."""
+        await perform(self.parts, message.invocation)
+
+    def on_prompt_scrolled(self, message: Prompt.Scrolled) -> None:
+        """Scrolls the transcript."""
+        self.parts.view.transcript.move(message.where)
+
+    def on_prompt_spared(self, message: Prompt.Spared) -> None:
+        """Controls step mode."""
+        self.parts.step_mode.press(message.key)
+
+    def on_text_area_changed(self) -> None:
+        """Lets the engine read ahead, and shows which keys of step mode work while something is written."""
+        self.parts.turns.prompt_changed()
+        self.parts.step_mode.show()
+
+    @on(Prompt.Refused)
+    @on(Knobs.Refused)
+    @on(LoadKnobs.Refused)
+    def show_reason(self, message: Prompt.Refused | Knobs.Refused | LoadKnobs.Refused) -> None:
+        """Says why a text or a value is not possible."""
+        self.parts.view.note(message.reason)
+
+    # Messages of the panels
+
+    def on_dashboard_left(self) -> None:
+        """Goes back to the prompt."""
+        self.parts.panels.leave_figures()
+
+    def on_knobs_changed(self, message: Knobs.Changed) -> None:
+        """Applies settings at once."""
+        self.parts.turns.apply(message.settings)
+
+    async def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
+        """Loads the pair again with other options."""
+        await self.parts.loader.load_again(lambda _: message.options)
+
+    def on_load_knobs_live(self, message: LoadKnobs.Live) -> None:
+        """Uses other thread counts at once."""
+        self.parts.loader.use_threads(message.options)
+
+    def on_load_knobs_choose(self, message: LoadKnobs.Choose) -> None:
+        """Opens the models to choose a target or a draft."""
+        self.parts.model_windows.browse(message.role)
+
+    def on_load_knobs_changed(self, message: LoadKnobs.Changed) -> None:
+        """Estimates the memory that other options would take."""
+        self.run_worker(self.parts.loader.estimate(message.options), group="estimate", exclusive=True)
+
+    # Messages of the transcript
+
+    @on(MessageActions.Copy)
+    @on(MessageActions.CopyCode)
+    @on(MessageActions.Export)
+    @on(MessageActions.Edit)
+    @on(MessageActions.Regenerate)
+    @on(MessageActions.Branch)
+    @on(MessageActions.Sibling)
+    @on(MessageActions.Inspect)
+    @on(MessageActions.Play)
+    async def act_on_entry(self, message: MessageActions.OfEntry) -> None:
+        """Does what the user wants to be done with a message."""
+        await act_on_entry(self.parts, message)
+
+    def on_message_actions_link_clicked(self, message: MessageActions.LinkClicked) -> None:
+        """Shows where a link leads; a model's text opens nothing by itself."""
+        self.parts.view.note(message.href)
+
+    def on_message_actions_left(self) -> None:
+        """Goes back to the prompt."""
+        self.parts.view.prompt.focus()
+
+    # Keys
+
+    def action_stop(self) -> None:
+        """Stops the answer."""
+        self.parts.turns.stop()
+
+    async def action_leave_knobs(self) -> None:
+        """Goes back from the knobs to the prompt."""
+        await self.parts.panels.toggle_knobs()
+
+    def action_leave_tour(self) -> None:
+        """Ends the tour."""
+        self.parts.tour.leave()
+        self.refresh_bindings()
+
+    def action_help(self) -> None:
+        """Opens the help."""
+        self.parts.panels.show_help()
+
+    async def action_knobs(self) -> None:
+        """Shows or hides the knobs."""
+        await self.parts.panels.toggle_knobs()
+
+    async def action_view(self) -> None:
+        """Shows the answer in view in another way."""
+        await self.parts.panels.cycle_view()
+
+    def action_models(self) -> None:
+        """Opens the model browser."""
+        self.parts.model_windows.browse()
+
+    def action_sessions(self) -> None:
+        """Opens the list of sessions."""
+        self.parts.panels.show_sessions()
+
+    async def action_new_chat(self) -> None:
+        """Starts an empty conversation."""
+        if self.parts.state.session.loaded is not None:
+            await self.parts.conversations.new()
+
+    async def action_inspect(self) -> None:
+        """Inspects the answer in view."""
+        await self.parts.answer_windows.inspect_in_view()
+
+    def action_step(self) -> None:
+        """Freezes the answer, or lets it make one round."""
+        self.parts.step_mode.step()
+        self.refresh_bindings()
+
+    def action_step_on(self) -> None:
+        """Leaves step mode."""
+        self.parts.step_mode.turn(False)
+
+    async def action_race(self) -> None:
+        """Races plain against speculative decoding."""
+        await self.parts.answer_windows.race()
+
+    async def action_statistics(self) -> None:
+        """Opens the statistics."""
+        await self.parts.answer_windows.statistics()
+
+    def action_figures(self) -> None:
+        """Explains or hides the figures."""
+        self.parts.panels.toggle_figures()
+
+    def action_turn_k(self, steps: int) -> None:
+        """Raises or lowers k."""
+        self.parts.panels.turn_k(steps)
+
+    def action_take_advice(self) -> None:
+        """Follows the last advice."""
+        self.parts.advisor.take()
+
+    async def action_load_arrived(self) -> None:
+        """Loads what was downloaded last, or resumes a download that was interrupted."""
+        bar, view = self.parts.view.download_bar, self.parts.view
+        arrived = bar.take()
+        if arrived is not None:
+            await self.parts.loader.load_pair(arrived.target, arrived.draft)
+            return
+        try:
+            resumed = bar.resume()
+        except SpecchatError as error:
+            view.note(str(error))
+        else:
+            view.note("the download goes on" if resumed else "no download waits to be loaded: F8 finds models")
+
+    def action_copy_or_quit(self) -> None:
+        """Copies the selection; without one, the second press within two seconds quits."""
+        selected = self.get_selected_text()
+        if selected:
+            self.clear_selection()
+            self.parts.exports.copy(selected, "selection")
+        elif monotonic() - self._quit_pressed < _SECOND_PRESS:
+            self.app.call_next(self.app.action_quit)
+        else:
+            self._quit_pressed = monotonic()
+            self.parts.view.note("Ctrl+C again quits")
+
+    def _welcome(self) -> None:
+        parts = self.parts
+        welcome(
+            self,
+            parts.state,
+            parts.view.prompt,
+            parts.tour.start,
+            lambda part, first: parts.model_windows.browse(part=part, first=first),
+        )
+
+    def _key_of(self, binding: str) -> str:
+        """The key of a binding as it is shown, such as Ctrl+T."""
+        keys = [key for key, active in self.active_bindings.items() if active.binding.id == binding]
+        return written_key(keys[0]) if keys else "a key"

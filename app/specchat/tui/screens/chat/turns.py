@@ -1,0 +1,197 @@
+"""Turns: a message goes to the engine, and the answer comes back to the transcript and the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from textual.widget import Widget
+
+from specchat.chat.session import Phase, Unsent
+from specchat.models.formatting import pair_name
+from specchat.stats.endings import STOPPED
+from specchat.store.records import State
+from specchat.traces.trace import Trace
+from specchat.tui.engine_link import EngineLink
+from specchat.tui.pace import Pace
+from specchat.tui.screens.chat.running_turn import RunningTurn
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.transcript.entries import Siblings, UserMessage
+from specchat.worker.protocol import Ended, WorkerFailed
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.settings import Settings
+
+_FIGURES_PAUSE = 0.5
+_READING_PAUSE = 0.25
+_STORING_PAUSE = 1.0
+
+
+class TurnRunner:
+    """Answers one message at a time."""
+
+    def __init__(
+        self, owner: Widget, state: ChatState, view: ChatView, link: EngineLink, on_change: Callable[[], None]
+    ) -> None:
+        """`on_change` is called when an answer begins, grows or ends."""
+        self._state = state
+        self._view = view
+        self._link = link
+        self._on_change = on_change
+        self._figures = Pace(owner, _FIGURES_PAUSE, self._show_figures)
+        self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
+        self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
+
+    async def submit(self, text: str, shown: str) -> None:
+        """Takes a message from the prompt; `shown` is its text with long pastes folded.
+
+        A message waits while the models are loading. While another one is answered or waits, it stays in the prompt.
+        """
+        state, view = self._state, self._view
+        if view.is_busy():
+            return
+        if state.waiting is not None:
+            view.note(LOADING)
+            return
+        unsent = Unsent(text, state.editing)
+        state.editing = None
+        view.prompt.taken()
+        await view.transcript.add(UserMessage(shown or text), follow=True)
+        if state.session.phase is Phase.READY and state.settings is not None:
+            await self._begin(unsent, state.settings)
+        else:
+            state.waiting = unsent
+
+    async def send_waiting(self) -> None:
+        """Sends the message that waited for the models."""
+        waiting, settings = self._state.waiting, self._state.settings
+        if waiting is not None and settings is not None and self._state.turn is None:
+            self._state.waiting = None
+            await self._begin(waiting, settings)
+
+    async def answer(self, settings: Settings, prefix: tuple[int, ...] = ()) -> None:
+        """Begins an answer to the end of the conversation; its first tokens are `prefix`."""
+        state, session = self._state, self._state.session
+        message, question = session.begin(prefix, frozen=state.frozen)
+        state.archive.said(session.conversation, message)
+        state.turn = RunningTurn(session, message, state.live_view, settings)
+        state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
+        await self._view.transcript.add(state.turn.answer)
+        self._link.ask(question, settings)
+        self._on_change()
+
+    def started(self, line: Mapping[str, Any]) -> None:
+        """Takes the first line of the turn's trace: the engine has read the prompt."""
+        self._state.session.started(line)
+        if self._state.turn is not None:
+            self._state.turn.started(line)
+
+    async def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
+        """Adds rounds to the answer that is being written."""
+        await turn.take(rounds)
+        self._figures.request()
+        self._storing.request()
+        self._on_change()
+
+    async def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+        """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
+        state, view = self._state, self._view
+        state.turn = None
+        self._figures.cancel()
+        self._storing.cancel()
+        outcome = await turn.finish(last)
+        self._archive(turn, turn.trace(last))
+        view.show_figures(outcome.figures)
+        if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
+            await view.show_conversation()
+        if outcome.failure is not None:
+            await view.notice(outcome.failure, failure=True)
+            if state.settings is not None:
+                view.show_settings(state.settings)
+        if outcome.unanswered is not None:
+            view.prompt.give_back(outcome.unanswered)
+            if outcome.failure is not None:
+                await turn.answer.remove()
+        view.show_header()
+        self._on_change()
+
+    def leave(self) -> None:
+        """Stops the running answer, without waiting for its end; its text so far is stored as stopped."""
+        turn, self._state.turn = self._state.turn, None
+        if turn is None:
+            return
+        session = self._state.session
+        self._link.forget()
+        unanswered = session.answered(turn.message.id, turn.text, turn.num_tokens, None, STOPPED)
+        if unanswered is not None:
+            self._view.prompt.give_back(unanswered)
+        if session.conversation.holds(turn.message.id):
+            kept = session.conversation.message(turn.message.id)
+            self._state.archive.left(session.conversation.put(replace(kept, state=State.STOPPED)))
+        else:
+            self._archive(turn, None)
+        self._on_change()
+
+    def stop(self) -> None:
+        """Stops the running answer."""
+        self._link.stop()
+        self._view.note("stopping")
+
+    def apply(self, settings: Settings, *, remember: bool = True) -> None:
+        """Other settings from the next round on; the session keeps them unless `remember` is false."""
+        session = self._state.session
+        session.settings = settings
+        if self._state.turn is not None:
+            self._state.turn.turn(settings)
+        self._link.turn(settings)
+        self._view.show_header()
+        if remember:
+            session.conversation.change(settings=asdict(settings))
+            self._state.archive.turned(session.conversation.session, settings)
+
+    def change_settings(self, settings: Settings, *, remember: bool = True) -> None:
+        """Applies settings and shows them in the knobs."""
+        self._view.show_settings(settings)
+        self.apply(settings, remember=remember)
+
+    def prompt_changed(self) -> None:
+        """Lets the engine read what is being written. An emptied prompt ends the editing of an earlier message."""
+        if self._state.editing is not None and not self._view.prompt.text:
+            self._state.editing = None
+            self._view.note("what you write now is a new message")
+        self._reading.request()
+
+    def store_running(self) -> None:
+        """Stores the text of the running answer, in case the app crashes."""
+        turn = self._state.turn
+        if turn is not None:
+            self._state.archive.grew(turn.message, turn.text)
+
+    async def _begin(self, unsent: Unsent, settings: Settings) -> None:
+        session = self._state.session
+        self._state.archive.said(session.conversation, session.ask(unsent.text, unsent.edited))
+        if unsent.edited is not None:
+            await self._view.show_conversation()
+        await self.answer(settings)
+
+    def _archive(self, turn: RunningTurn, trace: Trace | None) -> None:
+        archive, conversation = self._state.archive, self._state.session.conversation
+        loaded, answer = self._state.session.loaded, turn.message
+        if not conversation.holds(answer.id):
+            question = answer.parent
+            gone = [] if question is None or conversation.holds(question) else [question]
+            archive.unsaid([answer.id, *gone])
+            archive.changed(conversation.session)
+        elif trace is not None and loaded is not None:
+            archive.answered(conversation.message(answer.id), pair_name(loaded.target, loaded.draft), trace)
+
+    def _read_ahead(self) -> None:
+        text, session = self._view.prompt.text.strip(), self._state.session
+        if text and session.settings is not None and session.phase is Phase.READY:
+            self._link.prepare(session, session.settings, text)
+
+    def _show_figures(self) -> None:
+        if self._state.turn is not None:
+            self._view.show_figures(self._state.turn.view())
+            self._view.show_header()

@@ -1,0 +1,137 @@
+"""The widgets of the chat. Every note and notice of the chat is shown here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from specchat.chat.commands.reading import Sources
+from specchat.chat.history import History
+from specchat.chat.turn_view import TurnView
+from specchat.models.formatting import model_name
+from specchat.stats.endings import ending_in
+from specchat.store.records import StoredMessage
+from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
+from specchat.tui.legend import legend_line
+from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
+from specchat.tui.transcript.transcript import Transcript
+from specchat.tui.widgets.download_bar import DownloadBar, LazyDownloads
+from specchat.tui.widgets.header import Header
+from specchat.tui.widgets.key_row import KeyRow
+from specchat.tui.widgets.knobs import Knobs
+from specchat.tui.widgets.load_knobs import LoadKnobs
+from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.step_bar import StepBar
+from specchat.tui.widgets.tour_bar import TourBar
+from specchat_engine.settings import Settings
+
+LOADING = "the model is still loading"
+
+
+class ChatView:
+    """Makes the widgets and shows the chat's state in them."""
+
+    def __init__(
+        self, state: ChatState, sources: Callable[[], Sources], history: History, downloads: LazyDownloads
+    ) -> None:
+        self._state = state
+        self.header = Header(state.session.header())
+        self.transcript = Transcript(id="transcript")
+        self.dashboard = Dashboard(id="dashboard")
+        self.dashboard_row = DashboardRow(id="row")
+        self.knobs = Knobs(id="knobs")
+        self.load_knobs = LoadKnobs(state.session.options)
+        self.download_bar = DownloadBar(downloads)
+        self.step_bar = StepBar()
+        self.tour_bar = TourBar()
+        self.prompt = Prompt(sources, history)
+
+    def compose(self) -> ComposeResult:
+        """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
+        yield self.header
+        with Horizontal(id="middle"):
+            yield self.transcript
+            with Vertical(id="side"):
+                yield self.dashboard
+                with Vertical(id="turned"):
+                    yield self.knobs
+                    yield self.load_knobs
+        yield self.dashboard_row
+        yield self.download_bar
+        yield self.step_bar
+        yield self.tour_bar
+        with Horizontal(id="entry"):
+            yield Static("›", id="sign")
+            yield self.prompt
+        with Horizontal(id="keys"):
+            yield KeyRow()
+            yield Static(legend_line(), id="legend")
+
+    def note(self, text: str) -> None:
+        """Shows a short text in the header for a moment."""
+        self.header.note(text)
+
+    async def notice(self, text: str, *, failure: bool = False) -> None:
+        """Adds a notice to the transcript, where it stays."""
+        await self.transcript.add(TranscriptNotice(text, failure=failure))
+
+    def is_busy(self) -> bool:
+        """Whether an answer is being written; if so, a note says how to stop it."""
+        if self._state.turn is not None:
+            self.note("Esc stops the answer first")
+        return self._state.turn is not None
+
+    def show_header(self) -> None:
+        """Shows the pair, the state of speculation and the length of the context."""
+        turn = self._state.turn
+        self.header.show(self._state.session.header(turn.num_tokens if turn else 0))
+
+    def show_figures(self, view: TurnView) -> None:
+        """Shows the figures of a turn."""
+        self.dashboard.show(view)
+        self.dashboard_row.show(view)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Shows settings in the knobs."""
+        self.knobs.show(settings)
+
+    async def show_conversation(self) -> None:
+        """Shows the whole conversation, scrolled to its end."""
+        await self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
+
+    def answer_in_view(self) -> int | None:
+        """The id of the answer that the user looks at."""
+        return message_id(self.transcript.answer_in_view())
+
+    def give_back(self) -> None:
+        """Puts a message that waits for the models back into the prompt."""
+        waiting, self._state.waiting = self._state.waiting, None
+        if waiting is not None:
+            self.prompt.give_back(waiting.text)
+            self._state.editing = waiting.edited
+
+    def _entry(self, message: StoredMessage) -> Entry:
+        session = self._state.session
+        siblings = Siblings(*session.conversation.place(message.id))
+        if message.role != "assistant":
+            return UserMessage(message.content, key=message.id, siblings=siblings)
+        return Answer.stored(
+            model_name(session.loaded.target) if session.loaded else "answer",
+            message.content,
+            message.figures or ending_in(message.state),
+            trace=partial(self._state.archive.rounds, message.id),
+            key=message.id,
+            siblings=siblings,
+        )
+
+
+def message_id(entry: object) -> int | None:
+    """The id of the message that an entry of the transcript shows."""
+    key = getattr(entry, "key", None)
+    return key if isinstance(key, int) else None
