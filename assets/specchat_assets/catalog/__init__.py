@@ -1,10 +1,13 @@
-"""Known target/draft pairs: what they are, where their files are, and what was reported of them.
+"""Known pairs of target and draft: their sizes, their repositories, and what others measured.
 
-`catalog.toml` holds `[bits]`, bits a weight by quantisation; `[[models]]` with id, family, name, `parameters` and, for
-mixtures, `active` in billions, `repository` and `quantisations` on the Hugging Face hub where GGUF files are known,
-`original` where only other files are, `heads` that predict several tokens, and `runs` false for what llama.cpp cannot
-load; `[[pairs]]` of a target and a draft; `[[heads]]`, drafts that need the target's hidden states. Pairs and heads
-have `[[reports]]`, each with its source. What is not known is not there.
+`catalog.toml` has four tables. Unknown values are left out.
+
+- `[bits]`: bits per weight of each quantisation.
+- `[[models]]`: id, family, name, `parameters` and, for mixtures, `active` in billions; `repository` and
+  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `heads` that
+  predict several tokens; `runs = false` for models that llama.cpp cannot load.
+- `[[pairs]]`: a target and a draft, with `[[reports]]` that each name their source.
+- `[[heads]]`: drafts that need the target's hidden states, with reports.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What somebody measured: `k` drafted at once, shares of 0…1, `block_efficiency` tokens a target pass."""
+    """One measurement: `k` tokens drafted at once, rates from 0 to 1, `block_efficiency` in tokens per target pass."""
 
     source: str
     setting: str
@@ -30,7 +33,7 @@ class Report:
     speedup: float | None = None
 
     def likely_alpha(self) -> float | None:
-        """α as it was reported, or the constant α that leads to what was reported at this k; None where neither is."""
+        """The reported α, or the constant α that leads to the reported rate at this k; None if neither is known."""
         if self.alpha is not None or self.k is None:
             return self.alpha
         if self.block_efficiency is not None:
@@ -49,7 +52,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model; `parameters` and `active`, those that are read for a token, in billions."""
+    """One model. `parameters`, and `active`, those used for a token, are in billions."""
 
     id: str
     family: str
@@ -65,7 +68,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A target and a draft of its family."""
+    """A target and a draft from its family."""
 
     target: Model
     draft: Model
@@ -73,14 +76,14 @@ class Pair:
 
     @property
     def alpha(self) -> float | None:
-        """The mean of the α that reports tell or imply, None where there are none."""
+        """The mean α of the reports; None if no report has one."""
         known = [alpha for report in self.reports if (alpha := report.likely_alpha()) is not None]
         return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A draft that works on a target's hidden states; it cannot run alone. `kind` is eagle3 or mtp."""
+    """A draft that reads a target's hidden states and cannot run alone. `kind` is eagle3 or mtp."""
 
     target: Model
     kind: str
@@ -90,7 +93,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Everything in the file."""
+    """The contents of the file."""
 
     models: Mapping[str, Model]
     pairs: tuple[Pair, ...]
@@ -98,11 +101,11 @@ class Catalog:
     bits: Mapping[str, float] = field(default_factory=dict)
 
     def size(self, model: Model, quantisation: str) -> int:
-        """Bytes of a file, to some 10 %. Raises KeyError for an unknown quantisation."""
+        """The size of a model's file in bytes, to about 10 %. Raises KeyError for an unknown quantisation."""
         return round(model.parameters * 1e9 * self.bits[quantisation] / 8)
 
     def of(self, repository: str) -> Model | None:
-        """The model of a repository on the hub, whatever the case of its name."""
+        """The model of a repository on the hub, ignoring case; None if it is not in the catalog."""
         wanted = repository.lower()
         return next((one for one in self.models.values() if (one.repository or "").lower() == wanted), None)
 
@@ -113,13 +116,13 @@ class Catalog:
 
 @cache
 def catalog() -> Catalog:
-    """The catalog that ships. Raises KeyError or TypeError where the file does not follow the schema."""
+    """The catalog that ships with specchat. Raises KeyError or TypeError if the file does not follow the schema."""
     text = (resources.files("specchat_assets") / "catalog" / "catalog.toml").read_text("utf-8")
     return parse(tomllib.loads(text))
 
 
 def parse(data: Mapping[str, Any]) -> Catalog:
-    """A catalog from what its file holds. Raises KeyError or TypeError for anything that the schema does not have."""
+    """A catalog from the parsed file. Raises KeyError or TypeError if the file does not follow the schema."""
     models = {entry["id"]: _model(entry) for entry in data["models"]}
     return Catalog(
         models=models,

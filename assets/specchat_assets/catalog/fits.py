@@ -1,4 +1,4 @@
-"""Which known pairs fit a machine, and how fast they may be there."""
+"""Which known pairs fit a machine, and how fast they are expected to be there."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from specchat_assets.catalog import Catalog, Pair
 
 _BUFFERS: Final = 600_000_000
 _CACHE: Final = 0.08
-"""What caches of some 8,000 tokens and buffers take: so many bytes, and this share of the weights."""
+"""Memory for the caches of about 8,000 tokens and for buffers: these bytes, plus this share of the weights."""
 
 _GOOD: Final = ("Q4_K_M", "MXFP4", "Q8_0")
 _FAST_ENOUGH: Final = 3.0
-"""Tokens a second below which nobody chats."""
+"""Tokens a second below which a pair is not recommended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A pair with the quantisations to fetch, its bytes in memory, and tokens a second, plain and with the draft.
+    """A pair, its quantisations, its bytes on the disk and in memory, and the expected tokens a second.
 
-    `tokens_per_second` is None where no α is known. All of it is an estimate from parameters and memory bandwidth.
+    `tokens_per_second` is None if no α is known. All values are estimated from parameters and memory bandwidth.
     """
 
     pair: Pair
@@ -37,10 +37,9 @@ class Recommendation:
 def fits(
     catalog: Catalog, memory: int, bandwidth: float, speedup: Callable[[float, float], float]
 ) -> list[Recommendation]:
-    """The pairs that fit into `memory` bytes and answer at a bearable speed, the most capable target first.
+    """The pairs that fit into `memory` bytes and are fast enough to chat with, the most capable target first.
 
-    `bandwidth` is what weights are read with, in bytes a second; `speedup` tells it for an α and for a draft step's
-    cost in target steps.
+    `bandwidth` is the memory bandwidth in bytes a second. `speedup` computes the speed-up from α and the draft cost.
     """
     found = []
     for pair in catalog.pairs:
