@@ -135,7 +135,7 @@ def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_ch
     again = start(terminals, new)
     again.wait_for(r"lab/guide-GGUF.* interrupted at \d+ % · Ctrl\+G resumes", absent="Welcome to specchat")
     again.keys("F8")
-    again.wait_for(r"✗ lab/guide-GGUF:F16 · \d+ % of it")
+    again.wait_for(r"✗ lab/guide-GGUF:F16 · only \d+ % is downloaded")
     assert not hub.transfers()
     again.keys("BTab")
     again.wait_for(r"lab/guide-GGUF.* interrupted at \d+ %: Enter resumes")

@@ -1,4 +1,4 @@
-"""What the tests' hub can be told to do wrong, and how often."""
+"""The faults of the tests' hub."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from enum import StrEnum
 
 
 class Wrong(StrEnum):
-    """One way to misbehave. Where a fault needs a number, it is `Fault.amount`."""
+    """One way to misbehave. `Fault.amount` is the number that some of them need."""
 
     CUT = "cut"
-    """Closes the connection after so many bytes of a body."""
+    """Closes the connection after this many bytes of a body."""
 
     CORRUPT = "corrupt"
-    """Turns the byte at this place of the file into another one."""
+    """Changes the byte at this position of the file."""
 
     STATUS = "status"
     """Answers with this status instead of the file."""
 
     LIMIT = "limit"
-    """Answers 429 and asks to come back in so many seconds."""
+    """Answers 429 with this number of seconds in Retry-After."""
 
     CHANGE = "change"
-    """Serves other bytes of the same length, under another etag."""
+    """Sends other bytes of the same length with another ETag."""
 
     LONGER = "longer"
-    """Claims so many bytes more than there are, and closes in good order where they end."""
+    """Announces this many bytes more than there are, and closes the connection after the last one."""
 
     SHORTER = "shorter"
-    """Claims and serves so many bytes less than there are."""
+    """Announces and sends this many bytes less than there are."""
 
     NO_RANGES = "no ranges"
-    """Answers a request for a part with the whole file."""
+    """Ignores ranges and sends the complete file."""
 
     OTHER_RANGE = "other range"
-    """Answers with a part that begins so many bytes too late."""
+    """Answers with a range that starts this many bytes too late."""
 
     LOOP = "loop"
-    """Sends the client in circles."""
+    """Redirects in circles."""
 
     STALL = "stall"
-    """Sends so many bytes and then nothing, until the server stops."""
+    """Sends this many bytes and then nothing until the server stops."""
 
     PORTAL = "portal"
-    """Answers with a web page, as the log-in page of a wireless network does."""
+    """Answers with a web page, like the log-in page of a wireless network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault in what serves the files, or in the API where `api`; `times` None is for ever."""
+    """A fault in the server of the files or, with `api`, in the API. It happens `times` times; None means always."""
 
     wrong: Wrong
     amount: int = 0
@@ -58,13 +58,13 @@ class Fault:
 
 
 class Faults:
-    """The faults that are still to come, one after the other: each request takes the first that concerns it."""
+    """The faults to come. Each request takes the first that applies to it."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._left = list(faults)
 
     def take(self, *, api: bool) -> Fault | None:
-        """The fault of one request."""
+        """The fault for one request, if any."""
         for place, fault in enumerate(self._left):
             if fault.api == api:
                 if fault.times is not None:

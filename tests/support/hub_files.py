@@ -1,4 +1,4 @@
-"""How the tests' hub sends a file: whole, in parts, or wrongly."""
+"""How the tests' hub sends a file: complete, in ranges, or with a fault."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class FileHandler(BaseHTTPRequestHandler):
 
     @property
     def hub(self) -> Hub:
-        """What the handler serves."""
+        """The hub that the handler serves."""
         raise NotImplementedError
 
     def reply(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-        """A whole answer."""
+        """Sends a complete answer."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -39,7 +39,7 @@ class FileHandler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def misbehaved(self, fault: Fault | None) -> bool:
-        """Answers with a fault that needs no file; False where there is none."""
+        """Answers with a fault that needs no file. Returns False if there is none."""
         match fault:
             case Fault(Wrong.STATUS, status):
                 self.reply(status, b"out of order", {})
@@ -57,7 +57,7 @@ class FileHandler(BaseHTTPRequestHandler):
         return True
 
     def file(self, content: bytes, etag: str, headers: Mapping[str, str]) -> None:
-        """The file, or the part that was asked for, or what the faults make of it."""
+        """Sends the file or the requested range, with the present fault."""
         fault = self.hub.faults.take(api=False)
         if self.misbehaved(fault):
             return

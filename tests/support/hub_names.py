@@ -1,4 +1,4 @@
-"""What the bytes of a file are called in the places that keep them."""
+"""The digests of a file's bytes in LFS, git and Xet."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from hashlib import sha1, sha256
 
 @lru_cache
 def sha256_of(content: bytes) -> str:
-    """What LFS calls these bytes."""
+    """The digest of these bytes in LFS."""
     return sha256(content).hexdigest()
 
 
 @lru_cache
 def xet_name_of(content: bytes) -> str:
-    """What these bytes are called in Xet's storage; nobody but the storage knows how names are made."""
+    """The name of these bytes in Xet's storage. Only the storage knows how names are made."""
     return sha256(b"xet" + content).hexdigest()
 
 
 @lru_cache
 def git_oid(content: bytes) -> str:
-    """What git calls these bytes."""
+    """The digest of these bytes in git."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""What several tests of downloads share: patience that a test can afford, files, and a pull to its end."""
+"""Shared by the tests of downloads: short retry policies, files, and pulls."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ def tiny_repository(seed: int = 1) -> Repository:
 
 
 def large_repository() -> Repository:
-    """A repository with one real model of some megabytes: more than is fetched at once."""
+    """A repository with one real model of some megabytes, more than one request delivers at once."""
     return Repository({MODEL: tiny_model(seed=7, layers=6, width=256)})
 
 
 @cache
 def tiny_model(seed: int, layers: int = 2, width: int = 64) -> bytes:
-    """A model's bytes, others for another seed."""
+    """The bytes of a model; they depend on the seed."""
     with TemporaryDirectory() as folder:
         return write_tiny_model(Path(folder) / "tiny.gguf", seed=seed, layers=layers, width=width).read_bytes()
 
 
-def patience_for(fault: Fault) -> RetryPolicy:
-    """A server that stalls is not waited for long; others get time, since the machine may be busy."""
+def retry_for(fault: Fault) -> RetryPolicy:
+    """A short timeout for servers that stall, and a longer one for all others, since the machine may be busy."""
     return replace(IMPATIENT, timeout=0.3) if fault.wrong is Wrong.STALL else IMPATIENT
 
 
-def client(patience: RetryPolicy = IMPATIENT) -> Hub:
+def client(retry: RetryPolicy = IMPATIENT) -> Hub:
     """A client that gives up soon."""
-    return Hub(patience)
+    return Hub(retry)
 
 
 def listed(repository: str = REPOSITORY, wanted: str = "") -> tuple[HubFile, ...]:
-    """The files of the model that the hub has under this name."""
+    """The files of a model on the hub."""
     return client().files(repository).choose(wanted).files
 
 
-def pulled(files: tuple[HubFile, ...], patience: RetryPolicy = IMPATIENT) -> Pull:
-    """A pull that has ended, well or not."""
-    pull = Pull(files, patience)
+def pulled(files: tuple[HubFile, ...], retry: RetryPolicy = IMPATIENT) -> Pull:
+    """A pull that has ended, with or without success."""
+    pull = Pull(files, retry)
     pull.start()
     assert pull.wait(30)
     return pull

@@ -1,4 +1,4 @@
-"""A hub on this machine: it speaks the protocol of huggingface.co as huggingface_hub uses it, or misbehaves.
+"""A hub on this machine. It speaks the protocol of huggingface.co, and misbehaves when told to.
 
 The hub and its CDN are two servers on two ports, so that a redirect from one to the other leaves the origin, as it does
 in the real world: a token must not follow.
@@ -24,17 +24,17 @@ XET_TOKEN = "xet_test"
 
 @dataclass
 class Repository:
-    """A model repository: its files, and who may have them."""
+    """A model repository and its access rules."""
 
     files: dict[str, bytes]
     gated: bool = False
     downloads: int = 0
     plain_git: bool = False
-    """Files are kept in git itself: no redirect, no sha256."""
+    """Files are stored in git itself: there is no redirect and no SHA-256."""
 
     @property
     def commit(self) -> str:
-        """Another one for other files."""
+        """A commit that depends on the files."""
         digest = sha1(usedforsecurity=False)
         for name, content in sorted(self.files.items()):
             digest.update(f"{name} {sha256_of(content)} ".encode())
@@ -47,7 +47,7 @@ class Hub:
 
     repositories: dict[str, Repository] = field(default_factory=dict)
     may_read_gated: bool = True
-    """Whether the token's user has accepted the conditions of gated models."""
+    """True if the token's user has accepted the conditions of gated models."""
 
     page_size: int = 1000
     asked: list[Asked] = field(default_factory=list)
@@ -58,10 +58,10 @@ class Hub:
     url: str = ""
     cdn: str = ""
     storage: str = ""
-    """Where the large files lie for those who talk Xet; empty where they do not."""
+    """The address of the Xet storage; empty if the hub has none."""
 
     renamed: dict[str, str] = field(default_factory=dict)
-    """Old names of repositories, with the new ones."""
+    """The new names of renamed repositories, by the old ones."""
 
     def misbehave(self, *faults: Fault) -> None:
         """Replaces the faults to come."""
@@ -74,14 +74,14 @@ class Hub:
 
 @contextmanager
 def running_hub(repositories: Mapping[str, Repository] | None = None) -> Iterator[Hub]:
-    """Both servers, on free ports, until the block ends."""
+    """Both servers on free ports until the end of the block."""
     hub = Hub(dict(repositories or {}))
     with serving(hub, HubHandler) as hub.url, serving(hub, CdnHandler) as hub.cdn:
         yield hub
 
 
 class HubHandler(Handler):
-    """huggingface.co: search, what a repository holds, and where its files are."""
+    """huggingface.co: search, the files of a repository, and where they are."""
 
     name = "hub"
 
@@ -228,7 +228,7 @@ class HubHandler(Handler):
 
 
 class CdnHandler(Handler):
-    """What holds the large files, by their sha256."""
+    """The server of the large files, by their SHA-256."""
 
     name = "cdn"
 

@@ -1,4 +1,4 @@
-"""What the servers of the tests have in common: a thread, a list of what they were asked, and answers in JSON."""
+"""Shared by the servers of the tests: a thread, a list of requests, and answers in JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request that came."""
+    """One request to a server."""
 
     server: str
     method: str
@@ -67,7 +67,7 @@ class Handler(FileHandler, BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(hub: Hub, handler: type[Handler]) -> Iterator[str]:
-    """One server, whose address it gives, until the block ends."""
+    """One server until the end of the block. Yields its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     vars(server)["hub"] = hub

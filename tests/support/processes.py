@@ -1,4 +1,4 @@
-"""Pulls in a process of their own, and processes that should be gone."""
+"""Pulls in a process of their own, and checks that processes have ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pulling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits for something, half a minute at most, and only while the child runs."""
+    """Waits for a condition, at most half a minute, and only while the child runs."""
     give_up = time.monotonic() + 30
     while not happened():
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
@@ -43,14 +43,14 @@ def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | No
 
 
 def wait_for_bytes(pull: Pull) -> None:
-    """Waits until some bytes of a pull are there, which must not be all."""
+    """Waits for the first bytes of a pull; fails if all are there already."""
     size = pull.progress().size
     wait_until(lambda: pull.progress().done > 0)
     assert pull.progress().done < size
 
 
 def xet_processes(parent: int) -> list[int]:
-    """The processes that talk Xet for another one."""
+    """The child processes of a process that run hf_xet."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         fields = _fields(int(folder.name))
@@ -60,12 +60,12 @@ def xet_processes(parent: int) -> list[int]:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended, though nobody may have asked how."""
+    """True if a process has ended, even if its parent has not waited for it."""
     return _fields(pid)[:1] in ([], ["Z"])
 
 
 def _fields(pid: int) -> list[str]:
-    """What the system tells of a process behind its name: its state, its parent …"""
+    """The fields of a process in /proc after its name: its state, its parent …"""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,6 +1,6 @@
-"""Xet's storage on this machine: where the pieces of a file lie, and the pieces, as hf_xet asks for them.
+"""Xet's storage on this machine: where the pieces of a file are, and the pieces, as hf_xet requests them.
 
-A file is cut into xorbs here: 24 chunks of 64 KiB, each behind a header of eight bytes, none of them compressed.
+A file is cut into xorbs here: 24 chunks of 64 KiB, each after a header of eight bytes, none of them compressed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 @dataclass
 class Storage(Hub):
-    """A hub's repositories as the storage has them; its faults are its own."""
+    """The storage of a hub's repositories. Its faults are independent of the hub's."""
 
     version: int = 2
-    """Of the answers that tell where the pieces of a file lie; an older one tells the newer ones nothing."""
+    """The version of the API for reconstructions."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """Successive chunks of one xorb: which ones, where they lie in it, and how many bytes of the file they are."""
+    """Successive chunks of one xorb: their numbers, their place in it, and their length in the file."""
 
     xorb: str
     chunks: dict[str, int]
@@ -42,7 +42,7 @@ class Term:
 
 @contextmanager
 def running_storage(hub: Hub) -> Iterator[Storage]:
-    """The storage of what a hub has, which sends its clients there until the block ends."""
+    """The storage of a hub until the end of the block. The hub refers its clients to it."""
     storage = Storage(hub.repositories)
     with serving(storage, StorageHandler) as storage.url:
         hub.storage = storage.url
@@ -50,7 +50,7 @@ def running_storage(hub: Hub) -> Iterator[Storage]:
 
 
 class StorageHandler(Handler):
-    """Tells where the bytes of a file lie, and serves the xorbs in parts."""
+    """Answers where the bytes of a file are, and sends ranges of xorbs."""
 
     name = "storage"
 
@@ -75,7 +75,7 @@ class StorageHandler(Handler):
         asked = _RANGE.match(self.headers.get("Range", ""))
         start, last = (int(asked[1]), min(int(asked[2]), len(content) - 1)) if asked else (0, len(content) - 1)
         terms = list(terms_of(content, start, last))
-        told = [{"hash": term.xorb, "unpacked_length": term.length, "range": term.chunks} for term in terms]
+        answers = [{"hash": term.xorb, "unpacked_length": term.length, "range": term.chunks} for term in terms]
         there: dict[str, list[object]] = {term.xorb: [] for term in terms}
         for term in terms:
             url = f"{self.hub.url}/xorbs/{term.xorb}"
@@ -84,26 +84,26 @@ class StorageHandler(Handler):
             else:
                 there[term.xorb].append({"url": url, "ranges": [{"chunks": term.chunks, "bytes": term.place}]})
         key = "fetch_info" if version == 1 else "xorbs"
-        self.json({"offset_into_first_range": start % _CHUNK, "terms": told, key: there})
+        self.json({"offset_into_first_range": start % _CHUNK, "terms": answers, key: there})
 
     def _contents(self) -> Iterator[bytes]:
         return (content for one in self.hub.repositories.values() for content in one.files.values())
 
 
 def terms_of(content: bytes, start: int, last: int) -> Iterator[Term]:
-    """What holds the bytes from `start` to `last`, both included, and some before and behind them."""
+    """The chunks that contain the bytes from `start` to `last`, both included."""
     begin, end = start // _CHUNK, last // _CHUNK + 1
     for number, (name, xorb) in enumerate(xorbs(content).items()):
-        first, behind = max(begin - number * _CHUNKS, 0), min(end - number * _CHUNKS, _CHUNKS)
-        if first < behind:
-            place = {"start": first * (_HEADER + _CHUNK), "end": min(behind * (_HEADER + _CHUNK), len(xorb)) - 1}
-            length = place["end"] + 1 - place["start"] - (behind - first) * _HEADER
-            yield Term(name, {"start": first, "end": behind}, place, length)
+        first, after = max(begin - number * _CHUNKS, 0), min(end - number * _CHUNKS, _CHUNKS)
+        if first < after:
+            place = {"start": first * (_HEADER + _CHUNK), "end": min(after * (_HEADER + _CHUNK), len(xorb)) - 1}
+            length = place["end"] + 1 - place["start"] - (after - first) * _HEADER
+            yield Term(name, {"start": first, "end": after}, place, length)
 
 
 @lru_cache
 def xorbs(content: bytes) -> dict[str, bytes]:
-    """The file's chunks as they are stored, under the xorbs' names: version 0, length, compression 0, length, bytes."""
+    """The stored chunks of a file by xorb. A chunk is: version 0, length, compression 0, length, bytes."""
     chunks = [content[start : start + _CHUNK] for start in range(0, len(content), _CHUNK)]
     stored = [(len(chunk) << 8 | len(chunk) << 40).to_bytes(_HEADER, "little") + chunk for chunk in chunks]
     all_xorbs = [b"".join(stored[start : start + _CHUNKS]) for start in range(0, len(stored), _CHUNKS)]
@@ -111,11 +111,11 @@ def xorbs(content: bytes) -> dict[str, bytes]:
 
 
 def first_asked(storage: Hub, since: int = 0) -> int:
-    """The first byte of a file that the storage was asked for, of all requests behind the first ones."""
+    """The lowest byte of a file that was requested from the storage, ignoring the first `since` requests."""
     ranges = [header(asked.headers, "range") for asked in storage.asked[since:] if "reconstructions" in asked.path]
     return min(int(match[1]) for one in ranges if (match := _RANGE.match(one)))
 
 
 def header(headers: Mapping[str, str], name: str) -> str:
-    """A header of a request, whatever the case of its name; empty where there is none."""
+    """A header of a request, ignoring the case of its name; empty if there is none."""
     return {key.lower(): value for key, value in headers.items()}.get(name, "")

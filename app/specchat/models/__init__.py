@@ -1,1 +1,1 @@
-"""Models: found on the hub, fetched into the Hugging Face cache, and known by name on this machine."""
+"""Finding models on the hub, downloading them into the Hugging Face cache, and listing those on this machine."""

@@ -4,8 +4,8 @@
 
 - `[bits]`: bits per weight of each quantisation.
 - `[[models]]`: id, family, name, `parameters` and, for mixtures, `active` in billions; `repository` and
-  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `heads` that
-  predict several tokens; `runs = false` for models that llama.cpp cannot load.
+  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `heads`
+  that predict several tokens; `runs = false` for models that llama.cpp cannot load.
 - `[[pairs]]`: a target and a draft, with `[[reports]]` that each name their source.
 - `[[heads]]`: drafts that need the target's hidden states, with reports.
 """

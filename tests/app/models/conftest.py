@@ -18,7 +18,7 @@ from support.xet_storage import Storage, running_storage
 
 @pytest.fixture(autouse=True)
 def hugging_face_home(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, no token, no variable of the machine."""
+    """An empty home, without a token or variables of the machine."""
     for name in list(os.environ):
         if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")):
             monkeypatch.delenv(name)
@@ -30,7 +30,7 @@ def hugging_face_home(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A hub without repositories; HF_ENDPOINT leads to it."""
+    """A hub without repositories; HF_ENDPOINT is its address."""
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         yield running
@@ -38,46 +38,46 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture
 def storage(hub: Hub) -> Iterator[Storage]:
-    """Xet's storage of what the hub has, which tells its clients of it."""
+    """The Xet storage of the hub, which refers its clients to it."""
     with running_storage(hub) as running:
         yield running
 
 
 @pytest.fixture
 def tiny(hub: Hub) -> Repository:
-    """The repository `REPOSITORY` of the hub, with one tiny model."""
+    """The repository `REPOSITORY` with one tiny model."""
     hub.repositories[REPOSITORY] = tiny_repository()
     return hub.repositories[REPOSITORY]
 
 
 @pytest.fixture
 def environment(hugging_face_home: Path) -> HubEnvironment:
-    """What the variables of this test say."""
+    """The Hugging Face environment of the test."""
     return hub_environment()
 
 
 @pytest.fixture(autouse=True)
 def empty_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing stands in standard input."""
+    """Standard input is empty."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
 
 
 @pytest.fixture
 def gave_way() -> list[None]:
-    """No test here opens the application, so none needs what the application is kept from."""
+    """Replaces a fixture that only tests of the app need."""
     return []
 
 
 @pytest.fixture
 def large(hub: Hub, storage: Hub) -> Repository:
-    """The repository `REPOSITORY` of the hub, with one model of some megabytes, which lies in Xet's storage."""
+    """The repository `REPOSITORY` with one model of some megabytes, which is in Xet's storage."""
     hub.repositories[REPOSITORY] = large_repository()
     return hub.repositories[REPOSITORY]
 
 
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that this one starts."""
+    """The processes that the test starts."""
     started: list[subprocess.Popen[bytes]] = []
 
     class Remembered(subprocess.Popen[bytes]):

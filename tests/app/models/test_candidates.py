@@ -1,4 +1,4 @@
-"""Which models of this machine could draft."""
+"""Which models on this machine could draft."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def judged(folder: Path, machine: Machine = ROOMY) -> list[Candidate]:
     return [one for one in found if one.entry.path.parent == folder]
 
 
-def test_the_small_draft_comes_first_and_what_cannot_be_used_last_with_its_reason(folder: Path) -> None:
+def test_the_small_draft_comes_first_and_an_unusable_file_last_with_its_reason(folder: Path) -> None:
     found = ranked(judged(folder))
     assert [one.entry.name for one in found] == ["tenth", "half", "larger", "broken"]
     assert [one.grade for one in found] == [Grade.OK, Grade.WARNING, Grade.WARNING, Grade.BLOCKER]
@@ -52,28 +52,28 @@ def test_the_small_draft_comes_first_and_what_cannot_be_used_last_with_its_reaso
     assert found[0].memory > found[0].entry.size
 
 
-def test_a_draft_that_was_timed_here_comes_before_all_others_that_can_be_loaded(folder: Path) -> None:
+def test_a_timed_draft_ranks_above_all_others_that_fit(folder: Path) -> None:
     found = ranked(judged(folder), [folder / "half.gguf", folder / "broken.gguf"])
     assert [one.entry.name for one in found] == ["half", "tenth", "larger", "broken"]
 
 
-def test_the_target_is_no_draft_for_itself_also_by_another_path(folder: Path) -> None:
+def test_the_target_is_not_a_draft_for_itself_even_through_a_link(folder: Path) -> None:
     link = folder / "again.gguf"
     link.symlink_to(folder / "target.gguf")
     assert {"target", "again"}.isdisjoint(one.entry.name for one in judged(folder))
 
 
-def test_a_pair_that_the_memory_cannot_hold_is_blocked(folder: Path) -> None:
+def test_a_pair_that_does_not_fit_into_memory_is_blocked(folder: Path) -> None:
     assert all(not one.fits for one in judged(folder, CRAMPED))
     assert "1 MB" in judged(folder, CRAMPED)[0].reason
 
 
-def test_a_target_that_cannot_be_read_is_said(folder: Path) -> None:
+def test_a_target_that_cannot_be_read_is_an_error(folder: Path) -> None:
     with pytest.raises(ModelFileError, match=r"broken\.gguf"):
         [*judge_drafts(folder / "broken.gguf", loadable_models(), LoadOptions(), ROOMY)]
 
 
-def test_the_built_in_pair_and_named_files_are_at_hand_once(folder: Path, tmp_path: Path) -> None:
+def test_the_built_in_pair_and_named_files_are_listed_once(folder: Path, tmp_path: Path) -> None:
     outside = write_tiny_model(tmp_path / "outside.gguf")
     names = [entry.name for entry in loadable_models([outside, folder / "half.gguf", tmp_path / "gone.gguf"])]
     assert names[0] == "outside"
@@ -82,7 +82,7 @@ def test_the_built_in_pair_and_named_files_are_at_hand_once(folder: Path, tmp_pa
     assert names[-1] == "broken"
 
 
-def test_what_the_catalog_promises_comes_before_what_only_has_a_good_size(folder: Path) -> None:
+def test_a_gain_known_from_the_catalog_ranks_above_a_good_size(folder: Path) -> None:
     known = next(pair for pair in catalog().pairs if pair.alpha and pair.target.repository and pair.draft.repository)
     names = {"target": f"{known.target.repository}:Q4_K_M", "half": f"{known.draft.repository}:Q8_0"}
     entries = [
@@ -91,9 +91,9 @@ def test_what_the_catalog_promises_comes_before_what_only_has_a_good_size(folder
         if entry.path.parent == folder
     ]
     found = ranked(judge_drafts(folder / "target.gguf", entries, LoadOptions(), ROOMY))
-    told = {one.entry.path.stem: one.verdict.speedup for one in found if one.verdict}
-    assert told["half"] is not None
-    assert told["tenth"] is None
+    shown = {one.entry.path.stem: one.verdict.speedup for one in found if one.verdict}
+    assert shown["half"] is not None
+    assert shown["tenth"] is None
     same_grade = [one.entry.path.stem for one in found if one.grade is Grade.WARNING]
     assert same_grade == ["half", "larger"]
     promising = [replace_speedup(one, speedup) for one, speedup in zip(found[:2], (1.2, 1.5), strict=True)]
@@ -101,6 +101,6 @@ def test_what_the_catalog_promises_comes_before_what_only_has_a_good_size(folder
 
 
 def replace_speedup(one: Candidate, speedup: float) -> Candidate:
-    """The same candidate without a warning and with this promise."""
+    """The same candidate without warnings and with this expected speed-up."""
     assert one.verdict is not None
     return replace(one, verdict=replace(one.verdict, lines=(), speedup=speedup))

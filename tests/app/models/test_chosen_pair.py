@@ -34,16 +34,16 @@ def test_a_missing_built_in_model_says_how_to_make_it(assets_folder: Path) -> No
         builtin_pair()
 
 
-def test_a_model_without_a_draft_has_none() -> None:
+def test_a_configured_model_without_a_draft_has_none() -> None:
     options = chat_options(read_config({"model": "/big.gguf"}))
     assert (options.target, options.draft) == (Path("/big.gguf"), None)
 
 
-def test_the_rule_is_the_configured_one() -> None:
+def test_the_verifier_is_the_configured_one() -> None:
     assert chat_options(read_config({"model": "/big.gguf", "verifier": "block"})).verifier == "block"
 
 
-def test_the_flags_of_loading_reach_the_engine() -> None:
+def test_the_flags_for_loading_reach_the_engine() -> None:
     flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 40}
     options = chat_options(read_config(flags)).options
     assert (options.n_ctx, options.gpu_layers, options.devices, options.threads) == (512, 3, ("A", "B"), 1)
@@ -55,31 +55,31 @@ def test_the_flags_of_loading_reach_the_engine() -> None:
     assert LoadOptions().k_max == chat_options(read_config({"model": "/big.gguf"})).options.k_max
 
 
-def test_the_first_start_is_one_and_the_next_is_not() -> None:
+def test_only_the_first_start_is_a_first_run() -> None:
     assert is_first_run(Config())
     remember_welcome()
     assert not is_first_run(Config())
 
 
-def test_who_has_chosen_a_model_is_not_new(tmp_path: Path) -> None:
+def test_a_user_who_has_chosen_a_model_is_not_new(tmp_path: Path) -> None:
     assert not is_first_run(Config(model=tmp_path / "a.gguf"))
     write_preferences(Preferences(default=Pair("a", "b")))
     assert not is_first_run(Config())
 
 
-def test_who_has_sessions_is_not_new() -> None:
+def test_a_user_who_has_sessions_is_not_new() -> None:
     data_folder().mkdir(parents=True)
     sessions_db().touch()
     assert not is_first_run(Config())
 
 
-def test_a_shelf_that_cannot_be_read_is_told_later_and_not_here() -> None:
+def test_damaged_preferences_are_not_a_first_run() -> None:
     preferences_file().parent.mkdir(parents=True)
     preferences_file().write_text("damaged")
     assert not is_first_run(Config())
 
 
-def test_a_data_folder_that_cannot_be_one_stops_nobody() -> None:
+def test_a_data_folder_that_cannot_be_written_stops_nothing() -> None:
     data_folder().parent.mkdir(parents=True)
     data_folder().touch()
     remember_welcome()

@@ -1,4 +1,4 @@
-"""`specchat models`, in this process and as a real one."""
+"""`specchat models`, in this process and in one of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def objects(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines(capsys)]
 
 
-def test_from_an_empty_home_a_model_is_found_fetched_listed_used_and_removed(
+def test_a_model_is_found_downloaded_listed_used_and_removed(
     hub: Hub, tiny: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["models", "search", "tiny"]) == 0
@@ -89,7 +89,7 @@ def test_show_reads_a_model_that_is_still_on_the_hub(
     assert not [*hub_environment().cache.rglob("*.gguf")]
 
 
-def test_show_all_has_every_value_and_tensor(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_all_prints_every_value_and_tensor(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "show", str(tiny_models.target), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "tokenizer.ggml.merges" in shown
@@ -128,7 +128,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
         ([], 2, "Missing command; see `specchat models --help`"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_an_error_is_one_line(
     hub: Hub, tiny: Repository, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
 ) -> None:
     assert main(["models", *arguments]) == code
@@ -138,7 +138,7 @@ def test_what_is_wrong_is_one_line(
     assert captured.err.count("\n") == 1
 
 
-def test_a_model_in_use_by_ollama_is_left_to_ollama(
+def test_ollamas_models_are_not_removed(
     isolated_machine: Path, tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from app.models.test_library import put_into_ollama
@@ -214,7 +214,7 @@ def test_an_alias_a_default_and_a_path_choose_the_model(
     assert "there is no model big on this machine" in capsys.readouterr().err
 
 
-def test_a_name_in_the_configuration_is_a_name(
+def test_the_configuration_may_contain_a_models_name(
     tiny_models: TinyModels, isolated_machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["models", "alias", "big", str(tiny_models.target)]) == 0

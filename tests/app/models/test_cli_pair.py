@@ -39,7 +39,7 @@ def test_a_blocker_has_a_reason_a_remedy_and_exit_code_1(
     assert "does not fit" in captured.err
 
 
-def test_another_vocabulary_is_no_blocker(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_vocabulary_is_not_a_blocker(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "pair", str(tiny_models.target), str(tiny_models.stranger)]) == 0
     captured = capsys.readouterr()
     assert "! vocabulary       the vocabularies differ from token 260 on: 'll' in the target, 'zz'" in captured.out
@@ -47,7 +47,7 @@ def test_another_vocabulary_is_no_blocker(tiny_models: TinyModels, capsys: pytes
     assert "they fit" in captured.err
 
 
-def test_a_pair_is_judged_before_it_is_downloaded(
+def test_a_pair_is_checked_before_it_is_downloaded(
     hub: Hub, tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hub.repositories |= {
@@ -76,7 +76,7 @@ def test_the_context_counts_in_memory(tiny_models: TinyModels, capsys: pytest.Ca
     assert found[0] != found[1]
 
 
-def test_a_file_that_is_no_model_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_model_is_an_error_of_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.gguf").write_bytes(b"nothing")
     assert main(["models", "pair", str(tmp_path / "x.gguf"), "y"]) == 1
     captured = capsys.readouterr()

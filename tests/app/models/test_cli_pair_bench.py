@@ -15,7 +15,7 @@ from support.tiny_pair import TinyModels, write_tiny_pair
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyModels:
-    """Tiny models in the library, and no built-in pair beside them."""
+    """Tiny models in the library, without the built-in pair."""
     folder = tmp_path / "models"
     folder.mkdir()
     found = write_tiny_pair(folder)
@@ -47,7 +47,7 @@ def test_a_named_draft_is_timed_alone(models: TinyModels, capsys: pytest.Capture
     assert captured.out.startswith("draft\t")
 
 
-def test_a_draft_that_cannot_be_loaded_is_told_and_the_others_go_on(
+def test_a_draft_that_cannot_be_loaded_is_reported_and_the_others_are_timed(
     models: TinyModels, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(engine: object, seconds: float) -> None:
@@ -61,7 +61,7 @@ def test_a_draft_that_cannot_be_loaded_is_told_and_the_others_go_on(
     assert read_preferences().pairs == ()
 
 
-def test_where_nothing_can_draft_it_says_so(
+def test_without_any_possible_draft_it_says_so(
     tmp_path: Path, tiny_models: TinyModels, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("specchat.models.library.builtin_pair", lambda: ())

@@ -44,7 +44,7 @@ def downloads() -> Downloads:
     return Downloads(IMPATIENT)
 
 
-def test_a_pair_that_has_arrived_tells_what_to_load(hub: Hub, downloads: Downloads) -> None:
+def test_a_complete_pair_can_be_loaded(hub: Hub, downloads: Downloads) -> None:
     hub.repositories = {"a/big-GGUF": tiny_repository(1), "a/small-GGUF": tiny_repository(2)}
     both = [client().files(name).choose() for name in hub.repositories]
     key = downloads.start(Wanted("the pair", *both))
@@ -56,7 +56,7 @@ def test_a_pair_that_has_arrived_tells_what_to_load(hub: Hub, downloads: Downloa
     assert (arrived.target.read_bytes(), arrived.draft.read_bytes()) == (tiny_model(1), tiny_model(2))
 
 
-def test_several_go_on_at_once_and_one_of_them_pauses(hub: Hub, downloads: Downloads) -> None:
+def test_one_of_several_downloads_pauses(hub: Hub, downloads: Downloads) -> None:
     hub.repositories = {"a/one-GGUF": tiny_repository(1), "a/two-GGUF": tiny_repository(2)}
     hub.slow = 0.02
     one, two = (downloads.start(wanted(name)) for name in hub.repositories)
@@ -69,7 +69,7 @@ def test_several_go_on_at_once_and_one_of_them_pauses(hub: Hub, downloads: Downl
     until(lambda: state(downloads, one) is PullState.DONE)
 
 
-def test_what_was_stopped_goes_on_where_it_was(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
+def test_a_cancelled_download_continues_where_it_stopped(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
     hub.slow = 0.02
     key = downloads.start(wanted())
     until(lambda: begun(downloads, key))
@@ -82,7 +82,7 @@ def test_what_was_stopped_goes_on_where_it_was(hub: Hub, tiny: Repository, downl
     assert len(downloads.views()) == 1
 
 
-def test_a_failure_is_told_and_can_be_tried_again(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
+def test_a_failed_download_can_be_resumed(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
     hub.misbehave(*[Fault(Wrong.CUT, 100)] * 10)
     key = downloads.start(wanted())
     until(lambda: state(downloads, key) is PullState.FAILED)
@@ -92,7 +92,7 @@ def test_a_failure_is_told_and_can_be_tried_again(hub: Hub, tiny: Repository, do
     until(lambda: state(downloads, key) is PullState.DONE)
 
 
-def test_closing_keeps_what_has_arrived_and_tells_what_is_left(
+def test_closing_keeps_what_has_arrived_and_returns_the_incomplete_ones(
     hub: Hub, tiny: Repository, downloads: Downloads, hugging_face_home: Path
 ) -> None:
     hub.slow = 0.02
@@ -111,7 +111,7 @@ def test_closing_keeps_what_has_arrived_and_tells_what_is_left(
     assert again.close() == []
 
 
-def test_what_an_earlier_run_left_is_listed_and_goes_on_behind_its_bytes(
+def test_an_unfinished_download_is_listed_and_continues_in_the_next_run(
     hub: Hub, downloads: Downloads, isolated_machine: Path
 ) -> None:
     hub.repositories = {"a/big-GGUF": tiny_repository(1), "a/small-GGUF": tiny_repository(2)}
@@ -141,7 +141,7 @@ def test_what_an_earlier_run_left_is_listed_and_goes_on_behind_its_bytes(
     assert not unfinished_file().exists()
 
 
-def test_what_is_gone_or_whole_is_not_offered_again(
+def test_a_download_whose_part_is_gone_is_not_listed(
     hub: Hub, tiny: Repository, downloads: Downloads, hugging_face_home: Path
 ) -> None:
     hub.slow = 0.02
@@ -158,21 +158,19 @@ def test_what_is_gone_or_whole_is_not_offered_again(
 @pytest.mark.parametrize(
     "text", ["", "[", "{}", "[7]", '[{"name": "x", "target": {"files": [{}]}}]', '[{"name": "x"}]']
 )
-def test_a_list_that_is_not_ours_is_no_list(isolated_machine: Path, text: str) -> None:
+def test_a_damaged_list_is_ignored(isolated_machine: Path, text: str) -> None:
     unfinished_file().parent.mkdir(parents=True)
     unfinished_file().write_text(text)
     assert unfinished() == []
 
 
-def test_a_kept_path_that_leads_out_of_the_cache_is_dropped(hub: Hub, tiny: Repository) -> None:
+def test_a_stored_path_that_leads_out_of_the_cache_is_ignored(hub: Hub, tiny: Repository) -> None:
     remember(wanted())
     unfinished_file().write_text(unfinished_file().read_text().replace(MODEL, "../../x.gguf"))
     assert unfinished() == []
 
 
-def test_one_that_has_ended_can_be_forgotten_and_one_that_goes_on_cannot(
-    hub: Hub, tiny: Repository, downloads: Downloads
-) -> None:
+def test_only_a_download_that_has_ended_can_be_forgotten(hub: Hub, tiny: Repository, downloads: Downloads) -> None:
     hub.slow = 0.02
     key = downloads.start(wanted())
     downloads.forget(key)

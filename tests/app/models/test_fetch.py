@@ -1,4 +1,4 @@
-"""Pulls from a real server that does everything wrong that a server can."""
+"""Pulls from a real server that misbehaves in every way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.model_files import HubFile
 from specchat.models.pull import PullState
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import MODEL, REPOSITORY, listed, patience_for, pulled, tiny_repository
+from support.hub_samples import MODEL, REPOSITORY, listed, pulled, retry_for, tiny_repository
 from support.hub_server import TOKEN, Hub, Repository
 
 
 def visible(environment: HubEnvironment) -> list[Path]:
-    """Every model that a program which looks into the cache would see."""
+    """All models that a program finds in the cache."""
     return [path for path in environment.cache.rglob("*.gguf") if path.exists()]
 
 
@@ -28,9 +28,7 @@ def blob_bytes(file: HubFile) -> bytes:
     return place_of(file, hub_environment()).snapshot.read_bytes()
 
 
-def test_what_was_pulled_is_found_by_hugging_faces_own_tools(
-    hub: Hub, tiny: Repository, environment: HubEnvironment
-) -> None:
+def test_huggingface_hub_finds_what_was_pulled(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
     [file] = listed()
     pull = pulled((file,))
     [path] = pull.result()
@@ -48,13 +46,13 @@ def test_what_was_pulled_is_found_by_hugging_faces_own_tools(
     assert (progress.state, progress.done, progress.size) == (PullState.DONE, file.size, file.size)
 
 
-def test_what_is_there_is_not_fetched_again(hub: Hub, tiny: Repository) -> None:
+def test_a_complete_file_is_not_downloaded_again(hub: Hub, tiny: Repository) -> None:
     pulled(listed()).result()
     pulled(listed()).result()
     assert len(hub.transfers()) == 1
 
 
-def test_the_token_does_not_follow_to_the_cdn(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_is_not_sent_to_the_cdn(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     pulled(listed()).result()
     assert "Authorization" not in hub.transfers()[0].headers
@@ -79,13 +77,13 @@ def test_the_token_does_not_follow_to_the_cdn(hub: Hub, tiny: Repository, monkey
     ids=lambda fault: f"{fault.wrong}-{fault.amount}-{fault.times}",
 )
 @pytest.mark.parametrize("begun", [0, 30_000])
-def test_a_fault_that_passes_ends_in_the_whole_file(hub: Hub, tiny: Repository, fault: Fault, begun: int) -> None:
+def test_a_passing_fault_ends_with_the_complete_file(hub: Hub, tiny: Repository, fault: Fault, begun: int) -> None:
     files = listed()
     if begun:
         hub.misbehave(Fault(Wrong.CUT, begun, times=1), Fault(Wrong.STATUS, 404))
         assert pulled(files).progress().state is PullState.FAILED
     hub.misbehave(fault)
-    [path] = pulled(files, patience_for(fault)).result()
+    [path] = pulled(files, retry_for(fault)).result()
     assert path.read_bytes() == tiny.files[MODEL]
 
 
@@ -107,12 +105,12 @@ LASTING = [
 
 
 @pytest.mark.parametrize(("fault", "words"), LASTING, ids=[f"{fault.wrong}-{fault.amount}" for fault, _ in LASTING])
-def test_a_fault_that_stays_is_one_clear_line_and_the_next_pull_goes_on(
+def test_a_lasting_fault_is_one_line_and_the_next_pull_continues(
     hub: Hub, tiny: Repository, environment: HubEnvironment, fault: Fault, words: str
 ) -> None:
     files = listed()
     hub.misbehave(fault)
-    pull = pulled(files, patience_for(fault))
+    pull = pulled(files, retry_for(fault))
     with pytest.raises((FetchError, HubError)) as caught:
         pull.result()
     assert words in str(caught.value)
@@ -124,7 +122,7 @@ def test_a_fault_that_stays_is_one_clear_line_and_the_next_pull_goes_on(
     assert path.read_bytes() == tiny.files[MODEL]
 
 
-def test_an_interrupted_pull_asks_only_for_the_rest(hub: Hub, tiny: Repository) -> None:
+def test_an_interrupted_pull_requests_only_the_rest(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.STATUS, 404))
     assert pulled(files).progress().state is PullState.FAILED
@@ -136,7 +134,7 @@ def test_an_interrupted_pull_asks_only_for_the_rest(hub: Hub, tiny: Repository) 
     assert not place.part.exists()
 
 
-def test_another_part_than_was_asked_for_is_not_taken(hub: Hub, tiny: Repository) -> None:
+def test_another_range_than_requested_is_not_accepted(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.OTHER_RANGE, 9, times=1))
     pull = pulled(files)
@@ -145,7 +143,7 @@ def test_another_part_than_was_asked_for_is_not_taken(hub: Hub, tiny: Repository
     assert pull.progress().notices == ()
 
 
-def test_a_part_that_was_damaged_on_the_disk_is_noticed(hub: Hub, tiny: Repository) -> None:
+def test_a_part_that_was_damaged_on_the_disk_is_detected(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.STATUS, 404))
     pulled(files)
@@ -158,7 +156,7 @@ def test_a_part_that_was_damaged_on_the_disk_is_noticed(hub: Hub, tiny: Reposito
     assert any("arrived damaged" in line for line in pull.progress().notices)
 
 
-def test_a_file_that_changed_on_the_hub_starts_anew_and_says_so(hub: Hub, tiny: Repository) -> None:
+def test_a_file_that_changed_on_the_hub_starts_again_and_says_so(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, 50_000, times=1), Fault(Wrong.STATUS, 404))
     pulled(files)
@@ -180,7 +178,7 @@ def test_another_version_at_the_same_address_is_downloaded_again_and_reported(hu
     assert any("arrived damaged" in line for line in pull.progress().notices)
 
 
-def test_a_broken_model_never_gets_its_name(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
+def test_a_broken_model_never_appears_under_its_name(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
     tiny.files[MODEL] = tiny.files[MODEL][:1_000]
     with pytest.raises(FetchError, match=f"{MODEL} is truncated"):
         pulled(listed()).result()
@@ -208,7 +206,7 @@ def test_a_gated_model_is_explained(
     assert pulled(listed()).result()
 
 
-def test_a_file_that_git_keeps_is_checked_by_gits_own_name(hub: Hub, tiny: Repository) -> None:
+def test_a_file_stored_in_git_is_checked_by_its_git_digest(hub: Hub, tiny: Repository) -> None:
     tiny.plain_git = True
     [file] = listed()
     assert len(file.digest) == 40
@@ -220,7 +218,7 @@ def test_a_file_that_git_keeps_is_checked_by_gits_own_name(hub: Hub, tiny: Repos
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, 120_000), max_size=4))
-def test_wherever_it_is_cut_the_file_comes_out_whole(hub: Hub, tiny: Repository, cuts: list[int]) -> None:
+def test_the_file_is_complete_wherever_the_connection_broke(hub: Hub, tiny: Repository, cuts: list[int]) -> None:
     files = listed()
     place = place_of(files[0], hub_environment())
     for path in (place.snapshot, place.blob, place.part, place.note):

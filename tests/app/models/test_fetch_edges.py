@@ -1,4 +1,4 @@
-"""Pulls at the edges: nothing left to fetch, full disks, odd names, things beside the part that are not ours."""
+"""Special cases of pulls: complete parts, full disks, odd names, damaged notes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from support.hub_server import Hub, Repository
 
 @pytest.fixture(params=["https", "xet"])
 def way(request: pytest.FixtureRequest) -> str:
-    """Either way that bytes come; a test that asks for it runs with both."""
+    """Runs a test once with plain HTTPS and once with Xet."""
     if request.param == "xet":
         request.getfixturevalue("storage")
     return str(request.param)
 
 
 def begun(environment: HubEnvironment, content: bytes) -> Path:
-    """A part with these bytes, as a pull that was interrupted leaves it."""
+    """A part with these bytes, as an interrupted pull leaves it."""
     [file] = listed()
     part = place_of(file, environment).part
     part.parent.mkdir(parents=True)
@@ -36,7 +36,7 @@ def asked_for_content(hub: Hub) -> list[str]:
     return [asked.path for asked in hub.asked if not asked.path.startswith("/api/")]
 
 
-def test_a_part_with_all_bytes_takes_its_name_without_a_request(
+def test_a_complete_part_is_installed_without_a_request(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
 ) -> None:
     begun(environment, tiny.files[MODEL])
@@ -44,7 +44,7 @@ def test_a_part_with_all_bytes_takes_its_name_without_a_request(
     assert asked_for_content(hub) == []
 
 
-def test_what_a_part_has_behind_the_files_end_is_cut_off(
+def test_bytes_after_the_end_of_the_file_are_cut_off(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
 ) -> None:
     begun(environment, tiny.files[MODEL] + b"something else")
@@ -52,7 +52,7 @@ def test_what_a_part_has_behind_the_files_end_is_cut_off(
     assert asked_for_content(hub) == []
 
 
-def test_a_part_of_something_else_is_noticed_whatever_goes_on_behind_it(
+def test_a_part_with_other_content_is_detected(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str
 ) -> None:
     begun(environment, b"x" * 50_000)
@@ -61,14 +61,14 @@ def test_a_part_of_something_else_is_noticed_whatever_goes_on_behind_it(
     assert "arrived damaged" in pull.progress().notices[-1]
 
 
-def test_a_note_that_cannot_be_read_costs_no_bytes(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
+def test_a_damaged_note_loses_no_bytes(hub: Hub, tiny: Repository, environment: HubEnvironment) -> None:
     part = begun(environment, tiny.files[MODEL][:50_000])
     part.with_name(f"{part.name}.json").write_text('{"repository": [[[', "utf-8")
     assert pulled(listed()).result()[0].read_bytes() == tiny.files[MODEL]
     assert [asked.headers["Range"] for asked in hub.transfers()] == ["bytes=50000-"]
 
 
-def test_a_disk_that_fills_up_is_told_and_what_arrived_is_kept(
+def test_a_full_disk_is_reported_and_what_arrived_is_kept(
     hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = listed()
@@ -96,7 +96,7 @@ def test_a_file_may_have_an_odd_name(hub: Hub, way: str, name: str) -> None:
     assert path.as_posix().endswith(name)
 
 
-def test_an_empty_file_is_no_model(hub: Hub, environment: HubEnvironment, way: str) -> None:
+def test_an_empty_file_is_not_a_model(hub: Hub, environment: HubEnvironment, way: str) -> None:
     hub.repositories[REPOSITORY] = Repository({MODEL: b""})
     with pytest.raises(FetchError, match=MODEL):
         pulled(listed()).result()

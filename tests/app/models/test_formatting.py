@@ -6,7 +6,7 @@ from specchat.models.formatting import format_duration, format_parameters, forma
 from specchat.worker.protocol import ModelSummary
 
 
-def test_a_pair_is_named_target_first_and_a_target_alone_by_itself() -> None:
+def test_the_name_of_a_pair_starts_with_the_target() -> None:
     guide, draft = ModelSummary("guide", "g.gguf", n_params=18_000_000), ModelSummary("small", "s.gguf")
     assert pair_name(guide, draft) == "guide 18M ⇠ small"
     assert pair_name(guide, None) == "guide 18M"
@@ -20,11 +20,11 @@ def test_a_model_is_named_with_its_size(size: float, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"])
-def test_a_size_in_the_name_is_not_said_twice(name: str) -> None:
+def test_a_size_in_the_name_is_not_repeated(name: str) -> None:
     assert model_name(ModelSummary(name, "m.gguf", n_params=18_000_000)) == name
 
 
-def test_a_number_in_the_name_that_is_no_size_does_not_hide_the_size() -> None:
+def test_another_number_in_the_name_does_not_hide_the_size() -> None:
     assert model_name(ModelSummary("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
 
 
@@ -33,15 +33,15 @@ def test_a_hostile_model_name_cannot_move_the_cursor() -> None:
 
 
 @pytest.mark.parametrize(("size", "words"), [(0, "0 B"), (999, "999 B"), (188_000, "188.0 kB"), (4.4e9, "4.4 GB")])
-def test_bytes_read_as_on_the_hub(size: float, words: str) -> None:
+def test_sizes_are_formatted_as_on_the_hub(size: float, words: str) -> None:
     assert format_size(size) == words
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(7.4, "0:07"), (750, "12:30"), (7500, "2:05:00")])
-def test_durations_read_as_on_a_clock(seconds: float, words: str) -> None:
+def test_durations_are_formatted_as_on_a_clock(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
 
 
 @pytest.mark.parametrize(("number", "words"), [(None, ""), (0, ""), (1_540_000_000, "1.54B"), (135e6, "135M")])
-def test_parameters_read_as_in_names(number: int | None, words: str) -> None:
+def test_parameters_are_formatted_as_in_names(number: int | None, words: str) -> None:
     assert format_parameters(number) == words

@@ -1,4 +1,4 @@
-"""Headers of models that are not here, read from a real server."""
+"""Headers of models on the hub, read from a real server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat.models.headers import remote_header
 from specchat_engine.errors import HeaderError
 from specchat_engine.gguf.files import read_model
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import IMPATIENT, REPOSITORY, listed, patience_for
+from support.hub_samples import IMPATIENT, REPOSITORY, listed, retry_for
 from support.hub_server import Hub, Repository
 from support.tiny_models import byte_vocabulary, write_tiny_model
 
@@ -20,14 +20,14 @@ NAME = "large-F16.gguf"
 
 @pytest.fixture
 def large(hub: Hub, tmp_path: Path) -> Path:
-    """A model with a header of several hundred kilobytes, and on the hub."""
+    """A model with a header of several hundred kilobytes, which is also on the hub."""
     vocabulary = [*byte_vocabulary(), *(f"token{number}" for number in range(20_000))]
     path = write_tiny_model(tmp_path / NAME, vocabulary=vocabulary)
     hub.repositories[REPOSITORY] = Repository({NAME: path.read_bytes()})
     return path
 
 
-def test_a_remote_header_is_the_one_of_the_file(hub: Hub, large: Path) -> None:
+def test_a_remote_header_equals_that_of_the_file(hub: Hub, large: Path) -> None:
     remote, local = remote_header(listed(), IMPATIENT), read_model(large)
     assert remote.tensors == local.tensors
     assert list(remote.tokens) == list(local.tokens)
@@ -38,7 +38,7 @@ def test_a_remote_header_is_the_one_of_the_file(hub: Hub, large: Path) -> None:
     )
 
 
-def test_only_as_much_is_asked_for_as_the_header_needs_in_few_growing_steps(hub: Hub, large: Path) -> None:
+def test_only_the_header_is_requested_in_a_few_growing_ranges(hub: Hub, large: Path) -> None:
     header = remote_header(listed(), IMPATIENT)
     ranges = [asked.headers["Range"] for asked in hub.transfers()]
     ends = [int(one.rpartition("-")[2]) + 1 for one in ranges]
@@ -57,12 +57,12 @@ def test_only_as_much_is_asked_for_as_the_header_needs_in_few_growing_steps(hub:
     ],
     ids=lambda fault: str(fault.wrong),
 )
-def test_a_remote_header_survives_what_passes(hub: Hub, large: Path, fault: Fault) -> None:
+def test_a_remote_header_survives_passing_faults(hub: Hub, large: Path, fault: Fault) -> None:
     hub.misbehave(fault)
-    assert remote_header(listed(), patience_for(fault)).tensors == read_model(large).tensors
+    assert remote_header(listed(), retry_for(fault)).tensors == read_model(large).tensors
 
 
-def test_a_server_without_ranges_is_not_let_to_send_everything(hub: Hub, large: Path) -> None:
+def test_a_server_without_ranges_cannot_send_everything(hub: Hub, large: Path) -> None:
     hub.slow = 0.005
     hub.misbehave(Fault(Wrong.NO_RANGES))
     remote_header(listed(), IMPATIENT)
@@ -80,7 +80,7 @@ def test_a_server_without_ranges_is_not_let_to_send_everything(hub: Hub, large: 
     ],
     ids=lambda value: str(getattr(value, "wrong", "")),
 )
-def test_what_stays_wrong_is_told(hub: Hub, large: Path, fault: Fault, words: str) -> None:
+def test_lasting_faults_are_errors(hub: Hub, large: Path, fault: Fault, words: str) -> None:
     hub.misbehave(fault)
     with pytest.raises((HubError, HeaderError), match=words):
         remote_header(listed(), IMPATIENT)
@@ -92,7 +92,7 @@ def test_a_file_that_changes_between_two_ranges_is_not_mixed(hub: Hub, large: Pa
         remote_header(listed(), IMPATIENT)
 
 
-def test_the_tensors_of_all_parts_count(hub: Hub, tmp_path: Path) -> None:
+def test_the_tensors_of_all_parts_are_included(hub: Hub, tmp_path: Path) -> None:
     one, two = (write_tiny_model(tmp_path / f"{number}.gguf", layers=number) for number in (1, 2))
     hub.repositories[REPOSITORY] = Repository(
         {"m-F16-00001-of-00002.gguf": one.read_bytes(), "m-F16-00002-of-00002.gguf": two.read_bytes()}

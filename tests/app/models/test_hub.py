@@ -11,11 +11,11 @@ from specchat.errors import HubError
 from specchat.models.control import Stopped
 from specchat.models.model_files import is_safe_path
 from support.hub_faults import Fault, Wrong
-from support.hub_samples import REPOSITORY, client, listed, patience_for
+from support.hub_samples import REPOSITORY, client, listed, retry_for
 from support.hub_server import TOKEN, Hub, Repository
 
 
-def test_the_server_of_these_tests_is_a_hub_to_hugging_faces_own_client(hub: Hub, tiny: Repository) -> None:
+def test_huggingface_hubs_own_client_accepts_the_server_of_these_tests(hub: Hub, tiny: Repository) -> None:
     api = HfApi(endpoint=hub.url, token=TOKEN)
     hub.repositories["tests/other-GGUF"] = Repository({"other.gguf": b"GGUF"}, downloads=9)
     hub.page_size = 1
@@ -66,7 +66,7 @@ def test_an_incomplete_set_of_parts_is_not_chosen(hub: Hub) -> None:
         client().files(REPOSITORY).choose()
 
 
-def test_an_unknown_repository_is_told_with_close_names(hub: Hub, tiny: Repository) -> None:
+def test_an_unknown_repository_is_reported_with_similar_names(hub: Hub, tiny: Repository) -> None:
     hub.repositories["Qwen/Qwen3-4B-GGUF"] = Repository({"q.gguf": b""})
     with pytest.raises(HubError) as caught:
         client().files("Qwen/Qwen3-4b-GUF")
@@ -75,7 +75,7 @@ def test_an_unknown_repository_is_told_with_close_names(hub: Hub, tiny: Reposito
 
 
 @pytest.mark.parametrize("name", ["qwen", "a/b/c", "../etc", "a/..", "a b/c", "", "a/b?x=1", "a/%2e%2e"])
-def test_what_is_no_repository_is_never_asked_for(hub: Hub, name: str) -> None:
+def test_an_invalid_repository_name_is_never_requested(hub: Hub, name: str) -> None:
     with pytest.raises(HubError, match="is not a repository: use USER/REPO"):
         client().files(name)
     assert hub.asked == []
@@ -99,7 +99,7 @@ def test_offline_mode_asks_nobody(hub: Hub, tiny: Repository, monkeypatch: pytes
     assert hub.asked == []
 
 
-def test_a_hub_that_is_busy_is_asked_again(hub: Hub, tiny: Repository) -> None:
+def test_a_busy_hub_is_asked_again(hub: Hub, tiny: Repository) -> None:
     hub.misbehave(Fault(Wrong.LIMIT, 0, times=1, api=True), Fault(Wrong.STATUS, 503, times=1, api=True))
     assert listed()
     assert len(hub.asked) == 3
@@ -116,22 +116,22 @@ def test_a_hub_that_is_busy_is_asked_again(hub: Hub, tiny: Repository) -> None:
         (Fault(Wrong.STATUS, 418, api=True), "refused with status 418"),
     ],
 )
-def test_a_hub_that_misbehaves_is_told_in_one_line(hub: Hub, tiny: Repository, fault: Fault, words: str) -> None:
+def test_a_hub_that_misbehaves_is_an_error_of_one_line(hub: Hub, tiny: Repository, fault: Fault, words: str) -> None:
     hub.misbehave(fault)
     with pytest.raises(HubError) as caught:
-        client(patience_for(fault)).search("tiny")
+        client(retry_for(fault)).search("tiny")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9", "ftp://hub", "no address"])
-def test_an_endpoint_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+def test_an_invalid_endpoint_is_an_error(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
     with pytest.raises(HubError, match=r"cannot be reached|cannot be used: correct HF_ENDPOINT"):
         client().search("tiny")
 
 
-def test_a_cancel_ends_the_waiting(hub: Hub) -> None:
+def test_a_cancel_ends_a_request(hub: Hub) -> None:
     asking = client()
     asking.control.cancel()
     with pytest.raises(Stopped):
@@ -142,7 +142,7 @@ def test_a_cancel_ends_the_waiting(hub: Hub) -> None:
     "path",
     ["../up.gguf", "/root.gguf", "a//b.gguf", "a/./b.gguf", "back\\slash.gguf", "new\nline.gguf", "C:x.gguf", ""],
 )
-def test_a_path_that_leads_elsewhere_is_not_listed(hub: Hub, path: str) -> None:
+def test_a_path_that_leads_out_of_the_cache_is_not_listed(hub: Hub, path: str) -> None:
     assert not is_safe_path(path)
     hub.repositories[REPOSITORY] = Repository({path: b"", "good.gguf": b""})
     assert [model.path for model in client().files(REPOSITORY).models] == ["good.gguf"]

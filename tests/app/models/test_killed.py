@@ -1,4 +1,4 @@
-"""A pull in a process that is killed, as by a power cut: no handler of its own can save anything."""
+"""A pull whose process is killed, so that no handler can save anything."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from support.hub_server import Hub, Repository
 from support.processes import pulling, wait_until
 
 
-def killed_behind(file: HubFile, size: int) -> int:
-    """Starts a pull in another process, kills it when more than so many bytes are there, and returns how many are."""
+def killed_after(file: HubFile, size: int) -> int:
+    """Starts a pull in another process, kills it after this many bytes, and returns how many are there."""
     part = place_of(file, hub_environment()).part
     with pulling() as child:
         wait_until(lambda: part.exists() and part.stat().st_size > size, child)
     return part.stat().st_size
 
 
-def test_a_pull_that_is_killed_twice_is_completed_by_the_third(
+def test_a_pull_that_was_killed_twice_is_completed_by_the_third(
     hub: Hub, tiny: Repository, environment: HubEnvironment
 ) -> None:
     [file] = listed()
     place = place_of(file, environment)
     hub.slow = 0.05
-    first = killed_behind(file, 20_000)
-    second = killed_behind(file, first)
+    first = killed_after(file, 20_000)
+    second = killed_after(file, first)
     assert first < second < file.size
     assert not place.snapshot.exists()
     [left] = partials(place.blob.parents[1])

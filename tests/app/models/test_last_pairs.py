@@ -9,7 +9,7 @@ from specchat.models.preferences import remember_pair
 from specchat.settings.paths import data_folder
 
 
-def test_the_draft_of_the_last_pair_is_taken_again_while_it_is_there(tmp_path: Path) -> None:
+def test_the_last_draft_is_used_again_while_its_file_exists(tmp_path: Path) -> None:
     target, one, two = (tmp_path / name for name in ("t.gguf", "a.gguf", "b.gguf"))
     for path in (target, one, two):
         path.touch()
@@ -22,7 +22,7 @@ def test_the_draft_of_the_last_pair_is_taken_again_while_it_is_there(tmp_path: P
     assert last_draft(target) is None
 
 
-def test_what_was_timed_is_kept_best_first_and_replaced_by_the_next_time(tmp_path: Path) -> None:
+def test_timings_are_stored_fastest_first_until_the_next_run(tmp_path: Path) -> None:
     target = tmp_path / "t.gguf"
     write_timings(target, [Timing("/a.gguf", 0.9, "model", "4"), Timing("/b.gguf", 1.4, "hybrid", "auto")])
     assert [one.draft for one in read_timings(target)] == ["/b.gguf", "/a.gguf"]
@@ -31,7 +31,7 @@ def test_what_was_timed_is_kept_best_first_and_replaced_by_the_next_time(tmp_pat
     assert read_timings(tmp_path / "other.gguf") == []
 
 
-def test_a_damaged_file_says_nothing(tmp_path: Path) -> None:
+def test_a_damaged_file_of_timings_is_ignored(tmp_path: Path) -> None:
     data_folder().mkdir(parents=True)
     for text in ("[]", "{", '{"%s": [{"draft": 1}]}' % (tmp_path / "t.gguf"), '{"%s": 3}' % (tmp_path / "t.gguf")):
         (data_folder() / "timings.json").write_text(text)

@@ -1,4 +1,4 @@
-"""What is found on this machine, and what names mean."""
+"""The models on this machine and their names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def put_into_ollama(model: Path, folder: Path, name: str, tag: str, digest: str 
 
 @pytest.fixture
 def everywhere(isolated_machine: Path, tiny_models: TinyModels, hub: Hub, tiny: Repository, tmp_path: Path) -> Path:
-    """A model in each program's folder and in one of the user's own."""
+    """A model in the folder of each program, and in one of the user's folders."""
     pulled(listed()).result()
     put(tiny_models.target, isolated_machine / ".lmstudio/models/Qwen/Qwen3-GGUF/Qwen3-4B-Q4_K_M.gguf")
     put_into_ollama(tiny_models.target, isolated_machine / ".ollama/models", "library/llama3.2", "3b")
@@ -108,7 +108,7 @@ def test_a_name_that_means_none_or_several_says_what_to_do(everywhere: Path, nam
 
 
 @pytest.mark.parametrize("path", ["/none.gguf", "none.gguf", "./none", "~/none", "models/none.gguf"])
-def test_what_looks_like_a_path_is_one(path: str) -> None:
+def test_a_name_that_looks_like_a_path_is_one(path: str) -> None:
     assert find_path(path) == Path(path).expanduser()
 
 
@@ -135,7 +135,7 @@ def test_a_file_that_changed_is_read_again(everywhere: Path) -> None:
     "kept",
     ["", "[]", "{}", '{"schema": 1, "headers": {"PATH": {"mark": 1}}}', '{"schema": 1, "headers": []}', "[" * 9000],
 )
-def test_what_was_kept_of_headers_is_never_trusted(everywhere: Path, kept: str) -> None:
+def test_damaged_summaries_are_read_again(everywhere: Path, kept: str) -> None:
     before = models()
     path = cache_folder() / "headers.json"
     path.write_text(kept.replace("PATH", str(before[0].path)))
@@ -158,7 +158,7 @@ def test_broken_models_are_listed_with_their_reason_and_cannot_be_used(
         find_path("ollama:llama3.2:3b")
 
 
-def test_an_interrupted_download_is_listed_as_such_and_is_no_model(hub: Hub, tiny: Repository) -> None:
+def test_an_interrupted_download_is_listed_and_cannot_be_used(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.misbehave(Fault(Wrong.CUT, files[0].size // 2, times=1), Fault(Wrong.STATUS, 404))
     pulled(files)
@@ -172,14 +172,14 @@ def test_an_interrupted_download_is_listed_as_such_and_is_no_model(hub: Hub, tin
     assert not entry.problem
 
 
-def test_of_two_revisions_the_one_of_main_is_listed(hub: Hub, tiny: Repository, tmp_path: Path) -> None:
+def test_of_two_revisions_main_is_listed(hub: Hub, tiny: Repository, tmp_path: Path) -> None:
     pulled(listed()).result()
     hub.repositories[REPOSITORY] = tiny_repository(seed=2)
     [path] = pulled(listed()).result()
     assert [entry.path for entry in models()] == [path]
 
 
-def test_ollamas_own_variable_and_llama_cpps_are_honoured(
+def test_the_variables_of_ollama_and_llama_cpp_are_honoured(
     tmp_path: Path, tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_into_ollama(tiny_models.target, tmp_path / "o", "library/x", "1b")
@@ -189,28 +189,28 @@ def test_ollamas_own_variable_and_llama_cpps_are_honoured(
     assert [entry.name for entry in models()] == ["ollama:x:1b", "llama.cpp:y"]
 
 
-def test_the_same_file_in_two_folders_of_the_user_is_listed_once(tmp_path: Path, tiny_models: TinyModels) -> None:
+def test_a_file_in_two_of_the_users_folders_is_listed_once(tmp_path: Path, tiny_models: TinyModels) -> None:
     put(tiny_models.target, tmp_path / "a/b/m.gguf")
     write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "a/b"))
     assert len(models()) == 1
 
 
-def test_two_files_with_one_name_are_told_apart_by_their_paths(tmp_path: Path, tiny_models: TinyModels) -> None:
+def test_two_files_with_one_name_are_distinguished_by_their_paths(tmp_path: Path, tiny_models: TinyModels) -> None:
     second = put(tiny_models.draft, tmp_path / "b/m.gguf")
     put(tiny_models.target, tmp_path / "a/m.gguf")
     write_preferences(Preferences().with_folder(tmp_path / "a").with_folder(tmp_path / "b"))
     assert [entry.name for entry in models()] == ["m", str(second)]
 
 
-def test_the_shelf_is_kept_from_one_start_to_the_next(tmp_path: Path) -> None:
-    shelf = Preferences(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
+def test_preferences_are_stored(tmp_path: Path) -> None:
+    preferences = Preferences(default=Pair("a", "b")).with_alias("x", "y").with_folder(tmp_path)
     for number in range(25):
-        shelf = shelf.with_pair(Pair(f"t{number}"))
-    shelf = shelf.with_pair(Pair("t20"))
-    write_preferences(shelf)
-    assert read_preferences() == shelf
-    assert [pair.target for pair in shelf.pairs[:3]] == ["t20", "t24", "t23"]
-    assert len(shelf.pairs) == 20
+        preferences = preferences.with_pair(Pair(f"t{number}"))
+    preferences = preferences.with_pair(Pair("t20"))
+    write_preferences(preferences)
+    assert read_preferences() == preferences
+    assert [pair.target for pair in preferences.pairs[:3]] == ["t20", "t24", "t23"]
+    assert len(preferences.pairs) == 20
     assert read_preferences().without_alias("x").aliases == {}
 
 
@@ -221,7 +221,7 @@ def test_an_alias_cannot_look_like_something_else(alias: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"aliases": []}', '{"aliases": {"a": 1}}', '{"pairs": [{}]}', "[" * 9000])
-def test_a_shelf_that_is_none_is_told_and_left_alone(text: str) -> None:
+def test_damaged_preferences_are_an_error_and_are_left_alone(text: str) -> None:
     preferences_file().parent.mkdir(parents=True)
     preferences_file().write_text(text)
     with pytest.raises(LibraryError, match="is not what specchat wrote"):

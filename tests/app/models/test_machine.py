@@ -1,4 +1,4 @@
-"""This machine, looked at in a process of its own."""
+"""This machine, queried in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat.models.machine import Place, ask_machine
 from specchat.settings.paths import cache_folder
 
 
-def test_a_child_tells_the_devices_and_the_largest_bandwidth_is_kept() -> None:
+def test_a_child_process_reports_the_devices_and_the_largest_bandwidth_is_stored() -> None:
     first = ask_machine(bandwidth=True)
     assert first.machine.host.total > first.machine.host.free > 0
     assert first.cores >= 1
@@ -25,7 +25,7 @@ def test_a_child_tells_the_devices_and_the_largest_bandwidth_is_kept() -> None:
     assert ask_machine().bandwidth is None
 
 
-def test_a_child_that_dies_leaves_a_machine_without_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_that_fails_means_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.sys, "executable", "/bin/false")
     found = ask_machine()
     assert found == Place(found.machine, 1)

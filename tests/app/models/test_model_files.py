@@ -50,12 +50,12 @@ def test_a_missing_part_is_named() -> None:
     assert model.missing == ("big-00002-of-00003.gguf",)
 
 
-def test_a_claim_of_many_parts_stays_cheap() -> None:
+def test_a_file_name_that_claims_many_parts_stays_cheap() -> None:
     [model] = group([File("bomb-00001-of-99999.gguf")])
     assert len(model.missing) == 8
 
 
-def test_models_come_smallest_first_and_the_usual_choice_is_a_four_bit_one() -> None:
+def test_models_are_sorted_by_size_and_four_bits_are_the_default() -> None:
     models = group([File("m-F16.gguf", 16), File("m-Q4_K_M.gguf", 5), File("m-Q2_K.gguf", 3)])
     assert [model.quantisation for model in models] == ["Q2_K", "Q4_K_M", "F16"]
     assert choose(models, "").quantisation == "Q4_K_M"  # type: ignore[union-attr]
@@ -68,6 +68,6 @@ def test_a_model_is_chosen_by_quantisation_or_file(wanted: str) -> None:
     assert chosen.path == "sub/m-Q2_K.gguf"
 
 
-def test_what_is_not_there_is_not_chosen() -> None:
+def test_nothing_is_chosen_if_nothing_fits() -> None:
     assert choose(group([File("m-F16.gguf")]), "Q4_0") is None
     assert choose(group([File("README.md")]), "") is None

@@ -20,12 +20,12 @@ from support.hub_server import Hub, Repository
 
 
 def interrupt_in_a_moment() -> None:
-    """Sends the main thread what Ctrl+C sends, while it waits for something else."""
+    """Sends SIGINT to the main thread in a moment."""
     main = threading.main_thread().ident
     threading.Timer(0.1, lambda: signal.pthread_kill(main or 0, signal.SIGINT)).start()
 
 
-def test_parts_are_fetched_together_and_progress_adds_up(hub: Hub, tiny: Repository) -> None:
+def test_the_parts_of_a_model_are_downloaded_together(hub: Hub, tiny: Repository) -> None:
     for number in range(1, 4):
         content = tiny_repository(seed=number + 10).files[MODEL]
         tiny.files[f"big-Q8_0-{number:05}-of-00003.gguf"] = content
@@ -36,7 +36,7 @@ def test_parts_are_fetched_together_and_progress_adds_up(hub: Hub, tiny: Reposit
     assert pull.progress().done == sum(file.size for file in files)
 
 
-def test_two_files_with_the_same_bytes_are_fetched_once(hub: Hub, tiny: Repository) -> None:
+def test_two_files_with_the_same_bytes_are_downloaded_once(hub: Hub, tiny: Repository) -> None:
     tiny.files["same-Q4_0.gguf"] = tiny.files[MODEL]
     hub.slow = 0.03
     one, two = pulled((*listed(wanted="F16"), *listed(wanted="Q4_0"))).result()
@@ -45,7 +45,7 @@ def test_two_files_with_the_same_bytes_are_fetched_once(hub: Hub, tiny: Reposito
     assert len(hub.transfers()) == 1
 
 
-def test_the_disk_is_asked_before_the_hub(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_space_is_checked_before_the_download(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     [file] = listed()
     free = 64 * 2**20 + file.size - 30_000
     monkeypatch.setattr("specchat.models.pull.shutil.disk_usage", lambda _: type("Usage", (), {"free": free})())
@@ -58,7 +58,7 @@ def test_the_disk_is_asked_before_the_hub(hub: Hub, tiny: Repository, monkeypatc
     assert pulled((file,)).result()
 
 
-def test_two_programs_do_not_fetch_the_same_file(hub: Hub, tiny: Repository) -> None:
+def test_two_programs_do_not_download_the_same_file(hub: Hub, tiny: Repository) -> None:
     files = listed()
     lock = place_of(files[0], hub_environment()).lock
     lock.parent.mkdir(parents=True)
@@ -70,7 +70,7 @@ def test_two_programs_do_not_fetch_the_same_file(hub: Hub, tiny: Repository) -> 
     assert pulled(files).result()
 
 
-def test_a_pause_lets_the_connection_go_and_resumes_where_it_was(hub: Hub, tiny: Repository) -> None:
+def test_a_pause_closes_the_connection_and_resume_continues(hub: Hub, tiny: Repository) -> None:
     files = listed()
     hub.slow = 0.01
     pull = Pull(files, IMPATIENT)
@@ -92,7 +92,7 @@ def test_a_pause_lets_the_connection_go_and_resumes_where_it_was(hub: Hub, tiny:
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_cancel_ends_it_and_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -> None:
+def test_a_cancel_keeps_what_arrived(hub: Hub, tiny: Repository, paused: bool) -> None:
     files = listed()
     hub.slow = 0.01
     pull = Pull(files, IMPATIENT)
@@ -111,7 +111,7 @@ def test_a_cancel_ends_it_and_keeps_what_arrived(hub: Hub, tiny: Repository, pau
     assert pulled(files).result()
 
 
-def test_a_wait_that_ctrl_c_ended_can_be_waited_for_again(hub: Hub, tiny: Repository) -> None:
+def test_wait_can_be_called_again_after_ctrl_c(hub: Hub, tiny: Repository) -> None:
     hub.slow = 0.5
     pull = Pull(listed(), IMPATIENT)
     pull.start()
@@ -125,7 +125,7 @@ def test_a_wait_that_ctrl_c_ended_can_be_waited_for_again(hub: Hub, tiny: Reposi
     assert pull.progress().state is PullState.CANCELLED
 
 
-def test_without_links_the_file_itself_lies_in_the_snapshot(
+def test_without_symlinks_the_file_itself_is_in_the_snapshot(
     hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_DISABLE_SYMLINKS", "1")
@@ -135,7 +135,7 @@ def test_without_links_the_file_itself_lies_in_the_snapshot(
     assert try_to_load_from_cache(REPOSITORY, MODEL, cache_dir=hub_environment().cache) == str(path)
 
 
-def test_a_cache_that_cannot_be_written_is_told(
+def test_a_cache_that_cannot_be_written_is_an_error(
     hub: Hub, tiny: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("a file where the folder should be")
@@ -144,7 +144,7 @@ def test_a_cache_that_cannot_be_written_is_told(
         pulled(listed()).result()
 
 
-def test_a_blob_that_was_cut_short_by_something_else_is_replaced(hub: Hub, tiny: Repository) -> None:
+def test_a_truncated_blob_is_replaced(hub: Hub, tiny: Repository) -> None:
     [file] = listed()
     place = place_of(file, hub_environment())
     place.blob.parent.mkdir(parents=True)
@@ -152,7 +152,7 @@ def test_a_blob_that_was_cut_short_by_something_else_is_replaced(hub: Hub, tiny:
     assert pulled((file,)).result()[0].read_bytes() == tiny.files[MODEL]
 
 
-def test_a_blob_that_is_there_already_is_linked_and_a_part_beside_it_goes(hub: Hub, tiny: Repository) -> None:
+def test_an_existing_blob_is_linked_and_its_part_is_removed(hub: Hub, tiny: Repository) -> None:
     [file] = listed()
     place = place_of(file, hub_environment())
     place.blob.parent.mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_a_blob_that_is_there_already_is_linked_and_a_part_beside_it_goes(hub: H
     assert not place.part.exists()
 
 
-def test_an_unexpected_failure_of_a_thread_is_told_and_not_lost(
+def test_an_unexpected_failure_of_a_thread_is_reported(
     hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = listed()

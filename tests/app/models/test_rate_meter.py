@@ -10,7 +10,7 @@ from specchat.models.pull import RateMeter
 
 
 class Clock:
-    """Time that a test makes pass."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -29,7 +29,7 @@ def test_a_steady_download_has_its_rate_and_its_end() -> None:
     assert meter.left(5000) == pytest.approx(5, rel=0.25)
 
 
-def test_what_is_there_at_the_start_is_not_speed() -> None:
+def test_bytes_from_before_the_start_do_not_count() -> None:
     clock = Clock()
     meter = RateMeter(clock)
     meter.update(10**9)
@@ -39,7 +39,7 @@ def test_what_is_there_at_the_start_is_not_speed() -> None:
     assert meter.left(5) is None
 
 
-def test_a_new_start_is_no_negative_speed() -> None:
+def test_a_new_start_gives_no_negative_rate() -> None:
     clock = Clock()
     meter = RateMeter(clock)
     for done in (0, 5000, 0, 100):
@@ -48,7 +48,7 @@ def test_a_new_start_is_no_negative_speed() -> None:
     assert meter.rate == pytest.approx(50)
 
 
-def test_a_stall_shows() -> None:
+def test_the_rate_falls_during_a_stall() -> None:
     clock = Clock()
     meter = RateMeter(clock)
     for done in (0, 6000):

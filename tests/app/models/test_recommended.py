@@ -1,4 +1,4 @@
-"""Known pairs that fit a machine, in words."""
+"""The known pairs that fit a machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_each_target_is_offered_once_with_names_that_the_hub_takes() -> None:
     assert all(one.recommendation.memory <= 24 * GB for one in found)
 
 
-def test_of_several_drafts_the_one_that_promises_most_is_offered() -> None:
+def test_the_draft_with_the_highest_expected_gain_is_offered() -> None:
     there = place(200 * GB, 400 * GB)
     every = fits(catalog(), there.memory, 400.0 * GB, lambda alpha, cost: best_speedup(alpha, cost)[0])
     promised = {
@@ -38,13 +38,13 @@ def test_of_several_drafts_the_one_that_promises_most_is_offered() -> None:
     assert all((one.speedup or 0.0) <= promised[one.pair.target.id] for one in every)
 
 
-def test_a_title_says_what_the_draft_has_of_its_own() -> None:
+def test_a_title_names_only_what_differs_in_the_draft() -> None:
     titles = {one.title for one in suggestions(place(24 * GB, 20 * GB))}
     assert "Qwen3 4B Q4_K_M + 0.6B" in titles
     assert "Llama 3.1 8B Q4_K_M + 3.2 1B" in titles
 
 
-def test_a_known_gain_is_told_with_a_speed_and_an_unknown_one_is_not_made_up() -> None:
+def test_only_a_known_gain_is_shown() -> None:
     found = suggestions(place(24 * GB, 20 * GB))
     for one in found:
         known = one.recommendation.speedup is not None
@@ -53,7 +53,7 @@ def test_a_known_gain_is_told_with_a_speed_and_an_unknown_one_is_not_made_up() -
     assert {one.recommendation.speedup is None for one in found} == {True, False}
 
 
-def test_a_gpus_memory_counts_and_no_speed_is_claimed_for_it() -> None:
+def test_a_gpu_limits_the_memory_and_has_no_expected_speed() -> None:
     there = place(64 * GB, 20 * GB, gpu=6 * GB)
     found = suggestions(there)
     assert found
@@ -63,7 +63,7 @@ def test_a_gpus_memory_counts_and_no_speed_is_claimed_for_it() -> None:
     assert "CUDA0 6 GB" in there.words
 
 
-def test_few_are_of_different_families_and_begin_with_a_known_gain() -> None:
+def test_a_few_suggestions_are_of_different_families_known_gains_first() -> None:
     chosen = few(suggestions(place(24 * GB, 20 * GB)))
     families = [one.recommendation.pair.target.family for one in chosen]
     assert len(families) == len({*families}) == 3
@@ -71,6 +71,6 @@ def test_few_are_of_different_families_and_begin_with_a_known_gain() -> None:
     assert chosen[0].recommendation.speedup > 1
 
 
-def test_nothing_fits_where_there_is_no_memory() -> None:
+def test_nothing_fits_without_memory() -> None:
     assert suggestions(place(10**8, 20 * GB)) == []
     assert few([]) == []

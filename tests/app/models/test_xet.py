@@ -17,7 +17,7 @@ from support.xet_storage import Storage, first_asked, header
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_file_comes_by_xet_alone(
+def test_a_file_comes_by_xet_only(
     hub: Hub, storage: Storage, large: Repository, environment: HubEnvironment, version: int
 ) -> None:
     storage.version = version
@@ -29,7 +29,7 @@ def test_a_file_comes_by_xet_alone(
     assert sorted(one.name for one in path.resolve().parent.iterdir()) == [file.digest]
 
 
-def test_the_login_is_for_the_hub_and_its_token_for_the_storage(
+def test_the_hub_gets_the_login_and_the_storage_the_hubs_token(
     hub: Hub, storage: Hub, large: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large.gated = True
@@ -39,11 +39,11 @@ def test_the_login_is_for_the_hub_and_its_token_for_the_storage(
     assert pull.progress().notices == ()
     [asked] = [asked for asked in hub.asked if "xet-read-token" in asked.path]
     assert header(asked.headers, "authorization") == f"Bearer {TOKEN}"
-    told = {asked.path.split("/")[1]: header(asked.headers, "authorization") for asked in storage.asked}
-    assert told == {"v2": f"Bearer {XET_TOKEN}", "xorbs": ""}
+    shown = {asked.path.split("/")[1]: header(asked.headers, "authorization") for asked in storage.asked}
+    assert shown == {"v2": f"Bearer {XET_TOKEN}", "xorbs": ""}
 
 
-def test_the_storage_of_these_tests_is_one_to_hugging_faces_own_client(
+def test_huggingface_hubs_own_client_accepts_the_storage_of_these_tests(
     hub: Hub, storage: Hub, large: Repository, hugging_face_home: object
 ) -> None:
     cache = hub_environment().cache
@@ -55,7 +55,7 @@ def test_the_storage_of_these_tests_is_one_to_hugging_faces_own_client(
 
 
 @pytest.mark.parametrize("why", ["variable", "flag", "library", "storage"])
-def test_plain_https_where_xet_is_not_wanted_or_not_there(
+def test_https_is_used_if_xet_is_not_wanted_or_not_available(
     hub: Hub, storage: Hub, large: Repository, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     if why == "variable":
@@ -71,7 +71,7 @@ def test_plain_https_where_xet_is_not_wanted_or_not_there(
     assert (storage.asked, pull.progress().notices) == ([], ())
 
 
-def test_xet_goes_on_behind_what_https_brought(hub: Hub, storage: Hub, large: Repository) -> None:
+def test_xet_continues_after_https(hub: Hub, storage: Hub, large: Repository) -> None:
     files = listed()
     storage.url, hub.storage = hub.storage, ""
     hub.misbehave(Fault(Wrong.CUT, 2_345_678, times=1), Fault(Wrong.STATUS, 404))
@@ -82,13 +82,13 @@ def test_xet_goes_on_behind_what_https_brought(hub: Hub, storage: Hub, large: Re
     assert len(hub.transfers()) == 2
 
 
-def test_the_hub_tells_xets_name_of_a_file(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_the_hub_names_a_file_in_xets_storage(hub: Hub, storage: Hub, tiny: Repository) -> None:
     [file] = listed()
     assert xet_name(file, 5.0) == xet_name_of(tiny.files[MODEL])
     assert hub.asked[-1].method == "HEAD"
 
 
-def test_a_repository_that_was_renamed_is_followed_on_the_hub(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_a_renamed_repository_is_followed_on_the_hub(hub: Hub, storage: Hub, tiny: Repository) -> None:
     [file] = listed()
     hub.renamed[file.repository] = "tests/new-GGUF"
     hub.repositories["tests/new-GGUF"] = hub.repositories.pop(file.repository)
@@ -98,14 +98,14 @@ def test_a_repository_that_was_renamed_is_followed_on_the_hub(hub: Hub, storage:
 
 
 @pytest.mark.parametrize("name", ["", "abc", "../../etc", "G" * 64])
-def test_what_cannot_be_a_name_is_none(
+def test_an_invalid_name_is_ignored(
     hub: Hub, storage: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("support.hub_server.xet_name_of", lambda _: name)
     assert xet_name(listed()[0], 5.0) is None
 
 
-def test_a_hub_that_cannot_tell_leaves_it_to_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_a_hub_that_refuses_leaves_the_file_to_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
     [file] = listed()
     tiny.gated = True
     assert xet_name(file, 5.0) is None

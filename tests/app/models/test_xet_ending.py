@@ -25,7 +25,7 @@ from support.xet_storage import first_asked
 PULL = [sys.executable, "-m", "specchat", "models", "pull", REPOSITORY]
 
 
-def test_a_pause_ends_the_process_and_xet_goes_on_where_it_was(
+def test_a_pause_ends_the_process_and_resume_continues_by_xet(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.005
@@ -63,7 +63,7 @@ def test_a_cancel_ends_the_process_and_keeps_what_arrived(
     assert large.files[MODEL].startswith(part)
 
 
-def test_an_application_that_closes_leaves_no_process(
+def test_closing_the_app_leaves_no_process(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.02
@@ -74,9 +74,7 @@ def test_an_application_that_closes_leaves_no_process(
     assert [child.returncode is None for child in children] == [False]
 
 
-def test_a_pull_that_is_killed_takes_its_process_along_and_the_next_goes_on(
-    hub: Hub, storage: Hub, large: Repository
-) -> None:
+def test_a_killed_pull_leaves_no_process_and_the_next_continues(hub: Hub, storage: Hub, large: Repository) -> None:
     [file] = listed()
     part = place_of(file, hub_environment()).part
     storage.slow = 0.005
@@ -92,7 +90,7 @@ def test_a_pull_that_is_killed_takes_its_process_along_and_the_next_goes_on(
     assert hub.transfers() == []
 
 
-def test_a_process_that_waits_for_a_silent_storage_does_not_outlive_its_parent(
+def test_a_process_that_waits_for_the_storage_does_not_outlive_its_parent(
     hub: Hub, storage: Hub, large: Repository
 ) -> None:
     storage.misbehave(Fault(Wrong.STALL, api=True))
@@ -104,12 +102,12 @@ def test_a_process_that_waits_for_a_silent_storage_does_not_outlive_its_parent(
     wait_until(lambda: is_gone(child))
 
 
-def test_the_flag_leaves_it_to_plain_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_no_xet_uses_plain_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
     assert main(["models", "pull", REPOSITORY, "--no-xet"]) == 0
     assert (storage.asked, len(hub.transfers())) == ([], 1)
 
 
-def test_without_it_the_file_comes_by_xet(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_a_pull_uses_xet_by_default(hub: Hub, storage: Hub, tiny: Repository) -> None:
     assert main(["models", "pull", REPOSITORY]) == 0
     assert (storage.asked != [], hub.transfers()) == (True, [])
 
@@ -119,14 +117,14 @@ def test_a_failure_of_xet_is_one_line_and_the_command_succeeds(
 ) -> None:
     storage.misbehave(Fault(Wrong.STATUS, 403, api=True))
     assert main(["models", "pull", REPOSITORY]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if "%" not in line]
-    assert len(told) == 1, told
-    line = told[0]
+    shown = [line for line in capsys.readouterr().err.splitlines() if "%" not in line]
+    assert len(shown) == 1, shown
+    line = shown[0]
     assert line.startswith("specchat: Xet failed: ")
     assert line.endswith("; the download continues by HTTPS")
 
 
-def test_ctrl_c_ends_the_process_that_talks_xet_too(hub: Hub, storage: Hub) -> None:
+def test_ctrl_c_ends_the_process(hub: Hub, storage: Hub) -> None:
     hub.repositories[REPOSITORY] = large_repository()
     [file] = listed()
     part = place_of(file, hub_environment()).part

@@ -1,4 +1,4 @@
-"""Xet that fails: plain HTTPS brings the whole file, behind what is there, and one line says so."""
+"""Failures of Xet: the download continues by HTTPS, and one line says so."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def storage_does(fault: Fault) -> Callable[[Hub, Hub], None]:
         pytest.param(storage_does(Fault(Wrong.CORRUPT, 0)), "", id="no chunk"),
     ],
 )
-def test_where_xet_fails_plain_https_brings_the_whole_file(
+def test_https_delivers_the_complete_file_if_xet_fails(
     hub: Hub,
     storage: Hub,
     tiny: Repository,
@@ -54,7 +54,7 @@ def test_where_xet_fails_plain_https_brings_the_whole_file(
     goes_wrong: Callable[[Hub, Hub], None],
     why: str,
 ) -> None:
-    """A failing stream may end without an error, or with hf_xet's own words: only what we say ourselves is compared."""
+    """A failing stream may end without an error or with hf_xet's own message, so only our own words are compared."""
     files = listed()
     goes_wrong(hub, storage)
     timeout = 2.0 if "2 s" in why else PATIENT.timeout
@@ -69,7 +69,7 @@ def test_where_xet_fails_plain_https_brings_the_whole_file(
     assert [child.returncode is None for child in children] == [False]
 
 
-def test_bytes_that_xet_damaged_are_fetched_anew_by_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_bytes_damaged_by_xet_are_downloaded_again_by_https(hub: Hub, storage: Hub, tiny: Repository) -> None:
     storage.misbehave(Fault(Wrong.CORRUPT, 70_000))
     pull = pulled(listed(), PATIENT)
     assert pull.result()[0].read_bytes() == tiny.files[MODEL]
@@ -77,7 +77,7 @@ def test_bytes_that_xet_damaged_are_fetched_anew_by_https(hub: Hub, storage: Hub
     assert len(hub.transfers()) == 1
 
 
-def test_https_goes_on_behind_what_xet_brought(
+def test_https_continues_after_xet(
     hub: Hub, storage: Hub, large: Repository, children: list[subprocess.Popen[bytes]]
 ) -> None:
     storage.slow = 0.005
@@ -93,7 +93,7 @@ def test_https_goes_on_behind_what_xet_brought(
     assert re.fullmatch(r"bytes=[1-9]\d+-", transfer.headers["Range"])
 
 
-def test_many_files_that_xet_fails_for_are_one_notice(hub: Hub, storage: Hub, tiny: Repository) -> None:
+def test_a_failure_for_many_files_is_one_notice(hub: Hub, storage: Hub, tiny: Repository) -> None:
     for number in range(1, 4):
         tiny.files[f"big-Q8_0-{number:05}-of-00003.gguf"] = tiny.files[MODEL] + bytes(number)
     storage.misbehave(Fault(Wrong.STATUS, 403, api=True))

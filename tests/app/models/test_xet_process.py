@@ -1,4 +1,4 @@
-"""How large the pieces are that Xet's storage is asked for, and that they come in their order and whole."""
+"""The windows that are requested from Xet's storage: their sizes, their order, and that they are complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENT = random.Random(3).randbytes(5 * SMALLEST + 17)
 
 
 class Storage:
-    """What hf_xet's session and group are to `windows`: the second window is late, and one may be short."""
+    """A stand-in for hf_xet's session and group. The second window is late, and one may be short."""
 
     def __init__(self, short: int = -1) -> None:
         self._short = short
@@ -42,12 +42,12 @@ def order(start: int = 0) -> Order:
     return Order("ab" * 32, start, len(CONTENT), "http://localhost", {"Authorization": "Bearer x"})
 
 
-def test_windows_come_in_order_though_a_later_one_is_ready_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_are_in_order_even_if_a_later_one_is_ready_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hf_xet.XetSession", lambda _: Storage())
     assert b"".join(windows(order())) == CONTENT
 
 
-def test_nothing_comes_behind_a_window_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_follows_a_short_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hf_xet.XetSession", lambda _: Storage(short=2))
     came: list[bytes] = []
     with pytest.raises(EOFError, match=f"its storage gave 1000 of {SMALLEST} bytes"):
@@ -61,7 +61,7 @@ def test_a_window_stays_within_its_bounds(size: int, seconds: float) -> None:
 
 
 @given(st.floats(1e3, 1e10))
-def test_windows_settle_at_some_seconds_whatever_the_connection(rate: float) -> None:
+def test_a_window_takes_some_seconds_at_any_speed(rate: float) -> None:
     size = SMALLEST
     for _ in range(20):
         size = next_size(size, size / rate)
@@ -71,5 +71,5 @@ def test_windows_settle_at_some_seconds_whatever_the_connection(rate: float) -> 
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0.2, 4 * 2**20), (2.0, 2 * 2**20), (9.0, 2**20)])
-def test_a_window_follows_the_time_that_one_took(seconds: float, expected: int) -> None:
+def test_the_size_of_a_window_follows_the_time_of_the_last_one(seconds: float, expected: int) -> None:
     assert next_size(2 * 2**20, seconds) == expected
