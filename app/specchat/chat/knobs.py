@@ -55,7 +55,8 @@ class Knob(Generic[Holder]):
         value = self._value(holder)
         if isinstance(value, str):
             return f"{value} {LOSSY_SIGN}lossy" if value in self._steps.lossy else value
-        return self._steps.shown.get(value, f"{value:.{self._steps.decimals}f}")
+        digits = f"{value:.{self._steps.decimals}f}" if self.setting.steps else f"{value:g}"
+        return self._steps.shown.get(value, digits)
 
     def turned(self, holder: Holder, count: int) -> Holder:
         """The holder with this setting so many steps further: names go round, numbers stop at their ends."""

@@ -1,4 +1,4 @@
-"""What `/preset` does: templates of sampling parameters listed, put in force, saved and forgotten."""
+"""What `/preset` does: list, apply, save and remove presets of sampling parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OfPresets = ApplyPreset | SavePreset | ForgetPreset
 
 @dataclass(frozen=True, slots=True)
 class PresetDone:
-    """What to tell the user, in a line or more, and the settings where they are others now."""
+    """What to say to the user, in one line or more, and the settings if they have changed."""
 
     words: str
     settings: Settings | None = None
@@ -23,7 +23,7 @@ class PresetDone:
 def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingParams) -> PresetDone:
     """Does what a command asks for; `recommended` is what the loaded model recommends.
 
-    Raises ConfigError where it cannot be done.
+    Raises ConfigError if it cannot be done.
     """
     match invocation:
         case SavePreset(name):
@@ -32,9 +32,9 @@ def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingPa
             return PresetDone(f"saved: /preset {preset.name} is {preset.sentence}")
         case ForgetPreset(name):
             forget_preset(name)
-            return PresetDone(f"{name} is off the list")
+            return PresetDone(f"removed: {name}")
         case ApplyPreset(name) if name is not None:
             return PresetDone(f"{name} from the next round on", apply(settings, find_preset(name), recommended))
         case _:
             listed = [f"{preset.name}: {preset.sentence}" for preset in read_presets()]
-            return PresetDone("\n".join(["Templates, put in force by /preset NAME:", *listed]))
+            return PresetDone("\n".join(["/preset NAME applies one of these:", *listed]))

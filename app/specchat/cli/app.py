@@ -1,4 +1,4 @@
-"""The commands of `specchat`, their flags and exit codes. What they do is imported when one of them runs."""
+"""The commands of `specchat`, their flags and exit codes. The module of a command is imported when it runs."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ app.add_typer(models, name="models")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
-Prompt = Annotated[str | None, typer.Argument(help="What to ask. Standard input is read too when it is a pipe.")]
-
-Plain = Annotated[
-    bool, typer.Option("--plain", help="Line by line, without drawing: for screen readers, and through pipes.")
+Prompt = Annotated[
+    str | None, typer.Argument(metavar="PROMPT", help="What to ask. If standard input is a pipe, it is read, too.")
 ]
+
+Plain = Annotated[bool, typer.Option("--plain", help="Chat line by line: for screen readers and pipes.")]
 Resume = Annotated[
     str | None,
-    typer.Option("--resume", metavar="[ID|last]", help="Go on with a stored session; without an id, with the last."),
+    typer.Option("--resume", metavar="[ID|last]", help="Continue a stored session; without an id, the last."),
 ]
 
 Theme = Annotated[
-    str | None, typer.Option("--theme", metavar="NAME", help="Colours for this time; /theme in the chat keeps them.")
+    str | None, typer.Option("--theme", metavar="NAME", help="Colours for this run; /theme in the chat keeps them.")
 ]
 
-Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Prompts of each kind of text.")]
+Prompts = Annotated[int, typer.Option("--prompts", min=1, help="Number of prompts for each kind of text.")]
 
 Arms = Annotated[
     str | None,
     typer.Option(
-        "--arms", metavar="LIST", help="What takes turns, such as none,model:4,lookup:8,hybrid:auto. [usual k]"
+        "--arms", metavar="LIST", help="What to compare, such as none,model:4,lookup:8,hybrid:auto. [usual k]"
     ),
 ]
 Temperatures = Annotated[
@@ -56,37 +56,42 @@ Temperatures = Annotated[
 PromptsFile = Annotated[
     Path | None,
     typer.Option(
-        "--prompts", help="One prompt a line; or .toml: for each kind a [kind] with prompts = [...]. [built in]"
+        "--prompts", help="File with one prompt a line, or .toml with prompts = [...] under each [kind]. [built in]"
     ),
 ]
-Repeats = Annotated[int | None, typer.Option("--repeats", min=1, help="Answers to each prompt under each arm. [2]")]
+Repeats = Annotated[int | None, typer.Option("--repeats", min=1, help="Answers to each prompt with each arm. [2]")]
 Chart = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write a chart.")]
 Export = Annotated[
     str | None,
-    typer.Option("--export", metavar="TOOL", help="End with a command line for llama-server or vllm, alone on stdout."),
+    typer.Option("--export", metavar="TOOL", help="Print only a command line for llama-server or vllm on stdout."),
 ]
 Compare = Annotated[
     tuple[Path, Path] | None,
-    typer.Option("--compare", metavar="A.json B.json", help="Measure nothing: compare what --json printed twice."),
+    typer.Option("--compare", metavar="A.json B.json", help="Measure nothing; compare two files that --json printed."),
 ]
 
-TraceFile = Annotated[Path, typer.Argument(metavar="FILE", help="What `run --json` printed; - is standard input.")]
-Speed = Annotated[str, typer.Option("--speed", metavar="FACTOR", help="How fast, such as 2 or 0.5, or max. [1]")]
-Turn = Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn of several, from 1. [all]")]
+TraceFile = Annotated[Path, typer.Argument(metavar="FILE", help="File that `run --json` printed; - is standard input.")]
+Speed = Annotated[str, typer.Option("--speed", metavar="FACTOR", help="Speed, such as 2 or 0.5, or max. [1]")]
+Turn = Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn, counted from 1. [all]")]
 ExportFile = Annotated[
     Path | None,
-    typer.Option("-o", "--export", metavar="FILE", help="Write .html (plays it back), .svg, .md or .jsonl instead."),
+    typer.Option(
+        "-o", "--export", metavar="FILE", help="Write a file instead: .html (plays it back), .svg, .md or .jsonl."
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
-OnScreen = Annotated[bool, typer.Option("--tui", help="Play it in the terminal app, with its figures and keys.")]
+OnScreen = Annotated[bool, typer.Option("--tui", help="Play it in the terminal app, with figures and keys.")]
 
 Bundle = Annotated[
     Path | None,
     typer.Option("--bundle", metavar="FILE.zip", help="Pack versions, findings, logs and a trace for a bug report."),
 ]
 WithConversation = Annotated[
-    bool, typer.Option("--with-conversation", help="Pack what was said, too; else no text of yours is in the bundle.")
+    bool,
+    typer.Option(
+        "--with-conversation", help="Pack the conversation, too; otherwise the bundle holds no text of yours."
+    ),
 ]
 
 
@@ -102,7 +107,7 @@ def specchat(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Holds what stands before a command."""
+    """Takes the flags before a command."""
     del version
 
 
@@ -138,7 +143,10 @@ def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flag
 @app.command()
 @takes_settings()
 def verify(prompts: Prompts = 2, json: Json = False, debug: Debug = False, *, flags: Flags) -> None:
-    """Check that speculation leaves the text of your pair as it is. --temp, -k, --drafter and --verifier narrow it."""
+    """Check that speculation does not change texts.
+
+    Compares plain and speculative decoding with your pair. --temp, -k, --drafter and --verifier narrow it.
+    """
     with one_line_errors(debug):
         from specchat.cli.verify import verify as verify_pair
         from specchat.models.chosen_pair import chat_options
@@ -162,7 +170,10 @@ def bench(
     *,
     flags: Flags,
 ) -> None:
-    """Measure what each drafter and k gains over plain decoding on your pair, and say which settings to use."""
+    """Measure what drafting gains on your pair.
+
+    Compares each drafter and k with plain decoding and says which settings to use.
+    """
     with one_line_errors(debug):
         from specchat.cli.bench import Request, compare_files
         from specchat.cli.bench import bench as bench_pair
@@ -171,7 +182,7 @@ def bench(
 
         if compare:
             if flags or any((arms, temperatures, prompts, repeats, svg, export)):
-                say("--compare reads two files and measures nothing: leave all other flags but --json away")
+                say("--compare reads two files and measures nothing: omit all other flags but --json")
                 raise typer.Exit(2)
             raise typer.Exit(compare_files(*compare, as_json=json))
         request = Request(arms or "", temperatures or (), prompts, repeats or 2, svg, export or "", json)
@@ -189,7 +200,10 @@ def replay(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Play a recorded answer back, as it came or at another speed, or export it. No model is needed."""
+    """Play back or export a recorded answer.
+
+    It plays as it was decoded or at another speed. No model is needed.
+    """
     with one_line_errors(debug):
         from specchat.cli.replay import export_traces, read_speed, read_turns
         from specchat.cli.replay import replay as replay_turns
@@ -199,7 +213,7 @@ def replay(
             from specchat.settings.config import read_config
 
             if export or json or speed != "1":
-                say("--tui plays on the screen, where + and - turn the speed: leave --speed, --export and --json away")
+                say("--tui plays on the screen, where + and - change the speed: omit --speed, --export and --json")
                 raise typer.Exit(2)
             raise typer.Exit(replay_on_screen(read_turns(file, turn), read_config({}), file.name))
         factor = read_speed(speed)
@@ -214,7 +228,10 @@ def replay(
 def doctor(
     bundle: Bundle = None, with_conversation: WithConversation = False, json: Json = False, debug: Debug = False
 ) -> None:
-    """Say what this machine and installation can do, and what to do about each lack; or pack that for a bug report."""
+    """Check this machine and installation.
+
+    Says what is missing and what to do about it, or packs the findings for a bug report.
+    """
     with one_line_errors(debug):
         if bundle:
             from specchat.doctor.bundle import pack, print_packed
@@ -222,7 +239,7 @@ def doctor(
             print_packed(bundle, pack(bundle, with_conversation=with_conversation), as_json=json)
             return
         if with_conversation:
-            say("--with-conversation says what goes into a bundle: give --bundle FILE as well")
+            say("--with-conversation only adds to a bundle: give --bundle FILE as well")
             raise typer.Exit(2)
         from specchat.doctor import examine
         from specchat.doctor.report import print_report
@@ -231,7 +248,7 @@ def doctor(
 
 
 def run_command(words: Sequence[str]) -> int:
-    """Reads the words of a command line, runs the command and returns its exit code."""
+    """Runs the command that the words name and returns its exit code. Flags without a command belong to `chat`."""
     words = list(words)
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "chat")
@@ -246,7 +263,7 @@ def run_command(words: Sequence[str]) -> int:
 
 
 def _with_resumed(words: Sequence[str]) -> list[str]:
-    """The words, with `last` behind a `--resume` that names no session: typer knows no value that may be left away."""
+    """The words, with `last` after a `--resume` that names no session: typer has no optional values."""
     if words[0] != "chat" or "--resume" not in words:
         return list(words)
     at = words.index("--resume") + 1

@@ -169,9 +169,12 @@ class Commands:
             return
         try:
             if isinstance(invocation, asked.Speculate):
-                self._take(invocation.applied(settings, USUAL_K))
+                self._apply(invocation.applied(settings, USUAL_K))
             else:
-                self._take(invocation.applied(settings))
+                changed = invocation.applied(settings)
+                self._apply(
+                    changed, f"{invocation.knob.key} is {invocation.knob.text(changed)} from the next round on."
+                )
         except SettingError as error:
             self._paper.say(str(error))
 
@@ -187,15 +190,16 @@ class Commands:
         for line in done.words.splitlines():
             self._paper.say(line)
         if done.settings is not None:
-            self._take(done.settings)
+            self._apply(done.settings)
 
-    def _take(self, settings: Settings) -> None:
+    def _apply(self, settings: Settings, message: str = "") -> None:
         session = self._session
         session.settings = settings
         session.conversation.change(settings=asdict(settings))
         self._archive.turned(session.conversation.session, settings)
         sampling = settings.sampling
-        self._paper.say(f"k {settings.k}, drafter {settings.drafter}, temperature {sampling.temperature:g}.")
+        usual = f"k {settings.k}, drafter {settings.drafter}, temperature {sampling.temperature:g}."
+        self._paper.say(message or usual)
 
     def _show_statistics(self) -> None:
         """A sentence for each figure of the last answer."""

@@ -59,7 +59,7 @@ class Config:
     )
     verifier: str = setting(
         Group.DRAFTING,
-        "Rule that accepts drafted tokens; typical is lossy",
+        "Rule that accepts drafted tokens (typical is lossy)",
         "--verifier",
         of=(Settings, "verifier"),
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
@@ -126,7 +126,7 @@ class Config:
 
     logit_bias: tuple[tuple[int, float], ...] | None = setting(
         Group.CONSTRAINTS,
-        "Add to a token's logit; -inf bans it. Repeatable",
+        "Add to a token's logit, -inf to ban it; repeatable",
         "--logit-bias",
         of=(SamplingParams, "logit_bias"),
         kind=ListOf(

@@ -48,9 +48,10 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting. `home` and `name` are the engine's dataclass and field that hold it, if there are such.
+    """One setting.
 
-    `usual` is what applies if nobody sets it, in words.
+    `home` and `name` are the engine's dataclass and field that hold it, if there are such. `usual` says what applies if
+    nobody sets it. A setting with `steps` has a knob.
     """
 
     key: str = ""
@@ -123,7 +124,8 @@ def setting(
         default = default_of(home, name)
         rule = rule_of(home, name)
         kind = kind or (Number(rule) if isinstance(rule, Range) else Choice(rule) if rule else None)
-        usual = str(default) if usual is None and default != () else usual
+        if usual is None and default != ():
+            usual = f"the model's, or {default:g}" if home is SamplingParams else str(default)
     if kind is None:
         raise ValueError(f"a setting has no kind: {help}")
     declared = Setting(

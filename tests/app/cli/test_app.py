@@ -6,6 +6,8 @@ import pytest
 
 from specchat import __version__
 from specchat.cli import main
+from specchat.settings.schema import SETTINGS
+from specchat.settings.values import Choice, Number
 
 
 def test_help_names_the_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,7 +41,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["run"], "there is nothing to answer"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(
+def test_wrong_usage_is_one_line_with_exit_code_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     assert main(arguments) == 2
@@ -48,6 +50,13 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     assert captured.err.startswith("specchat: ")
     assert captured.err.count("\n") == 1
     assert words in captured.err
+
+
+def test_every_flag_is_named_with_its_wrong_value(capsys: pytest.CaptureFixture[str]) -> None:
+    for setting in SETTINGS:
+        if isinstance(setting.kind, Number | Choice):
+            assert main(["run", "x", setting.flag, "nonsense"]) == 2
+            assert f"{setting.flag} is 'nonsense': use " in capsys.readouterr().err
 
 
 def test_flags_without_a_command_belong_to_the_chat(capsys: pytest.CaptureFixture[str]) -> None:
