@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
@@ -215,8 +216,8 @@ class Engine:
 
     def _about(self) -> dict[str, Any]:
         """What an answer is computed with now, for its start line."""
-        draft = self.draft.to_json() if self.draft else None
-        return {"target": self.target.to_json(), "draft": draft, "versions": versions(), "machine": self.machine}
+        models = {"target": to_json(self.target), "draft": to_json(self.draft)}
+        return {**models, "versions": versions(), "machine": self.machine}
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:

@@ -39,10 +39,6 @@ class ModelInfo:
     n_ctx: int
     n_ctx_train: int
 
-    def to_json(self) -> dict[str, Any]:
-        """The description as it stands in a trace."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def info_of(context: LlamaContext) -> ModelInfo:
     """What is known of the model behind a context."""

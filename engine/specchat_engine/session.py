@@ -110,6 +110,11 @@ class Session:
             return self._stats.copy()
 
     @property
+    def costs(self) -> MeasuredCosts:
+        """What passes cost at the depth of the answer, as far as it was measured."""
+        return MeasuredCosts.at(self._context.middle, self._controller) if self._context else MeasuredCosts()
+
+    @property
     def text(self) -> str:
         """The answer so far."""
         return self._transcript.text
@@ -242,8 +247,7 @@ class Session:
 
     def end_line(self) -> dict[str, Any]:
         """The last line of this turn's trace."""
-        costs = MeasuredCosts.at(self._context.middle, self._controller) if self._context else MeasuredCosts()
-        return end_line(self.end_reason, self.text, self.stats, costs)
+        return end_line(self.end_reason, self.text, self.stats.to_json(), self.costs)
 
     def _begin(self, messages: Sequence[Message], constraint: Constraint | None) -> Context:
         """Reads all that is given but its last token into the models, each timed apart from decoding.

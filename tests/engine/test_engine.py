@@ -20,6 +20,7 @@ from specchat_engine import (
     SettingError,
     Settings,
 )
+from specchat_engine.codec import to_json
 from support.controllers import taught
 from support.engine_files import EngineFiles
 
@@ -160,7 +161,7 @@ def test_the_models_own_recommendation_comes_before_the_defaults(engine: Engine)
 
 
 def test_what_is_known_of_a_model(engine: Engine, files: EngineFiles) -> None:
-    info = engine.target.to_json()
+    info = to_json(engine.target)
     assert info["name"] == "target"
     assert info["path"] == str(files.target)
     assert (info["n_vocab"], info["n_ctx"], info["n_ctx_train"]) == (261, 1024, 1024)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from specchat.worker.codec import build
+from specchat_engine.codec import from_json
 from specchat_engine.errors import SettingError
-from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
 
@@ -18,7 +17,7 @@ def settings_from(kept: Mapping[str, Any], drafters: Sequence[str], k_max: int) 
     Raises SettingError for values that no settings can have.
     """
     try:
-        settings = build(Settings, {**kept, "sampling": build(SamplingParams, kept.get("sampling", {}))})
+        settings = from_json(Settings, kept)
     except (TypeError, ValueError, AttributeError) as error:
         raise SettingError(f"{error}: the settings in force stay as they are") from None
     if settings.drafter not in drafters:

@@ -20,6 +20,7 @@ from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams
+from specchat_engine.codec import to_json
 
 TEMPERATURES = (0.0, 0.8)
 MAX_TOKENS = 128
@@ -111,7 +112,7 @@ def _conditions(
     engine: Engine, setup: Setup, arms: Sequence[Arm], prompts: Prompts, temperatures: Sequence[float], repeats: int
 ) -> Conditions:
     first = engine.session(setup.system, setup.settings(arms[0], temperatures[0]), setup.seed).start_line()
-    sampling: Mapping[str, object] = setup.sampling.to_json()
+    sampling: Mapping[str, object] = to_json(setup.sampling)
     return Conditions(
         target=first["target"],
         draft=first["draft"],

@@ -11,6 +11,7 @@ from specchat.cli.reporting import say
 from specchat.stats.line import statistics_line
 from specchat.terminal.filter import TerminalFilter
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import round_line
 
 
 class Output(Protocol):
@@ -51,7 +52,7 @@ class JsonOutput:
 
     def round(self, event: Round) -> None:
         """Prints the round."""
-        self._print(event.to_json())
+        self._print(round_line(event))
 
     def error(self, message: str) -> None:
         """Prints an error line."""

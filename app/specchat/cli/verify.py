@@ -17,6 +17,7 @@ from specchat.settings.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
 from specchat_engine.analysis.audit import Case, Difference, audit
+from specchat_engine.codec import to_json
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
 TEMPERATURES = (0.0, 0.8)
@@ -153,7 +154,7 @@ class _Kept:
             "type": "difference",
             "case": described(difference.case),
             "system": options.system,
-            "settings": {**asdict(settings), "sampling": settings.sampling.to_json()},
+            "settings": to_json(settings),
             "options": asdict(options.options),
             "difference": measured(difference),
             "plain": asdict(difference.plain),

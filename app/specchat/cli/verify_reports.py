@@ -18,6 +18,7 @@ from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine
 from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference
+from specchat_engine.codec import to_json
 
 _ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
 _REWRITE = "\r\x1b[K"
@@ -74,7 +75,7 @@ class _JsonReport:
     """One line for every answer and one for the whole."""
 
     def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
-        self._pair = {"target": engine.target.to_json(), "draft": engine.draft.to_json() if engine.draft else None}
+        self._pair = {"target": to_json(engine.target), "draft": to_json(engine.draft)}
         self._seed = seed
         self._all = len(cases)
         self._done = 0

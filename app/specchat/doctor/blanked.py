@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from specchat.terminal.filter import clean_line
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import DraftedToken, Round, TargetToken
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import round_line
 
 _START = ("schema", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
@@ -37,7 +39,7 @@ def _blank(line: Mapping[str, Any]) -> dict[str, Any] | None:
         case "start":
             return _start(line)
         case "round":
-            return _round(Round.from_json({name: line[name] for name in _round_keys(line)})).to_json()
+            return round_line(_round(from_json(Round, line)))
         case "end":
             ending = str(line["reason"])
             return {

@@ -28,6 +28,7 @@ from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import Settings
 
 _SAVING_PAUSE = 1.0
@@ -223,5 +224,4 @@ def _text(rounds: list[Round]) -> str:
 def _trace(start: dict[str, object], rounds: list[Round], last: Ended | WorkerFailed) -> Trace:
     if isinstance(last, WorkerFailed):
         return Trace(start, tuple(rounds), None, last.message)
-    end = {"reason": last.reason, "text": last.text, "stats": last.stats, "costs": last.costs.to_json()}
-    return Trace(start, tuple(rounds), {"type": "end", **end})
+    return Trace(start, tuple(rounds), end_line(last.reason, last.text, last.stats, last.costs))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 
@@ -85,7 +86,7 @@ def round_of(line: Mapping[str, Any]) -> Round:
     times = mapping(line, "ms")
     known = {name: time(times, name) for name in _TIMES if name in times or name != "rollback"}
     time(line, "t_ms")
-    return Round.from_json({**line, "ms": known})
+    return from_json(Round, {**line, "ms": known})
 
 
 def end(line: Mapping[str, Any]) -> Mapping[str, Any]:

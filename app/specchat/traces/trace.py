@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from specchat_engine.decoding.rounds import Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import round_line
 
 
 class Trace(NamedTuple):
@@ -68,7 +69,7 @@ class Trace(NamedTuple):
         """The objects of its lines in order: start, rounds, then an error and an end where there are such."""
         yield dict(self.start)
         for event in self.rounds:
-            yield event.to_json()
+            yield round_line(event)
         if self.error is not None:
             yield {"type": "error", "message": self.error}
         if self.end:

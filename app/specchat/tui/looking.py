@@ -10,9 +10,9 @@ from typing import Any
 from specchat.chat.client import EngineClient
 from specchat.traces.trace import Trace
 from specchat.tui.spots import output_tokens
-from specchat.worker.codec import build
 from specchat.worker.protocol import ChatMessage, Inspected, WorkerFailed
 from specchat_engine.analysis.inspect import Inspection
+from specchat_engine.codec import from_json
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -53,6 +53,6 @@ def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
 def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> SamplingParams:
     """The sampling parameters of a trace's first line."""
     try:
-        return build(SamplingParams, params)
+        return from_json(SamplingParams, params)
     except (TypeError, ValueError):
         return otherwise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,9 +9,9 @@ from specchat.chat.client import EngineClient
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
-from specchat.worker.codec import encode_event
 from specchat.worker.protocol import ChatMessage, Ended, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import AUTO, Settings
 
 
@@ -50,7 +49,7 @@ class Recording:
             elif isinstance(event, WorkerFailed):
                 raise SpecchatError(event.message)
             elif isinstance(event, Ended) and start is not None and not self.stopped:
-                return Trace(start, tuple(rounds), json.loads(encode_event(event)))
+                return Trace(start, tuple(rounds), end_line(event.reason, event.text, event.stats, event.costs))
         return None
 
     def stop(self) -> None:

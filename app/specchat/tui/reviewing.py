@@ -15,6 +15,7 @@ from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS, Counters
 from specchat.traces.trace import Trace
 from specchat.tui.looking import sampling_of
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import EngineError
 from specchat_engine.settings import Settings
@@ -95,7 +96,7 @@ def answered_of(trace: Trace, settings: Settings, drafters: tuple[str, ...], k_m
 def costs_in(trace: Trace) -> MeasuredCosts:
     """What passes cost: as the engine measured at the end of the turn, else estimated from the rounds."""
     try:
-        return MeasuredCosts.from_json(trace.end["costs"]) if trace.end else costs_of(trace.rounds)
+        return from_json(MeasuredCosts, trace.end["costs"]) if trace.end else costs_of(trace.rounds)
     except (KeyError, TypeError, ValueError):
         return costs_of(trace.rounds)
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.worker.death import ENDED
-from specchat.worker.process import EngineProcess
+from specchat.worker.process import ENDED, EngineProcess
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
@@ -157,7 +156,7 @@ class WorkerClient:
         if self._pair is not None:
             own = self._pair.options
             counted = replace(own, threads=options.threads, threads_draft=options.threads_draft)
-            self._pair = self._pair._replace(options=counted)
+            self._pair = replace(self._pair, options=counted)
         self._process.send(Threads(options.threads, options.threads_draft))
 
     def freeze(self, on: bool) -> None:
@@ -212,7 +211,7 @@ def named(failed: WorkerFailed, pair: Load) -> WorkerFailed:
     names = [name for name in (pair.target, pair.draft) if name]
     if not failed.message.startswith(ENDED) or any(name in failed.message for name in names):
         return failed
-    return failed._replace(message=f"{failed.message}; it was loading {' and '.join(names)}")
+    return replace(failed, message=f"{failed.message}; it was loading {' and '.join(names)}")
 
 
 def _load(target: Path, draft: Path | None, options: LoadOptions) -> Load:

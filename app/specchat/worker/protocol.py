@@ -1,29 +1,32 @@
 """What the application and the engine's process tell each other: commands go down the pipe, events come back.
 
-They are named tuples: both processes make two dozen such classes before anything else, and a frozen dataclass takes
-seven times as long to make as one of these.
+Each command and event is declared here and nowhere else: a frozen dataclass that is a member of `Command` or `Event`.
+A message is one line of JSON with the name of its class and its fields. The reader is tolerant, so that an older and a
+newer side understand each other: an unknown message is None, an unknown field is ignored, and a missing one has its
+default.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from specchat.bench.gain import Gain
 from specchat_engine.analysis.inspect import Inspection
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.load_options import LoadOptions, ThreadCount, check_threads
 from specchat_engine.memory.measured import MemoryUse
 from specchat_engine.sampling.params import SamplingParams
-
-if TYPE_CHECKING:
-    from specchat_engine import LoadOptions, Settings
-    from specchat_engine.load_options import ThreadCount
+from specchat_engine.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a conversation; role is system, user or assistant."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -43,18 +46,20 @@ class ModelSummary:
     description: str = ""
 
 
-class Load(NamedTuple):
-    """Loads a pair, in place of the one before."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Loads a pair and replaces the one before."""
 
     target: str
     draft: str | None
     options: LoadOptions
 
 
-class Generate(NamedTuple):
-    """Answers a conversation. The noise depends on seed, turn and attempt.
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Answers a conversation. Seed, turn and attempt decide the noise.
 
-    `prefix` holds the ids that the answer begins with, decided before; `frozen` lets it wait before its first round.
+    The answer begins with the ids of `prefix`. A `frozen` one waits before its first round.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -66,41 +71,51 @@ class Generate(NamedTuple):
     frozen: bool = False
 
 
-class Prepare(NamedTuple):
-    """Reads a conversation that is likely to be asked about next, unless there is something else to do."""
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Reads a conversation that will probably be asked about next, until something else is to be done."""
 
     messages: tuple[ChatMessage, ...]
     seed: int
     settings: Settings
 
 
-class Set(NamedTuple):
-    """New settings, in force at the next round."""
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Changes the settings from the next round on."""
 
     settings: Settings
 
 
-class Threads(NamedTuple):
-    """Other thread counts, in force from the next pass on, whatever runs."""
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Changes the thread counts from the next pass on, whatever runs."""
 
     target: ThreadCount
     draft: ThreadCount
 
+    def __post_init__(self) -> None:
+        check_threads("threads", self.target)
+        check_threads("threads_draft", self.draft)
 
-class Freeze(NamedTuple):
-    """Holds the running answer before its next round, or lets it go on."""
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Holds the running answer before its next round, or lets it continue."""
 
     on: bool
 
 
-class Step(NamedTuple):
-    """Lets a frozen answer make so many rounds."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Lets a frozen answer make this many rounds."""
 
     rounds: int = 1
 
 
-class Inspect(NamedTuple):
-    """Looks again at one output position of an answer with these ids, and tells about the `asked` ids too."""
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Inspects one output position of an answer with these ids, and reports the `asked` ids too."""
 
     messages: tuple[ChatMessage, ...]
     tokens: tuple[int, ...]
@@ -110,21 +125,24 @@ class Inspect(NamedTuple):
     settings: Settings
 
 
-class Keep(NamedTuple):
-    """Writes what the models have read to a folder, unless it takes more than `limit` bytes."""
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Writes the prompt caches to a folder, unless they take more than `limit` bytes."""
 
     folder: str
     limit: int
 
 
-class Recall(NamedTuple):
-    """Goes back to what the models had read when a folder was written."""
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Restores the prompt caches that were written to a folder."""
 
     folder: str
 
 
-class Time(NamedTuple):
-    """Times a draft model with a target for so many seconds, in place of the pair that is loaded."""
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Measures what a draft model gains with a target, for this many seconds. It replaces the loaded pair."""
 
     target: str
     draft: str
@@ -132,28 +150,35 @@ class Time(NamedTuple):
     seconds: float
 
 
-class Cancel(NamedTuple):
-    """Stops the running answer, the load, the timing, or what is being inspected."""
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stops the running answer, load, timing or inspection."""
 
 
-class Quit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Quit:
     """Ends the process."""
 
 
-Command = Load | Generate | Prepare | Set | Threads | Freeze | Step | Inspect | Keep | Recall | Time | Cancel | Quit
+Task = Load | Generate | Prepare | Inspect | Keep | Recall | Time | Threads
+"""A command that is done in its turn, one after the other."""
+
+Command = Task | Set | Freeze | Step | Cancel | Quit
 
 
-class Loading(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loading:
     """How much of the models has been read, from 0 to 1."""
 
     progress: float
 
 
-class Loaded(NamedTuple):
-    """The models are ready. `refusal` says why the draft model was left out, where it was.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The models are ready.
 
-    `plain_because` says why this target cannot speculate at all, empty where it can; `translated_because` why the draft
-    model drafts through text, empty where it does not.
+    `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
+    speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     """
 
     target: ModelSummary
@@ -164,69 +189,106 @@ class Loaded(NamedTuple):
     n_ctx: int
     plain_because: str = ""
     translated_because: str = ""
-    memory: MemoryUse = MemoryUse()
+    memory: MemoryUse = field(default_factory=MemoryUse)
 
 
-class Started(NamedTuple):
-    """An answer begins; `line` is the trace's first line."""
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An answer begins; `line` is the first line of its trace."""
 
     line: dict[str, Any]
 
 
-class Notice(NamedTuple):
-    """Something that the user should know, such as turns that no longer fit the context."""
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know, for example that old turns no longer fit the context."""
 
     text: str
 
 
-class Ended(NamedTuple):
-    """An answer is complete; `stats` is the trace's object of that name, `text` begins with the answer's prefix."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An answer is complete. `stats` is the trace's object of that name; `text` includes the answer's prefix."""
 
     reason: str
     text: str
     stats: dict[str, Any]
-    costs: MeasuredCosts = MeasuredCosts()
+    costs: MeasuredCosts = field(default_factory=MeasuredCosts)
 
 
-class Inspected(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Inspected:
     """What an inspection found."""
 
     inspection: Inspection
 
 
-class Kept(NamedTuple):
-    """Whether what the models have read was written; `message` says why not."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Whether the prompt caches were written; `message` says why not."""
 
     ok: bool
     message: str = ""
 
 
-class Recalled(NamedTuple):
-    """Whether the models are where they were when the folder was written."""
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Whether the prompt caches were restored."""
 
     ok: bool
 
 
-class Timing(NamedTuple):
-    """How much of the time for a draft is over, from 0 to 1."""
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The share of the time for a draft model that is over, from 0 to 1."""
 
     share: float
 
 
-class Timed(NamedTuple):
-    """What a draft gains; None where no answer had a token. No pair is loaded any more."""
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a draft model gains, None if no answer had a token. No pair is loaded any more."""
 
     gain: Gain | None
 
 
-class WorkerFailed(NamedTuple):
-    """A command failed. `died` says that the process is gone; the next command starts another."""
+@dataclass(frozen=True, slots=True)
+class WorkerFailed:
+    """A command failed. `died` says that the process is gone; the next command starts another one."""
 
     message: str
     died: bool = False
 
 
 LastEvent = Loaded | Ended | Inspected | Kept | Recalled | Timed | WorkerFailed
-"""What ends the answer to a command."""
+"""The last event of a command that events answer."""
 
 Event = Loading | Started | Notice | Round | Timing | LastEvent
+
+_COMMANDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Command)}
+_EVENTS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+def encode(message: Command | Event) -> bytes:
+    """The message as one line of ASCII, with its line end."""
+    return json.dumps({"type": type(message).__name__, **to_json(message)}).encode() + b"\n"
+
+
+def decode_command(line: bytes) -> Command | None:
+    """The command in a line, None if there is none that this side knows."""
+    command: Command | None = _decoded(line, _COMMANDS)
+    return command
+
+
+def decode_event(line: bytes) -> Event | None:
+    """The event in a line, None if there is none that this side knows."""
+    event: Event | None = _decoded(line, _EVENTS)
+    return event
+
+
+def _decoded(line: bytes, kinds: Mapping[str, type[Any]]) -> Any:
+    try:
+        value = json.loads(line)
+        return from_json(kinds[value["type"]], value)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

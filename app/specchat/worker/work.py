@@ -1,4 +1,4 @@
-"""What the commands do with the engine: one thread works them off, another turns what is running."""
+"""What each command does with the engine: some at once, most of them in their turn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from specchat.worker.codec import build
+from specchat.bench.plan import DRAFTED
 from specchat.worker.gate import Gate
-from specchat.worker.outbox import Outbox
 from specchat.worker.protocol import (
     Cancel,
-    ChatMessage,
     Command,
     Ended,
     Event,
@@ -35,29 +33,35 @@ from specchat.worker.protocol import (
     Set,
     Started,
     Step,
+    Task,
     Threads,
     Time,
+    Timed,
+    Timing,
     WorkerFailed,
 )
 from specchat.worker.records import keep, recall
-from specchat.worker.timing import time_pair
 from specchat_engine import Engine, Message, Session, TurnStats
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import Cancelled, EngineError, PairError
 from specchat_engine.settings import Settings
 
 _PROGRESS_STEP = 0.01
-_STOPPED = {Load: "loading was stopped", Inspect: "looking closer was stopped", Time: "timing was stopped"}
-
-Task = Load | Generate | Inspect | Keep | Recall | Time
-"""A command that is worked off in its turn and answered by events, exactly one of which is the last."""
+_STOPPED: dict[type[Command], str] = {
+    Load: "loading was stopped",
+    Inspect: "looking closer was stopped",
+    Time: "timing was stopped",
+}
 
 
 class Work:
-    """The engine and what is done with it. `hear` is for the listening thread, all else for the working one."""
+    """The engine and what is done with it. `hear` belongs to the listening thread, everything else to the working one.
 
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
+    Events go to `send`.
+    """
+
+    def __init__(self, send: Callable[[Event], None]) -> None:
+        self._send = send
         self._gate = Gate()
         self._cancelled = threading.Event()
         self._guard = threading.Lock()
@@ -68,7 +72,7 @@ class Work:
         self._measured = False
 
     def hear(self, command: Command) -> None:
-        """Does what cannot wait for the running task, and makes ready for the one that comes."""
+        """Does what cannot wait for the running command, and prepares for the one that was heard."""
         with self._guard:
             match command:
                 case Cancel():
@@ -94,40 +98,41 @@ class Work:
                 case Load() | Inspect() | Time():
                     self._cancelled.clear()
 
-    def events(self, task: Task) -> Iterator[Event]:
-        """The events of a task; whatever it raises becomes the last of them, and the process lives on."""
+    def do(self, command: Task, busy: Callable[[], bool]) -> None:
+        """Does a task and sends its events. If it fails, the last of them says why.
+
+        `busy` says whether another task waits. Raises BrokenPipeError if nobody reads the events any more.
+        """
         try:
-            yield from self._events(task)
+            match command:
+                case Load():
+                    self._load(command)
+                case Generate():
+                    self._generate(command)
+                case Prepare():
+                    self._prepare(command, busy)
+                case Inspect():
+                    self._inspect(command)
+                case Keep():
+                    self._send(self._keep(command))
+                case Recall():
+                    restored = self._engine is not None and self._engine.restore_memory(Path(command.folder))
+                    self._send(Recalled(restored))
+                case Time():
+                    self._time(command)
+                case Threads():
+                    self._measure_again(command)
         except EngineError as error:
             stopped = self._cancelled.is_set() or isinstance(error, Cancelled)
-            yield WorkerFailed(_STOPPED[type(task)] if stopped and type(task) in _STOPPED else str(error))
+            self._send(WorkerFailed(_STOPPED.get(type(command), str(error)) if stopped else str(error)))
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost frame of the process: the log gets the traceback
             traceback.print_exc(file=sys.stderr)
-            yield WorkerFailed(f"an unexpected {type(error).__name__}: {error}; the engine's log has more")
+            self._send(WorkerFailed(f"an unexpected {type(error).__name__}: {error}; the engine's log has more"))
 
-    def prepare(self, command: Prepare, busy: Callable[[], bool]) -> None:
-        """Reads on until there is something else to do, a newer prompt included."""
-        session = self._session_for(command.seed, command.settings)
-        if session is None:
-            return
-        try:
-            session.prepare(_messages(command.messages), busy)
-        except EngineError as error:
-            sys.stderr.write(f"reading ahead stopped: {error}\n")
-
-    def measure_again(self, threads: Threads) -> None:
-        """Other threads are in force, also where the pair was still loading when they were asked for.
-
-        What is not known of them is measured as soon as there is time.
-        """
-        if self._engine is not None:
-            self._engine.use_threads(threads.target, threads.draft)
-            self._measuring = self._engine.measuring()
-
-    def measured_all(self) -> bool:
-        """Makes one pass of the measurement that is left, and says whether there is no more; what was found is kept."""
+    def measure(self) -> bool:
+        """Makes one pass of the measurements that are left; False if there are none. What was found is kept."""
         try:
             next(self._measuring)
             self._measured = True
@@ -136,31 +141,63 @@ class Work:
             if self._measured and self._engine is not None:
                 keep(self._engine)
             self._measured = False
-            return True
+            return False
         except EngineError as error:
             sys.stderr.write(f"measuring stopped: {error}\n")
-            return True
-        return False
+            return False
+        return True
 
     def close(self) -> None:
         """Frees the models."""
         if self._engine is not None:
             self._engine.close()
 
-    def _events(self, task: Task) -> Iterator[Event]:
-        match task:
-            case Load():
-                yield from self._load(task)
-            case Generate():
-                yield from self._generate(task)
-            case Inspect():
-                yield self._inspect(task)
-            case Keep():
-                yield self._keep(task)
-            case Recall():
-                yield Recalled(self._engine is not None and self._engine.restore_memory(Path(task.folder)))
-            case Time():
-                yield self._time(task)
+    def _load(self, command: Load) -> None:
+        self._unload()
+        refusal = None
+        try:
+            engine = self._open(command, command.draft)
+        except PairError as error:
+            refusal = str(error)
+            engine = self._open(command, None)
+        self._engine = engine
+        recall(engine)
+        self._measuring = engine.measuring()
+        self._send(
+            Loaded(
+                target=from_json(ModelSummary, to_json(engine.target)),
+                draft=from_json(ModelSummary, to_json(engine.draft)) if engine.draft else None,
+                drafters=engine.drafters,
+                recommended=engine.recommended,
+                refusal=refusal,
+                n_ctx=engine.target.n_ctx,
+                plain_because=engine.plain_because,
+                translated_because=engine.translated_because,
+                memory=engine.memory_use,
+            )
+        )
+
+    def _open(self, command: Load | Time, draft: str | None) -> Engine:
+        """The loaded models. Their progress is sent from inside the load, which is one call."""
+        tell = self._progress(Loading)
+
+        def progress(share: float) -> bool:
+            tell(share)
+            return not self._cancelled.is_set()
+
+        return Engine.load(command.target, draft, command.options, progress)
+
+    def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
+        """Sends a share from 0 to 1 as such an event, once for every hundredth."""
+        told = -1.0
+
+        def tell(share: float) -> None:
+            nonlocal told
+            if share >= told + _PROGRESS_STEP:
+                told = share
+                self._send(kind(share))
+
+        return tell
 
     def _unload(self) -> None:
         with self._guard:
@@ -170,104 +207,65 @@ class Work:
             self._engine.close()
             self._engine = None
 
-    def _load(self, command: Load) -> Iterator[Event]:
-        self._unload()
-        refusal = None
-        try:
-            self._engine = self._open(command, command.draft)
-        except PairError as error:
-            refusal = str(error)
-            self._engine = self._open(command, None)
-        engine = self._engine
-        recall(engine)
-        self._measuring = engine.measuring()
-        yield Loaded(
-            target=build(ModelSummary, engine.target.to_json()),
-            draft=build(ModelSummary, engine.draft.to_json()) if engine.draft else None,
-            drafters=engine.drafters,
-            recommended=engine.recommended,
-            refusal=refusal,
-            n_ctx=engine.target.n_ctx,
-            plain_because=engine.plain_because,
-            translated_because=engine.translated_because,
-            memory=engine.memory_use,
-        )
-
-    def _open(self, command: Load, draft: str | None) -> Engine:
-        """Loads models; progress goes out from inside of it, since a load is one call."""
-        told = -1.0
-
-        def progress(share: float) -> bool:
-            nonlocal told
-            if share >= told + _PROGRESS_STEP:
-                told = share
-                self._outbox.send(Loading(share))
-            return not self._cancelled.is_set()
-
-        return Engine.load(command.target, draft, command.options, progress)
-
-    def _generate(self, command: Generate) -> Iterator[Event]:
+    def _generate(self, command: Generate) -> None:
         session = self._session_for(command.seed, self._settings or command.settings)
-        if session is None:
-            yield WorkerFailed("no model is loaded")
-            return
         if self._cancelled.is_set():
-            yield Ended("cancelled", "", TurnStats().to_json())
+            self._send(Ended("cancelled", "", TurnStats().to_json()))
             return
-        started = False
-        notices = 0
-
-        def news() -> Iterator[Event]:
-            nonlocal started, notices
-            if not started:
-                started = True
-                yield Started(session.start_line())
-            yield from map(Notice, session.notices[notices:])
-            notices = len(session.notices)
+        tell_news = self._news_of(session)
 
         def hold() -> None:
             if self._gate.holds:
-                for event in news():
-                    self._outbox.send(event)
-                self._outbox.flush()
+                tell_news()
             self._gate.wait()
             if self._cancelled.is_set():
                 session.cancel()
 
         session.hold = hold
-        rounds = session.answer(_messages(command.messages), command.turn, command.attempt, command.prefix)
-        while True:
-            event = next(rounds, None)
-            yield from news()
-            if event is None:
-                break
-            yield event
+        for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
+            tell_news()
+            self._send(event)
+        tell_news()
         if self._engine is not None:
             keep(self._engine)
             self._measuring = chain(self._measuring, session.rehearsing())
-        end = session.end_line()
-        yield Ended(end["reason"], end["text"], end["stats"], MeasuredCosts.from_json(end["costs"]))
+        self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
-    def _inspect(self, command: Inspect) -> Event:
+    def _news_of(self, session: Session) -> Callable[[], None]:
+        """Sends that the answer began, once, and the notices that came since the last call."""
+        started, notices = False, 0
+
+        def tell() -> None:
+            nonlocal started, notices
+            if not started:
+                started = True
+                self._send(Started(session.start_line()))
+            for notice in session.notices[notices:]:
+                self._send(Notice(notice))
+            notices = len(session.notices)
+
+        return tell
+
+    def _prepare(self, command: Prepare, busy: Callable[[], bool]) -> None:
+        if self._engine is None:
+            return
+        try:
+            self._session_for(command.seed, command.settings).prepare(_messages(command), busy)
+        except EngineError as error:
+            sys.stderr.write(f"reading ahead stopped: {error}\n")
+
+    def _inspect(self, command: Inspect) -> None:
         session = self._session_for(command.seed, command.settings)
-        if session is None:
-            return WorkerFailed("no model is loaded")
         inspection = session.inspect(
             command.position,
             command.asked,
-            messages=_messages(command.messages),
+            messages=_messages(command),
             tokens=command.tokens,
             cancelled=self._cancelled.is_set,
         )
-        return Inspected(inspection)
+        self._send(Inspected(inspection))
 
-    def _time(self, command: Time) -> Event:
-        """Beside another engine neither would have the processor and the memory to itself: it makes room."""
-        self._unload()
-        with self._open(Load(command.target, command.draft, command.options), command.draft) as engine:
-            return time_pair(engine, command.seconds, self._cancelled.is_set, self._outbox.send)
-
-    def _keep(self, command: Keep) -> Event:
+    def _keep(self, command: Keep) -> Kept:
         if self._engine is None:
             return Kept(False, "no model is loaded: nothing was read that could be kept")
         try:
@@ -276,15 +274,39 @@ class Work:
             return Kept(False, str(error))
         return Kept(True)
 
-    def _session_for(self, seed: int, settings: Settings) -> Session | None:
-        """The session, with the seed of this turn and these settings; None where nothing is loaded.
+    def _time(self, command: Time) -> None:
+        """The loaded pair makes room: two engines would share processor and memory."""
+        from specchat.bench.drafts import time_draft
 
-        It is one for as long as the pair is loaded, so that lookup drafts from what other conversations said. Raises
+        self._unload()
+        tell = self._progress(Timing)
+
+        def progress(share: float) -> None:
+            if self._cancelled.is_set():
+                raise Cancelled("timing was stopped")
+            tell(share)
+
+        with self._open(command, command.draft) as engine:
+            if DRAFTED.drafter not in engine.drafters:
+                raise PairError(engine.plain_because or "the draft was refused")
+            timed = time_draft(engine, command.seconds, hear=progress)
+        self._send(Timed(timed.gain if timed else None))
+
+    def _measure_again(self, threads: Threads) -> None:
+        """Applies thread counts again, for a pair that was still loading when they were heard, and measures them."""
+        if self._engine is not None:
+            self._engine.use_threads(threads.target, threads.draft)
+            self._measuring = self._engine.measuring()
+
+    def _session_for(self, seed: int, settings: Settings) -> Session:
+        """The pair's session with this seed and these settings. Raises EngineError if nothing is loaded.
+
+        The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
         SettingError for settings that another conversation begins with and that the pair cannot serve.
         """
         with self._guard:
             if self._engine is None:
-                return None
+                raise EngineError("no model is loaded")
             if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
             elif self._session.seed != seed:
@@ -293,5 +315,5 @@ class Work:
             return self._session
 
 
-def _messages(messages: tuple[ChatMessage, ...]) -> list[Message]:
-    return [Message(message.role, message.content) for message in messages]
+def _messages(command: Generate | Prepare | Inspect) -> list[Message]:
+    return [Message(message.role, message.content) for message in command.messages]

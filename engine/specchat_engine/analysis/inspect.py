@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,26 +58,6 @@ class Inspection:
             if inspected.id == token:
                 return inspected
         raise KeyError(token)
-
-    def to_json(self) -> dict[str, Any]:
-        """The inspection as a JSON object."""
-        return {
-            "position": self.position,
-            "said": self.said,
-            "tokens": [asdict(token) for token in self.tokens],
-            "sampling": self.sampling.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> Inspection:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        sampling = {field.name: line["sampling"][field.name] for field in fields(SamplingParams)}
-        return cls(
-            position=line["position"],
-            said=line["said"],
-            tokens=tuple(InspectedToken(**token) for token in line["tokens"]),
-            sampling=SamplingParams(**sampling),
-        )
 
 
 @dataclass(frozen=True, slots=True)

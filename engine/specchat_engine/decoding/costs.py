@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from specchat_engine.policy.costs import FIRST, FURTHER
 from specchat_engine.settings import USUAL_K
@@ -65,14 +64,3 @@ class MeasuredCosts:
         further, first = passes.get(FURTHER), passes.get(FIRST)
         each = first if further is None else ((first or further) + (USUAL_K - 1) * further) / USUAL_K
         return cls(tuple(controller.target.measured(depth).items()), each)
-
-    def to_json(self) -> dict[str, Any]:
-        """The costs as they stand in the last line of a trace."""
-        return {"verify": [list(pair) for pair in self.verify], "draft_step": self.draft_step}
-
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> MeasuredCosts:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        step = line["draft_step"]
-        verify = tuple((int(width), float(milliseconds)) for width, milliseconds in line["verify"])
-        return cls(verify, None if step is None else float(step))

@@ -1,14 +1,9 @@
-"""The events of decoding: one `Round` is one draft and the one target pass that verified it.
-
-A round as JSON is the contract that `--json`, trace files, replay and the app share.
-"""
+"""One `Round` is one draft and the one target pass that verified it: what the engine says to everybody else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 BY_MODEL = frozenset(("model", "translated"))
 """The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
@@ -41,10 +36,6 @@ class DraftedToken:
     p: float | None
     outcome: Outcome
 
-    def to_json(self) -> dict[str, Any]:
-        """The token as it stands in a trace."""
-        return {"id": self.id, "text": self.text, "q": self.q, "p": self.p, "outcome": self.outcome.value}
-
 
 @dataclass(frozen=True, slots=True)
 class TargetToken:
@@ -54,10 +45,6 @@ class TargetToken:
     text: str
     p: float | None
     kind: TokenKind
-
-    def to_json(self) -> dict[str, Any]:
-        """The token as it stands in a trace."""
-        return {"id": self.id, "text": self.text, "p": self.p, "kind": self.kind.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,43 +101,3 @@ class Round:
         """The text that this round added to the answer, before any stop string cut it."""
         accepted = (token.text for token in self.drafted if token.outcome is Outcome.ACCEPTED)
         return "".join(accepted) + self.token.text
-
-    def to_json(self) -> dict[str, Any]:
-        """The round as one line of a trace."""
-        return {
-            "type": "round",
-            "index": self.index,
-            "source": self.source,
-            "k": self.k,
-            "reason": self.reason,
-            "drafted": [token.to_json() for token in self.drafted],
-            "token": self.token.to_json(),
-            "top": [{"id": best.id, "text": best.text, "p": best.p} for best in self.top],
-            "ms": {
-                "draft": self.ms.draft,
-                "verify": self.ms.verify,
-                "rollback": self.ms.rollback,
-                "other": self.ms.other,
-            },
-            "t_ms": self.t_ms,
-        }
-
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> Round:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        return cls(
-            index=line["index"],
-            source=line["source"],
-            k=line["k"],
-            reason=line["reason"],
-            drafted=tuple(
-                DraftedToken(token["id"], token["text"], token["q"], token["p"], Outcome(token["outcome"]))
-                for token in line["drafted"]
-            ),
-            token=TargetToken(
-                line["token"]["id"], line["token"]["text"], line["token"]["p"], TokenKind(line["token"]["kind"])
-            ),
-            top=tuple(Candidate(best["id"], best["text"], best["p"]) for best in line["top"]),
-            ms=RoundTimes(**line["ms"]),
-            t_ms=line["t_ms"],
-        )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Outcome, Round
+
+_DERIVED = ("acceptance_rate", "alpha", "block_efficiency", "tokens_per_second", "speedup")
+_NOT_TOLD = ("num_rejected_tokens", "plain_ms")
 
 
 class Counted(Protocol):
@@ -141,26 +145,6 @@ class TurnStats(Timed):
         return measured_speedup(self.plain_ms, self)
 
     def to_json(self) -> dict[str, Any]:
-        """The statistics as they stand in the last line of a trace."""
-        return {
-            "num_tokens": self.num_tokens,
-            "num_rounds": self.num_rounds,
-            "num_drafts": self.num_drafts,
-            "num_draft_tokens": self.num_draft_tokens,
-            "num_accepted_tokens": self.num_accepted_tokens,
-            "num_accepted_tokens_per_pos": list(self.num_accepted_tokens_per_pos),
-            "acceptance_rate": self.acceptance_rate,
-            "alpha": self.alpha,
-            "block_efficiency": self.block_efficiency,
-            "tokens_per_second": self.tokens_per_second,
-            "ttft_ms": self.ttft_ms,
-            "prompt_tokens": self.prompt_tokens,
-            "prompt_ms": self.prompt_ms,
-            "draft_prompt_ms": self.draft_prompt_ms,
-            "draft_ms": self.draft_ms,
-            "verify_ms": self.verify_ms,
-            "rollback_ms": self.rollback_ms,
-            "other_ms": self.other_ms,
-            "wall_ms": self.wall_ms,
-            "speedup": self.speedup,
-        }
+        """The statistics as they stand in the last line of a trace: counts and times, and what is derived of them."""
+        counted = {name: value for name, value in to_json(self).items() if name not in _NOT_TOLD}
+        return counted | {name: getattr(self, name) for name in _DERIVED}

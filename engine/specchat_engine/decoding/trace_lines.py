@@ -1,18 +1,20 @@
-"""The lines of a trace that stand around an answer's rounds."""
+"""The lines of a trace: one object for the start of an answer, one for each round, one for its end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.prompt.template import Message
-from specchat_engine.settings import Settings
-from specchat_engine.verifiers import VERIFIERS
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
 SCHEMA = 1
 """The version of the trace lines."""
+
+if TYPE_CHECKING:
+    from specchat_engine.prompt.template import Message
 
 
 def start_line(
@@ -34,8 +36,8 @@ def start_line(
         "draft": about.get("draft"),
         "drafter": settings.drafter,
         "verifier": settings.verifier,
-        "lossless": VERIFIERS[settings.verifier].lossless,
-        "params": {"k": settings.k} | settings.sampling.to_json(),
+        "lossless": settings.verifier not in LOSSY_VERIFIERS,
+        "params": {"k": settings.k} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": prompt_tokens,
@@ -46,6 +48,11 @@ def start_line(
     return line | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
 
 
-def end_line(reason: str | None, text: str, stats: TurnStats, costs: MeasuredCosts) -> dict[str, Any]:
-    """The last one."""
-    return {"type": "end", "reason": reason, "text": text, "stats": stats.to_json(), "costs": costs.to_json()}
+def round_line(event: Round) -> dict[str, Any]:
+    """The line of a round."""
+    return {"type": "round", **to_json(event)}
+
+
+def end_line(reason: str | None, text: str, stats: Mapping[str, Any], costs: MeasuredCosts) -> dict[str, Any]:
+    """The last line; `stats` are those of `TurnStats.to_json`."""
+    return {"type": "end", "reason": reason, "text": text, "stats": dict(stats), "costs": to_json(costs)}

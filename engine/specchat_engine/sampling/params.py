@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from specchat_engine.allowed import Range, check, setting
@@ -55,12 +55,6 @@ class SamplingParams:
         for token, _ in self.logit_bias:
             if token >= n_vocab:
                 raise SettingError(f"logit_bias names token {token}: this vocabulary has 0 to {n_vocab - 1}")
-
-    def to_json(self) -> dict[str, Any]:
-        """The parameters as they stand in a trace; a bias of -inf, which JSON does not know, is the text "-inf"."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        biases = [[token, bias if math.isfinite(bias) else "-inf"] for token, bias in self.logit_bias]
-        return values | {"logit_bias": biases}
 
 
 def _added_up(pairs: Any) -> tuple[tuple[int, float], ...]:

@@ -140,7 +140,7 @@ def test_the_chip_names_a_rule_that_is_not_the_usual_one_also_on_narrow_screens(
 
 def test_a_refused_draft_model_hides_no_lossy_rule() -> None:
     session = ChatSession(chat_options(k=3, verifier="typical"))
-    session.ready(LOADED._replace(drafters=("lookup", "none"), refusal="token 5 differs"))
+    session.ready(replace(LOADED, drafters=("lookup", "none"), refusal="token 5 differs"))
     assert "✕ refused (lossy typical, lookup, k 3): token 5" in header(session.header(), "", 140).plain
 
 
@@ -156,7 +156,7 @@ def test_plain_decoding_is_never_lossy() -> None:
 @pytest.mark.parametrize("note", ["", "k 5 from the next round on"])
 def test_the_header_fits_every_width_and_always_says_the_state(width: int, note: str) -> None:
     session = ready()
-    session.loaded = LOADED._replace(refusal="the vocabularies differ: token 5 is 'a' in one and 'b' in the other " * 3)
+    session.loaded = replace(LOADED, refusal="the vocabularies differ: token 5 is 'a' in one and 'b' in the other " * 3)
     view = session.header()
     shown = header(view, note, width)
     assert view.state is Speculation.REFUSED

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from specchat.cli import main
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.threads.in_force import Threads
 from support.tiny_pair import TinyModels
@@ -76,7 +77,7 @@ def test_json_is_a_start_rounds_and_an_end_and_nothing_else(
     start, *rounds, end = [json.loads(line) for line in captured.out.splitlines()]
     assert captured.err == ""
     assert (start["type"], start["seed"], start["schema"]) == ("start", 7, 1)
-    assert "".join(Round.from_json(line).text for line in rounds) == end["text"]
+    assert "".join(from_json(Round, line).text for line in rounds) == end["text"]
     assert (end["type"], end["reason"], end["stats"]["num_tokens"]) == ("end", "length", 24)
 
 

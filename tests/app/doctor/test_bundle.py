@@ -14,8 +14,10 @@ from specchat.settings import paths
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.traces.reading import read_trace
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round, TokenKind
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.trace_lines import round_line
 from specchat_engine.policy.controller import Controller
 from support.sample_rounds import sample_round
 
@@ -50,7 +52,7 @@ def trace_lines() -> list[str]:
         "machine": {"threads": 2},
         "prefix": [1234567],
     }
-    drawn = [event.to_json() | {"note": SECRET} for event in rounds]
+    drawn = [round_line(event) | {"note": SECRET} for event in rounds]
     for line in drawn:
         line["token"]["id"] = 1234567
         line["top"] = [{"id": 1234567, "text": SECRET, "p": 0.5}]
@@ -135,7 +137,7 @@ def test_the_blanked_trace_can_be_replayed_with_its_times_and_fates(tmp_path: Pa
     file = tmp_path / "report.zip"
     assert main(["doctor", "--bundle", str(file)]) == 0
     (trace,) = read_trace(packed(file)["trace.jsonl"].splitlines(keepends=True), "bundle")
-    original = [Round.from_json(line) for line in map(json.loads, trace_lines()) if line["type"] == "round"]
+    original = [from_json(Round, line) for line in map(json.loads, trace_lines()) if line["type"] == "round"]
     assert [event.ms for event in trace.rounds] == [event.ms for event in original]
     assert [[token.outcome for token in event.drafted] for event in trace.rounds] == [
         [token.outcome for token in event.drafted] for event in original

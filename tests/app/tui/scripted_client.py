@@ -28,6 +28,7 @@ from specchat.worker.protocol import (
     WorkerFailed,
 )
 from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions
@@ -97,7 +98,7 @@ def start_line(messages: Sequence[ChatMessage], turn: int, seed: int, settings: 
         "drafter": settings.drafter,
         "verifier": settings.verifier,
         "lossless": settings.verifier != "typical",
-        "params": {"k": settings.k} | settings.sampling.to_json(),
+        "params": {"k": settings.k} | to_json(settings.sampling),
         "seed": seed,
         "turn": turn,
         "prompt_tokens": 20,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from app.tui.chatting import Chat, notices, parts, prompt, quiet
@@ -36,7 +37,7 @@ async def test_an_own_name_is_completed_and_loaded(options: ChatOptions, tiny_mo
 
 async def test_a_draft_that_joins_a_target_without_one_is_used(options: ChatOptions, tiny_models: TinyModels) -> None:
     async with chatting(options) as (pilot, client):
-        client.load_events = (LOADED._replace(draft=None, drafters=("lookup", "none")),)
+        client.load_events = (replace(LOADED, draft=None, drafters=("lookup", "none")),)
         await pilot.press(*"/set ctx 512", "enter")
         await quiet(pilot)
         client.load_events = (LOADED,)

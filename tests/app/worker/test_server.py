@@ -13,8 +13,19 @@ from typing import Any
 
 import pytest
 
-from specchat.worker.codec import encode_command
-from specchat.worker.protocol import ChatMessage, Command, Generate, Load, Prepare, Quit, Threads
+from specchat.worker.protocol import (
+    ChatMessage,
+    Command,
+    Generate,
+    Keep,
+    Kept,
+    Load,
+    Prepare,
+    Quit,
+    Threads,
+    decode_event,
+    encode,
+)
 from specchat.worker.server import Server
 from specchat_engine import LoadOptions, Session, Settings
 from specchat_engine.threads.processors import read_processors
@@ -35,7 +46,7 @@ def tell(tiny_models: TinyModels) -> Iterator[Tell]:
         server.start()
 
         def send(command: Command) -> None:
-            pipe.write(encode_command(command).encode() + b"\n")
+            pipe.write(encode(command))
 
         send(Load(str(tiny_models.target), str(tiny_models.draft), LoadOptions(threads=1, n_ctx=512)))
         yield send
@@ -95,3 +106,27 @@ def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:
     tell(Threads("auto", "auto"))
     several = read_processors().usual > 1
     assert until(lambda: any(bool(record["threads"]) == several and record["draft"] for record in records()))
+
+
+class Pipe(BytesIO):
+    """Takes a few bytes at a time, or none if it is broken."""
+
+    broken = False
+
+    def write(self, data: Any) -> int:
+        if self.broken:
+            raise BrokenPipeError
+        return super().write(bytes(data[:7]))
+
+
+def test_a_pipe_that_takes_a_few_bytes_at_a_time_gets_all_of_them() -> None:
+    events = Pipe()
+    command = encode(Keep("a folder", 10))
+    assert Server(BytesIO(command), events).run() == 0
+    assert decode_event(events.getvalue()) == Kept(False, "no model is loaded: nothing was read that could be kept")
+
+
+def test_a_server_whose_events_nobody_reads_ends() -> None:
+    events = Pipe()
+    events.broken = True
+    assert Server(BytesIO(encode(Keep("a folder", 10))), events).run() == 0

@@ -11,6 +11,7 @@ import pytest
 
 from specchat_engine import EngineError, Message, SamplingParams, Session, SettingError
 from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import Cancelled
 from specchat_engine.testing import ScriptedModel
 from specchat_engine.testing.byte_tokenizer import END
@@ -247,6 +248,6 @@ def test_an_inspection_comes_out_of_json_as_it_went_in() -> None:
         (InspectedToken(5, "a", 0.5, 1, 1.0), InspectedToken(6, "b", 0.1, 2, 0.0, "min-p", 0.2, 1, 0.3)),
         SamplingParams(logit_bias=((3, -math.inf),)),
     )
-    assert Inspection.from_json(found.to_json()) == found
+    assert from_json(Inspection, to_json(found)) == found
     with pytest.raises(KeyError):
         found.of(7)

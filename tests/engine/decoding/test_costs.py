@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PlainCost
 from specchat_engine.policy.controller import Controller
 from support.conversations import ask, conversation, letters
@@ -73,7 +74,7 @@ def test_the_last_line_of_a_trace_tells_the_costs() -> None:
     assert len(widths) > 1
     assert all(milliseconds > 0 for _, milliseconds in line["costs"]["verify"])
     assert line["costs"]["draft_step"] > 0
-    told = MeasuredCosts.from_json(line["costs"])
-    assert told.to_json() == line["costs"]
-    with pytest.raises(ValueError, match="unpack"):
-        MeasuredCosts.from_json({"verify": [[1]], "draft_step": None})
+    told = from_json(MeasuredCosts, line["costs"])
+    assert to_json(told) == line["costs"]
+    with pytest.raises(ValueError, match="argument"):
+        from_json(MeasuredCosts, {"verify": [[1]], "draft_step": None})

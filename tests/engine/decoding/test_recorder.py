@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from specchat_engine import Outcome, Round, TokenKind
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
@@ -120,7 +121,7 @@ def test_a_round_is_complete_and_frozen_when_it_comes() -> None:
     event = next(iter(conversation(saying("ab")).generate("hello")))
     with pytest.raises(AttributeError):
         event.k = 3  # type: ignore[misc]
-    assert Round.from_json(event.to_json()) == event
+    assert from_json(Round, to_json(event)) == event
 
 
 def test_the_parts_of_a_rounds_time_are_all_of_it() -> None:

@@ -84,4 +84,4 @@ def test_the_trace_holds_exactly_the_contracts_names(stats: TurnStats) -> None:
         "draft_ms verify_ms rollback_ms other_ms wall_ms speedup"
     )
     line = json.loads(json.dumps(stats.to_json()))
-    assert list(line) == names.split()
+    assert set(line) == set(names.split())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from specchat_engine import SamplingParams, SettingError
+from specchat_engine.codec import to_json
 
 
 def test_biases_are_kept_in_order_and_add_up() -> None:
@@ -25,7 +26,7 @@ def test_a_ban_stays_a_ban_whatever_is_added() -> None:
 
 def test_parameters_survive_the_way_through_json() -> None:
     params = SamplingParams(temperature=0.3, logit_bias=((1, 0.5), (2, -math.inf)), grammar='root ::= "é"')
-    line = json.dumps(params.to_json(), allow_nan=False)
+    line = json.dumps(to_json(params), allow_nan=False)
     assert SamplingParams(**json.loads(line)) == params
 
 

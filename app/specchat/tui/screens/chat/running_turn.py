@@ -18,6 +18,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.transcript.answer import Answer, View
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import end_line
 from specchat_engine.settings import LOSSY_VERIFIERS, Settings
 
 _PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
@@ -79,14 +80,7 @@ class RunningTurn:
         rounds = tuple(self._rounds)
         if isinstance(last, WorkerFailed):
             return Trace(self._start, rounds, None, last.message)
-        end = {
-            "type": "end",
-            "reason": last.reason,
-            "text": last.text,
-            "stats": last.stats,
-            "costs": last.costs.to_json(),
-        }
-        return Trace(self._start, rounds, end)
+        return Trace(self._start, rounds, end_line(last.reason, last.text, last.stats, last.costs))
 
     async def take(self, rounds: Sequence[Round]) -> None:
         """Adds rounds that arrived together."""

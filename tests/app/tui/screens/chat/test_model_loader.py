@@ -1,12 +1,13 @@
 """Other models while the chat is open."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.worker.protocol import ModelSummary, WorkerFailed
 
-OTHER = LOADED._replace(target=ModelSummary("other", "other.gguf", n_params=1_000_000_000), draft=None)
+OTHER = replace(LOADED, target=ModelSummary("other", "other.gguf", n_params=1_000_000_000), draft=None)
 
 
 async def test_another_target_is_loaded_without_the_draft_model_and_the_conversation_stays(tmp_path: Path) -> None:
@@ -15,7 +16,7 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        client.load_events = (OTHER._replace(drafters=("lookup", "none")),)
+        client.load_events = (replace(OTHER, drafters=("lookup", "none")),)
         await command(pilot, f"/model {other}")
         assert "other 1.0B" in header(pilot)
         assert "lookup" in header(pilot)
