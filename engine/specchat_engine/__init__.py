@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from specchat_engine.analysis.inspect import InspectedToken, Inspection
+    from specchat_engine.analysis.inspection import InspectedToken, Inspection
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
     from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
@@ -57,8 +57,8 @@ _HOMES = {
     "Engine": "engine",
     "EngineError": "errors",
     "HeaderError": "errors",
-    "InspectedToken": "analysis.inspect",
-    "Inspection": "analysis.inspect",
+    "InspectedToken": "analysis.inspection",
+    "Inspection": "analysis.inspection",
     "LoadOptions": "load_options",
     "MeasuredCosts": "decoding.costs",
     "MemoryUse": "memory.measured",

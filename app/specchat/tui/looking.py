@@ -11,7 +11,7 @@ from specchat.chat.client import EngineClient
 from specchat.traces.trace import Trace
 from specchat.tui.spots import output_tokens
 from specchat.worker.protocol import ChatMessage, Inspected, WorkerFailed
-from specchat_engine.analysis.inspect import Inspection
+from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from specchat.terminal.palette import LOOKS
 from specchat.traces.trace import Trace
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 
 

@@ -9,7 +9,7 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace
 from specchat.tui.spots import known, output_tokens, visible
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.sampling.noise import gumbel, turn_seed
 
 _NEAR = 0.01

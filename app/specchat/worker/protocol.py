@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.gain import Gain
-from specchat_engine.analysis.inspect import Inspection
+from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round

@@ -27,7 +27,7 @@ from specchat.worker.protocol import (
     Timing,
     WorkerFailed,
 )
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from specchat.tui.verifying import Compared, compared, gap_told, not_comparable
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.sampling.noise import gumbel, turn_seed
 from specchat_engine.sampling.params import SamplingParams

@@ -43,7 +43,7 @@ from specchat.worker.protocol import (
     encode,
 )
 from specchat_engine import LoadOptions, Settings
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.memory.measured import MemoryUse

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specchat_engine import EngineError, Message, SamplingParams, Session, SettingError
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import Cancelled
 from specchat_engine.testing import ScriptedModel

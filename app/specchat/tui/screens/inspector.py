@@ -18,7 +18,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
 from specchat.tui.widgets.key_row import KeyRow
-from specchat_engine.analysis.inspect import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
 """Inspects an output position and these tokens. Returns a text if that is not possible."""
