@@ -10,7 +10,8 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
-from specchat_engine.analysis.inspect import Inspection, Place, inspect, sampling_at
+from specchat_engine.analysis.inspect import Place, inspect, sampling_at
+from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.cancel import Cancel
 from specchat_engine.decoding.costs import MeasuredCosts, PlainCost
 from specchat_engine.decoding.drafts import Context
