@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -37,12 +36,11 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
 
         no_native_debugger()
         return chat_plainly(options, session)
-    gc.disable()  # until the first paint, which comes the sooner: what is made before it is no garbage
     client = WorkerClient(worker_log())
     client.begin_load(options.target, options.draft, options.options)
     with Looks(config, theme) as looks:
         from specchat.tui.app import run_chat
-    run_chat(options, client, looks.appearance(), session, first_run=first_run, ground=looks.ground)
+    run_chat(options, client, looks.appearance(), session, first_run=first_run, background=looks.background)
     return 0
 
 

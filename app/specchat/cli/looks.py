@@ -1,4 +1,4 @@
-"""How an app on the screen is to look: as asked, as configured, as chosen before, or as the terminal's ground is."""
+"""The look of the terminal app: as asked, as configured, as chosen before, or as the terminal's background needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from specchat.settings.chosen_theme import chosen_theme
-from specchat.terminal.background import ask_ground, told_ground
+from specchat.terminal.background import ask_background, background_from_environment
 
 if TYPE_CHECKING:
     from specchat.settings.schema import Config
@@ -21,16 +21,16 @@ class Looks:
         self._config = config
         self._theme = theme
         self._chosen = chosen_theme()
-        self.ground = told_ground()
+        self.background = background_from_environment()
 
     def __enter__(self) -> Self:
         known = self._theme or self._config.theme or self._chosen
-        self._question = None if known else ask_ground()
+        self._question = None if known else ask_background()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._question is not None:
-            self.ground = self._question.answer()
+            self.background = self._question.answer()
 
     def appearance(self) -> Appearance:
         """The theme and the keys. Raises ConfigError, in one line, for one that there is not."""
@@ -41,5 +41,5 @@ class Looks:
             self._config.keys,
             configured=self._config.theme,
             chosen=self._chosen,
-            light=self.ground.light,
+            light=self.background.light,
         )

@@ -75,7 +75,7 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
 
     with Looks(config) as looks:
         from specchat.tui.replaying import run_replay
-    run_replay(traces, source, looks.appearance(), looks.ground)
+    run_replay(traces, source, looks.appearance(), looks.background)
     return 0
 
 

@@ -1,8 +1,8 @@
-"""Whether the terminal's ground is light: it is asked while the app is being imported, so that nobody waits for it.
+"""Whether the terminal's background is light. The terminal is asked while the app is being imported.
 
-The question (OSC 11) is followed by one that every terminal answers (DA1), so that its answer tells that no other one
-comes. What was typed meanwhile is handed on. A terminal that is late is not waited for: whoever reads its input then
-has to expect the answers (`tui/listening.py`).
+The question (OSC 11) is followed by one that every terminal answers (DA1): after that answer no other one comes. What
+the user types meanwhile is handed on. If the terminal is late, nobody waits for it: whoever reads its input then has to
+drop the answers (`tui/input_filter.py`).
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ ANSWER = re.compile(r"\x1b\]11;(?:rgba?:([0-9a-fA-F/]+))?[^\x07\x1b\x9c]*(?:\x07
 LAST_ANSWER = re.compile(r"\x1b\[\?[0-9;]*c")
 
 _QUESTIONS = b"\x1b]11;?\x1b\\\x1b[c"
-_PATIENCE = 0.1
+_TIMEOUT = 0.1
 _DEAF = ("dumb", "linux", "eterm", "vt", "unknown")
-"""Beginnings of TERM: terminals that would show the question or never answer."""
-_LIGHT_GROUNDS = frozenset({"7", "15"})
+"""Beginnings of TERM of terminals that would show the question or never answer."""
+_LIGHT_COLOURS = frozenset({"7", "15"})
 
 
-class Ground(NamedTuple):
-    """What is known of the terminal: whether its ground is light, what was typed, whether answers may still come."""
+class Background(NamedTuple):
+    """The answer of a terminal: whether its background is light, what was typed meanwhile, whether more may come."""
 
     light: bool = False
     typed: str = ""
     late: bool = False
 
 
-class GroundQuestion:
-    """A question that was asked of the terminal; the answer is to be read once."""
+class BackgroundQuestion:
+    """A question to the terminal. Read its answer once."""
 
     def __init__(self, terminal: int) -> None:
-        """Asks. `terminal` is the descriptor of its input; the question goes to standard output."""
+        """Asks; `terminal` is the file descriptor of its input. The question goes to standard output."""
         self._terminal = terminal
         self._before = termios.tcgetattr(terminal)
         quiet = termios.tcgetattr(terminal)
@@ -50,9 +50,9 @@ class GroundQuestion:
             termios.tcsetattr(terminal, termios.TCSANOW, self._before)
             raise
 
-    def answer(self, patience: float = _PATIENCE) -> Ground:
-        """What came until now, or comes within so many seconds; the terminal is then as it was before."""
-        deadline = time.monotonic() + patience
+    def answer(self, timeout: float = _TIMEOUT) -> Background:
+        """What has arrived, or arrives within `timeout` seconds. Restores the terminal's settings."""
+        deadline = time.monotonic() + timeout
         heard = b""
         try:
             while not LAST_ANSWER.search(heard.decode(errors="ignore")):
@@ -65,29 +65,29 @@ class GroundQuestion:
         return read_answers(heard.decode(errors="replace"))
 
 
-def ask_ground() -> GroundQuestion | None:
-    """Asks the terminal; None where it is no terminal, one that may not understand, or not ours at the moment."""
+def ask_background() -> BackgroundQuestion | None:
+    """Asks the terminal; None if there is none, if it may not understand, or if another process uses it."""
     if "COLORFGBG" in os.environ or os.environ.get("TERM", "dumb").startswith(_DEAF):
         return None
     try:
         terminal = sys.stdin.fileno()
         if sys.stdout.isatty() and os.tcgetpgrp(terminal) == os.getpgrp():
-            return GroundQuestion(terminal)
+            return BackgroundQuestion(terminal)
     except (OSError, ValueError, termios.error):
         pass
     return None
 
 
-def told_ground() -> Ground:
-    """What COLORFGBG tells, as some terminals set it."""
-    return Ground(light=os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_GROUNDS)
+def background_from_environment() -> Background:
+    """The background according to COLORFGBG, which some terminals set."""
+    return Background(light=os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_COLOURS)
 
 
-def read_answers(heard: str) -> Ground:
-    """What stands in the terminal's input: the answers, and around them what was typed."""
+def read_answers(heard: str) -> Background:
+    """Separates the answers in the terminal's input from what was typed."""
     found = ANSWER.search(heard)
     typed = LAST_ANSWER.sub("", ANSWER.sub("", heard))
-    return Ground(_is_light(found[1] if found else None), typed, LAST_ANSWER.search(heard) is None)
+    return Background(_is_light(found[1] if found else None), typed, LAST_ANSWER.search(heard) is None)
 
 
 def _is_light(colour: str | None) -> bool:

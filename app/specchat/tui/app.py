@@ -1,4 +1,4 @@
-"""The terminal app: themes, commands, one chat screen, and the engine's client that it closes at the end."""
+"""The terminal app: it holds the chat screen, and closes the engine and the archive at the end."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import sys
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.keys import Keys
 from textual.screen import Screen
-from textual.widget import AwaitMount
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db
-from specchat.terminal.background import Ground
+from specchat.terminal.background import Background
 from specchat.terminal.filter import clean_line
 from specchat.tui.appearance import Appearance
-from specchat.tui.listening import listen
 from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS, palette
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.themed import ThemedApp
@@ -47,15 +43,19 @@ class SpecchatApp(ThemedApp):
         resume: int | None = None,
         *,
         first_run: bool = False,
+        background: Background | None = None,
     ) -> None:
-        """`resume` is a stored session to open with; `first_run` welcomes someone who is new."""
-        super().__init__(appearance)
+        """`resume` is a stored session to open with; `first_run` shows the welcome.
+
+        `background` holds what was read from the terminal before.
+        """
+        super().__init__(appearance, background)
         self._options = options
         self.client = client
         self._archive = Archive(sessions_db(), self._tell_trouble)
         self.downloads = LazyDownloads()
         self.unfinished: list[tuple[str, float]] = []
-        """Downloads that were under way when the app ended, each with the per cent that are kept."""
+        """Downloads that were running when the app ended, each with the per cent that are stored."""
         self._resume = resume
         self._first_run = first_run
 
@@ -71,11 +71,9 @@ class SpecchatApp(ThemedApp):
             own_keys=self._appearance.keymap,
         )
 
-    async def on_mount(self) -> None:
-        """Hears no key before there is a prompt for it, and hears when the terminal goes away."""
-        if hasattr(signal, "SIGHUP"):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.terminal_lost)
-        await AwaitMount(self.screen, [self.screen])
+    def on_mount(self) -> None:
+        """Listens for the signal that the terminal is gone."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.terminal_lost)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: the chat's, and some of Textual's."""
@@ -84,14 +82,14 @@ class SpecchatApp(ThemedApp):
         yield from (command for command in super().get_system_commands(screen) if command.title in TEXTUALS_COMMANDS)
 
     async def action_quit(self) -> None:
-        """Keeps what the models have read of the session, and ends."""
+        """Saves the prompt cache of the session, and ends."""
         for screen in self.screen_stack:
             if isinstance(screen, ChatScreen):
                 await screen.leave()
         self.exit()
 
     def on_unmount(self) -> None:
-        """Ends the engine, also in mid-answer, whose thread ends with it, and writes what is left to be kept."""
+        """Ends the engine, which ends a running answer, and writes what is not stored yet."""
         self.client.close()
         self._archive.close()
         self.unfinished = [(view.name, view.percent) for view in self.downloads.close()]
@@ -105,7 +103,7 @@ class SpecchatApp(ThemedApp):
         self.client.close()
 
     def _tell_trouble(self, trouble: str | None) -> None:
-        """Says, from the thread that writes, that conversations are not being saved, or are again."""
+        """Takes the news that conversations cannot be stored, or can be again, from the thread that writes."""
         self.call_later(self._show_trouble, trouble)
 
     def _show_trouble(self, trouble: str | None) -> None:
@@ -124,18 +122,13 @@ def run_chat(
     resume: int | None = None,
     *,
     first_run: bool = False,
-    ground: Ground | None = None,
+    background: Background | None = None,
 ) -> None:
-    """Opens the terminal app, with a stored session or a welcome where asked, and returns when the user quits.
+    """Opens the terminal app and returns when the user quits; the arguments are those of `SpecchatApp`.
 
     `client` may be loading the pair already; it is closed at the end.
-    `ground` holds what was read from the terminal before.
     """
-    # Terminals without the kitty protocol send Alt+Enter as ESC CR, which Textual would read as Enter: make it Ctrl+J.
-    if isinstance(ANSI_SEQUENCES_KEYS, dict):
-        ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
-    app = SpecchatApp(options, client, appearance, resume, first_run=first_run)
-    listen(ground or Ground(), lambda: app.takes_keys)
+    app = SpecchatApp(options, client, appearance, resume, first_run=first_run, background=background)
     app.run()
     for name, percent in app.unfinished:
         sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")

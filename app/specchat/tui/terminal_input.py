@@ -1,7 +1,7 @@
-"""The terminal as the app's input: bytes that are not UTF-8 are replaced, and losing the terminal ends the app.
+"""The terminal as the app's input: any bytes are accepted, and losing the terminal ends the app.
 
-Textual's driver fails on such bytes and reads the end of its input in a loop. SIGHUP alone does not tell that the
-terminal is gone: the kernel sends it to the session's leader, and `make` for one does not pass it on.
+Textual's driver fails on bytes that are not UTF-8 and reads the end of its input in a loop. SIGHUP alone does not tell
+that the terminal is gone: the kernel sends it to the leader of the session, and `make` for one does not pass it on.
 """
 
 from __future__ import annotations
@@ -10,30 +10,66 @@ import asyncio
 import codecs
 import os
 import select
+import signal
 import socket
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from textual.app import App
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
-if TYPE_CHECKING:
-    from specchat.tui.themed import ThemedApp
+from specchat.terminal.background import Background
+from specchat.tui.input_filter import InputFilter
 
 _IDLE_SECONDS = 1.0
-"""A character whose bytes pause for so long is incomplete. The parent is looked for as often."""
+"""A character whose bytes pause for so long is incomplete. The parent process is looked for as often."""
 _BUSY_SECONDS = 1.0
 """An event loop that does nothing for so long after the terminal was lost waits for the terminal itself."""
+_FILTER_SECONDS = 0.05
+
+
+class TerminalApp(App[None]):
+    """An app that gets its input through an `InputFilter` and ends when its terminal is gone."""
+
+    def __init__(self, background: Background | None = None) -> None:
+        """`background` holds what was read from the terminal before the app started."""
+        super().__init__()
+        self.input_filter = InputFilter(background or Background(), lambda: self.takes_keys)
+        self._ends = threading.Lock()
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether a widget has the focus, or the screen wants none to have it."""
+        if not self.is_running or not self.screen_stack:
+            return False
+        return self.screen.is_mounted and (self.screen.focused is not None or self.screen.AUTO_FOCUS == "")
+
+    def get_driver_class(self) -> type[Driver]:
+        """Replaces Textual's driver for terminals."""
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
+
+    def terminal_lost(self) -> None:
+        """Stores what is not stored yet and ends the process at once. May be called from any thread, and twice."""
+        if self._ends.acquire(blocking=False):
+            try:
+                self.keep_now()
+            finally:
+                os._exit(128 + signal.SIGHUP)
+
+    def keep_now(self) -> None:
+        """Stores what would be lost, and closes what would go on, if the process ended now."""
 
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, reading from a socket that another thread fills with valid UTF-8 from the terminal."""
 
     def __init__(
-        self, app: ThemedApp, *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+        self, app: TerminalApp, *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._themed_app = app
+        self._terminal_app = app
         self._event_loop = asyncio.get_running_loop()
 
     def run_input_thread(self) -> None:
@@ -54,19 +90,23 @@ class TerminalDriver(LinuxDriver):
     def _forward(self, terminal: int, target: socket.socket) -> None:
         """Copies the terminal's input to the socket until the other end is closed or the terminal is gone."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        input_filter = self._terminal_app.input_filter
         parent = os.getppid()
         while True:
-            readable, _, _ = select.select([terminal, target.fileno()], [], [], _IDLE_SECONDS)
+            timeout = _FILTER_SECONDS if input_filter.waiting else _IDLE_SECONDS
+            readable, _, _ = select.select([terminal, target.fileno()], [], [], timeout)
             if target.fileno() in readable:
                 return
+            text = ""
             if terminal in readable:
                 data = _read(terminal)
                 if not data:
                     self._lose_terminal()
                     return
                 text = decoder.decode(data)
-            else:
+            elif timeout == _IDLE_SECONDS:
                 text = decoder.decode(b"", final=True)
+            text = input_filter.feed(text)
             if text:
                 try:
                     target.sendall(text.encode())
@@ -75,7 +115,7 @@ class TerminalDriver(LinuxDriver):
             if os.getppid() != parent:
                 # The terminal may still be there for somebody else: leave it as it was found.
                 parent = os.getppid()
-                self._themed_app.call_later(self._themed_app.action_quit)
+                self._terminal_app.call_later(self._terminal_app.action_quit)
 
     def _lose_terminal(self) -> None:
         """Ends the app from its event loop, or from this thread where the loop waits for the terminal's output."""
@@ -83,7 +123,7 @@ class TerminalDriver(LinuxDriver):
 
         def end() -> None:
             begun.set()
-            self._themed_app.terminal_lost()
+            self._terminal_app.terminal_lost()
 
         with suppress(RuntimeError):  # the loop is closed: the app has ended already
             self._event_loop.call_soon_threadsafe(end)

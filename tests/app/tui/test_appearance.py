@@ -125,7 +125,7 @@ async def test_who_chooses_beside_the_configuration_is_told_which_comes_first() 
         ]
 
 
-def test_what_is_asked_for_comes_before_what_is_configured_what_was_chosen_and_the_ground() -> None:
+def test_what_is_asked_for_comes_before_what_is_configured_what_was_chosen_and_the_background() -> None:
     choices = {"configured": "nord", "chosen": "dracula", "light": True}
     assert read_appearance("monokai", {}, **choices).theme == "monokai"
     assert read_appearance(None, {}, **choices).theme == "nord"

@@ -1,0 +1,93 @@
+"""Input of a terminal that answers late, in pieces, or while the user types."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from specchat.terminal.background import Background
+from specchat.tui import input_filter
+from specchat.tui.input_filter import InputFilter
+
+ANSWERS = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;22c"
+
+
+def filter_of(typed: str = "", *, late: bool = False, ready: Callable[[], bool] = lambda: True) -> InputFilter:
+    return InputFilter(Background(typed=typed, late=late), ready)
+
+
+def passed(found: InputFilter, *pieces: str) -> str:
+    """What reaches the app of these pieces of input."""
+    return "".join(found.feed(piece) + found.feed() for piece in pieces)
+
+
+def test_what_was_typed_before_the_start_comes_first() -> None:
+    assert passed(filter_of("be"), "fore") == "before"
+
+
+def test_what_was_typed_before_the_start_needs_no_further_key() -> None:
+    found = filter_of("Hi")
+    assert found.waiting
+    assert found.feed() == "Hi"
+    assert found.feed() == ""
+    assert not found.waiting
+
+
+@pytest.mark.parametrize(
+    ("typed", "heard"), [("Hi?\n", "Hi?\r"), ("a\n  b\n", "a\n  b\n"), ("a\nb", "a\nb"), ("Hi?\r", "Hi?\r")]
+)
+def test_a_line_typed_before_the_start_is_sent_and_several_lines_are_not(typed: str, heard: str) -> None:
+    assert filter_of(typed).feed() == heard
+
+
+def test_later_input_stays_as_it_is() -> None:
+    assert passed(filter_of("a"), "b", "\n") == "ab\n"
+
+
+@given(some.lists(some.integers(0, len(ANSWERS) + 4), max_size=6).map(sorted))
+def test_late_answers_are_dropped_wherever_they_are_cut(cuts: list[int]) -> None:
+    text = f"ab{ANSWERS}cd"
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True) if end > start]
+    found = filter_of(late=True)
+    assert "".join(found.feed(piece) for piece in pieces) == "abcd"
+
+
+def test_keys_pass_while_answers_are_expected_and_after_them() -> None:
+    found = filter_of(late=True)
+    assert passed(found, "a", "\x1b[A", "\x1b[13;2u") == "a\x1b[A\x1b[13;2u"
+    assert passed(found, ANSWERS) == ""
+    assert passed(found, "x", "\x1b[A") == "x\x1b[A"
+
+
+def test_a_lone_escape_passes_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(input_filter, "monotonic", lambda: now)
+    found = filter_of(late=True)
+    assert found.feed("\x1b") == ""
+    assert found.waiting
+    now = 1.0
+    assert found.feed() == "\x1b"
+
+
+def test_keys_that_come_too_early_wait_for_the_app_in_their_order() -> None:
+    ready = False
+    found = filter_of("on", late=True, ready=lambda: ready)
+    assert passed(found, "e", ANSWERS, " tw") == ""
+    ready = True
+    assert passed(found, "o") == "one two"
+    ready = False
+    assert passed(found, "!") == "!", "once ready, it is not asked again"
+
+
+def test_an_app_that_is_never_ready_gets_them_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(input_filter, "monotonic", lambda: now)
+    found = filter_of("q", ready=lambda: False)
+    assert passed(found, "u") == ""
+    now = 6.0
+    assert found.feed() == "qu"
+
+
+def test_alt_enter_of_plain_terminals_is_ctrl_j() -> None:
+    assert passed(filter_of(), "one\x1b\rtwo", "\r") == "one\ntwo\r"

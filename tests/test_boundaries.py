@@ -1,0 +1,118 @@
+"""Only the public API of other libraries is used: no underscore modules, no private attributes, no patched modules.
+
+`specchat_engine.llama` alone reaches into a library: llama-cpp-python has no public handle on what it loads by ctypes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Set
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = [
+    path
+    for folder in ("app", "engine", "assets")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if not path.is_relative_to(ROOT / "engine/specchat_engine/llama")
+]
+OURS = ("specchat", "specchat_engine", "specchat_assets", "builtin_pair")
+DOCUMENTED = frozenset({"_exit", "_replace", "_asdict", "_fields"})
+"""Public in spite of their names: `os._exit` and the methods of named tuples."""
+
+
+def violations(source: str, inherited: Set[str] = frozenset()) -> Iterator[str]:
+    """Each use of something private of another library, with its line.
+
+    A module may use the private names that it defines itself, and on `self` the `inherited` ones.
+    """
+    tree = ast.parse(source)
+    own = private_names(tree) | DOCUMENTED
+    for node in ast.walk(tree):
+        yield from (f"{node.lineno}: {name}" for name in _uses(node, own, inherited))  # type: ignore[attr-defined]
+
+
+def private_names(tree: ast.Module) -> set[str]:
+    """What a module defines: functions, classes, variables, and attributes of `self`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
+            names.add(node.attr)
+    return names
+
+
+@cache
+def _all_names() -> frozenset[str]:
+    return frozenset().union(*(private_names(ast.parse(path.read_text())) for path in SOURCES))
+
+
+def _uses(node: ast.AST, own: Set[str], inherited: Set[str]) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names if _is_private_module(alias.name)]
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+        return [name for name in names if _is_private_module(name)]
+    if isinstance(node, ast.Attribute) and _is_private(node.attr):
+        allowed = own | inherited if _is_self(node.value) else own
+        return [] if node.attr in allowed else [ast.unparse(node)]
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Call):
+        called, arguments = ast.unparse(node.value.func), [ast.unparse(argument) for argument in node.value.args]
+        return [ast.unparse(node)] if called == "vars" and not own.issuperset(arguments) else []
+    return []
+
+
+def _is_self(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id in ("self", "cls")) or ast.unparse(node) == "super()"
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _is_private_module(name: str) -> bool:
+    first, *parts = name.split(".")
+    return first not in OURS and any(_is_private(part) for part in [first, *parts])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from textual._compositor import CompositorUpdate",
+        "import textual._xterm_parser",
+        "from textual import _ansi_sequences",
+        "class A:\n    def f(self):\n        self.screen._compositor.update()",
+        "class A:\n    def f(self):\n        self._styles_cache.clear()",
+        "def f(app):\n    app._display()",
+        "vars(linux_driver)['XTermParser'] = None",
+    ],
+)
+def test_private_parts_of_other_libraries_are_found(source: str) -> None:
+    assert [*violations(source)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from __future__ import annotations",
+        "from specchat.tui import _helper",
+        "class A:\n    def __init__(self):\n        self._a = 1\n    def f(self, other):\n        return other._a",
+        "found = vars(module)['x']",
+        "import os\nos._exit(1)",
+    ],
+)
+def test_a_modules_own_private_parts_are_allowed(source: str) -> None:
+    assert [*violations(source)] == []
+
+
+def test_only_public_parts_of_other_libraries_are_used() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{use}" for path in SOURCES for use in violations(path.read_text(), _all_names())
+    ]
+    assert found == []
