@@ -1,9 +1,12 @@
+from __future__ import annotations
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from specchat.terminal.pieces import Ink, Piece, shown
-from specchat.terminal.wrapping import Wrapper, cells, drawn
+from specchat.terminal.wrapping import Wrapper, cells, drawn, fit
 
 HOSTILE = "ab \n漢é👍🏽\u200d\ufe0f\u0301\u0300👩🇩🇪\u200cक्ष\u0e33"
 TEXTS = st.lists(st.one_of(st.text(alphabet=HOSTILE, max_size=12), st.text(max_size=6).map(shown)), max_size=12)
@@ -44,7 +47,7 @@ def test_marks_stay_with_their_letter() -> None:
     assert rows(4, "abcde\u0301\u0302", "f") == ["abcd", "e\u0301\u0302f"]
 
 
-def test_only_the_rows_from_the_last_one_on_change() -> None:
+def test_appending_changes_only_the_last_row_and_later_ones() -> None:
     wrapper = Wrapper(6)
     wrapper.write([Piece("one two three ", Ink.PLAIN)])
     before = list(wrapper.lines[:-1])
@@ -58,7 +61,7 @@ def test_a_word_of_a_hundred_thousand_letters_is_folded_like_any_other() -> None
     assert rows(100, "漢" * 100_000) == ["漢" * 50] * 2000
 
 
-def test_a_place_in_the_text_is_found_on_the_screen() -> None:
+def test_the_row_of_a_character_is_found() -> None:
     wrapper = wrapped(6, "one two three")
     assert [wrapper.row_at(place) for place in (0, 7, 8, 12, 99)] == [0, 1, 2, 2, 2]
 
@@ -71,14 +74,49 @@ def test_no_row_is_wider_than_the_screen(texts: list[str], width: int) -> None:
 
 
 @given(TEXTS, st.integers(2, 9))
-def test_the_way_a_text_was_cut_into_tokens_does_not_show(texts: list[str], width: int) -> None:
+def test_wrapping_does_not_depend_on_token_boundaries(texts: list[str], width: int) -> None:
     assert rows(width, *texts) == rows(width, "".join(texts))
 
 
 @given(TEXTS, st.integers(2, 9))
-def test_the_rows_and_their_endings_are_the_text(texts: list[str], width: int) -> None:
+def test_rows_and_endings_joined_are_the_text(texts: list[str], width: int) -> None:
     lines = wrapped(width, *texts).lines
     assert "".join(line.text + line.ending for line in lines) == "".join(texts)
     assert [line.start for line in lines] == [
         len("".join(line.text + line.ending for line in lines[:index])) for index in range(len(lines))
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("abc", 3),
+        ("漢字", 4),
+        ("é", 1),
+        ("e\u0301", 1),
+        ("👍", 2),
+        ("👍🏽", 2),
+        ("👩\u200d👧", 4),
+        ("❤\ufe0f", 1),
+        ("한", 2),
+    ],
+)
+def test_a_text_takes_the_same_cells_on_every_terminal(text: str, width: int) -> None:
+    assert cells(text) == width
+    assert cell_len(drawn(text)) == width
+
+
+def test_piles_of_combining_marks_are_limited() -> None:
+    assert drawn("e" + "\u0301" * 1000 + "x") == "e" + "\u0301" * 4 + "x"
+
+
+def test_the_part_that_fits_includes_the_marks_of_its_last_character() -> None:
+    assert fit("ae\u0301b", 2) == 3
+    assert fit("a漢b", 2) == 1
+    assert fit("abcdef", 2, 3) == 5
+
+
+@given(st.text(max_size=20).map(shown))
+def test_textual_counts_the_same_cells(text: str) -> None:
+    text = text.replace("\n", "")
+    assert cell_len(drawn(text)) == cells(text)

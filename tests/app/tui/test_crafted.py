@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.tui.chatting import command, header, notices
+from app.tui.screens.test_models import until
 from app.tui.scripted_client import chat_options
-from app.tui.test_model_browser import until
 from specchat.tui.app import SpecchatApp
 from specchat.worker.client import WorkerClient
 from specchat_engine.load_options import LoadOptions

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.tui.chatting import Chat, notices, parts, prompt, quiet
+from app.tui.screens.test_models import chatting, options
 from app.tui.scripted_client import LOADED
-from app.tui.test_model_browser import chatting, options
 from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
 from support.tiny_pair import TinyModels

@@ -28,7 +28,7 @@ def trace(notation: str, prefix: tuple[int, ...] = ()) -> Trace:
     return Trace({"prefix": list(prefix)}, tuple(numbered(script(notation))))
 
 
-def test_a_rejected_token_stands_where_its_correction_was_said_and_the_discarded_nowhere() -> None:
+def test_a_rejected_token_has_its_corrections_position_and_discarded_ones_have_none() -> None:
     rows = spots(trace("> one| two~bad~/late/> three"), 1)
     assert [(row.text, row.position) for row in rows] == [(" two", 1), ("bad", 2), ("late", None), (" three", 2)]
     assert rows[1].remark == "rejected: the target drew ·three"
@@ -36,19 +36,19 @@ def test_a_rejected_token_stands_where_its_correction_was_said_and_the_discarded
     assert [row.glyph for row in rows] == ["●", "○", "·", "◆"]
 
 
-def test_what_the_answer_was_given_to_begin_with_counts() -> None:
+def test_a_given_prefix_counts_as_output() -> None:
     made = trace("> one| two> three", prefix=(7, 8))
     assert output_tokens(made) == (7, 8, 0, 1, 2)
     assert position_of(made, 1) == 3
     assert prefix_at(made, 3, 99) == (7, 8, 0, 99)
 
 
-def test_a_position_is_asked_about_with_all_tokens_that_met_there() -> None:
+def test_a_position_is_inspected_with_all_its_tokens() -> None:
     made = trace("~bad~> good")
     assert asked_at(made, 0, 0) == (1000, 0)
 
 
-def test_an_answer_that_ended_on_an_accepted_token_has_no_token_of_the_targets() -> None:
+def test_a_round_that_ends_on_an_accepted_token_has_no_target_token() -> None:
     [event] = numbered(script(" a b> c"))
     made = Trace({}, (replace(event, token=TargetToken(None, "", None, TokenKind.NONE)),))
     assert [row.text for row in spots(made, 0)] == [" a", " b"]
@@ -56,7 +56,7 @@ def test_an_answer_that_ended_on_an_accepted_token_has_no_token_of_the_targets()
 
 
 @given(st.text(max_size=20))
-def test_a_token_is_shown_on_one_line_with_nothing_that_moves_the_cursor(text: str) -> None:
+def test_a_token_is_shown_on_one_line_without_control_characters(text: str) -> None:
     assert visible(text).isprintable()
     assert visible(text)
 
@@ -74,7 +74,7 @@ def test_every_emitted_token_has_exactly_one_position(parts: list[str]) -> None:
     assert found == dict(enumerate(tokens))
 
 
-def test_an_old_answer_is_looked_at_with_the_messages_that_it_was_given_to() -> None:
+def test_an_old_answer_is_inspected_with_its_own_messages() -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
     found = asked_in(Trace({"messages": messages}, ()))
     assert [(message.role, message.content) for message in found] == [("system", "Be brief."), ("user", "Who?")]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,14 +15,22 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from specchat.chat.archive import Archive
 from specchat.errors import SpecchatError
+from specchat.store.records import StoredSession
+from specchat.store.search import SearchHit
 from specchat.store.store import Store
+from specchat.terminal.filter import clean, clean_line
 from specchat.tui.pace import Pace
-from specchat.tui.screens.session_rows import MARKS, Row
 from specchat.tui.widgets.key_row import KeyRow
+from specchat.tui.widgets.listing import Listing
+
+MARKS = ("\ue000", "\ue001")
+"""Private characters around a match, until it is drawn."""
+
+_DAY = 24 * 3600
+_WEEK = 7 * _DAY
 
 PAGE = 100
 """The number of sessions read at a time."""
@@ -30,6 +41,34 @@ _LOOK_AGAIN = 2.0
 """Seconds between checks for changes by another application."""
 
 _PLACEHOLDER = "type to search titles and messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One session. `found` is the text around a match of the search, between marks."""
+
+    session: StoredSession
+    found: str = ""
+
+    @classmethod
+    def of(cls, hit: SearchHit) -> Row:
+        """The row of a search result."""
+        return cls(hit.session, hit.snippet if hit.message is not None else "")
+
+    @property
+    def title(self) -> str:
+        """The title on one line, or "untitled"."""
+        return clean_line(self.session.title) or "untitled"
+
+    def draw(self, width: int, now: float | None = None) -> Content:
+        """Two lines of at most `width` cells."""
+        session = self.session
+        facts = f"{when(session.updated, time.time() if now is None else now)} · {counted(session.num_messages)}"
+        title = Content.styled(self.title, "bold").truncate(max(width - len(facts) - 2, 8), ellipsis=True)
+        gap = " " * max(width - title.cell_length - len(facts), 1)
+        below = _marked(self.found) if self.found else Content(clean_line(session.preview))
+        below = below.truncate(width, ellipsis=True)
+        return Content("\n").join([Content.assemble(title, gap, (facts, "$quiet")), below.stylize_before("$quiet")])
 
 
 class SessionsScreen(ModalScreen[int | None]):
@@ -54,7 +93,6 @@ class SessionsScreen(ModalScreen[int | None]):
         self._archive = archive
         self._shown = shown
         self._begin_with = search
-        self._rows: list[Row] = []
         self._whole = False
         self._loading = False
         self._renaming: Row | None = None
@@ -66,13 +104,13 @@ class SessionsScreen(ModalScreen[int | None]):
         with Vertical(id="panel") as panel:
             panel.border_title = "Sessions"
             yield Input(self._begin_with, placeholder=_PLACEHOLDER, id="search")
-            yield OptionList(id="list", compact=True, markup=False)
+            yield Listing[Row](lambda row, width: row.draw(width - 2), id="list")
             yield Static(id="says")
             yield KeyRow()
 
     def on_mount(self) -> None:
         """Read the first page."""
-        self.query_one(OptionList).can_focus = False
+        self._list.can_focus = False
         self._search()
         self.set_interval(_LOOK_AGAIN, self._look_again)
 
@@ -81,25 +119,21 @@ class SessionsScreen(ModalScreen[int | None]):
         if self._renaming is None:
             self._searching.request()
 
-    def on_resize(self) -> None:
-        """Draw the rows at the new width."""
-        self.call_after_refresh(self._draw)
-
     def on_option_list_option_highlighted(self, message: OptionList.OptionHighlighted) -> None:
         """Read more before the end is reached."""
-        if message.option_index >= len(self._rows) - _NEAR_THE_END and not (self._whole or self._loading):
+        if message.option_index >= len(self._list.items) - _NEAR_THE_END and not (self._whole or self._loading):
             self._loading = True
             self.run_worker(self._load_more(), group="more", exclusive=True)
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         """Open the session that was clicked."""
-        self.dismiss(self._rows[message.option_index].session.id)
+        self.dismiss(self._list.items[message.option_index].session.id)
 
     async def action_open(self) -> None:
         """Open the session, or save its new title."""
         if self._renaming is not None:
             await self._give_title(self._renaming, self.query_one(Input).value.strip())
-        elif (row := self._chosen()) is not None:
+        elif (row := self._list.chosen) is not None:
             self.dismiss(row.session.id)
 
     def action_back(self) -> None:
@@ -111,11 +145,11 @@ class SessionsScreen(ModalScreen[int | None]):
 
     def action_move(self, how: str) -> None:
         """Move in the list. The keyboard stays in the search."""
-        getattr(self.query_one(OptionList), f"action_{how}")()
+        self._list.move(how)
 
     def action_rename(self) -> None:
         """Edit the title in place of the search."""
-        row = self._chosen()
+        row = self._list.chosen
         if row is None or self._renaming is not None:
             return
         self._renaming = row
@@ -128,7 +162,7 @@ class SessionsScreen(ModalScreen[int | None]):
 
     async def action_delete(self) -> None:
         """Delete the session. Ctrl+Z restores it."""
-        row = self._chosen()
+        row = self._list.chosen
         if row is None or self._renaming is not None:
             return
         if row.session.id == self._shown:
@@ -136,9 +170,7 @@ class SessionsScreen(ModalScreen[int | None]):
             return
         if await self._done(lambda store: store.delete(row.session.id)):
             self._deleted.append(row.session.id)
-            place = self._rows.index(row)
-            del self._rows[place]
-            self._draw(place)
+            self._list.show([other for other in self._list.items if other is not row])
             self._say(f"deleted “{row.title}”, Ctrl+Z restores it")
 
     async def action_undo(self) -> None:
@@ -148,9 +180,9 @@ class SessionsScreen(ModalScreen[int | None]):
             self._say("restored")
             self._search()
 
-    def _chosen(self) -> Row | None:
-        place = self.query_one(OptionList).highlighted
-        return None if place is None or place >= len(self._rows) else self._rows[place]
+    @property
+    def _list(self) -> Listing[Row]:
+        return self.query_one("#list", Listing)
 
     def _search(self, *, followed: bool = False) -> None:
         text = self.query_one(Input).value.strip()
@@ -167,7 +199,7 @@ class SessionsScreen(ModalScreen[int | None]):
 
     async def _load(self, text: str, *, followed: bool) -> None:
         """Read the first page or the matches. With `followed`, read as much as is shown and keep the choice."""
-        most = max(PAGE, len(self._rows)) if followed else PAGE
+        most = max(PAGE, len(self._list.items)) if followed else PAGE
 
         def read(store: Store) -> tuple[list[Row], int]:
             store.changed_elsewhere()  # Count changes from here: earlier ones are in the list.
@@ -181,10 +213,10 @@ class SessionsScreen(ModalScreen[int | None]):
         except SpecchatError as error:
             self._say(str(error))
             return
-        chosen = self._chosen() if followed else None
-        self._rows, self._whole = rows, bool(text) or len(rows) < most
+        chosen = self._list.chosen if followed else None
+        self._whole = bool(text) or len(rows) < most
         ids = [row.session.id for row in rows]
-        self._draw(ids.index(chosen.session.id) if chosen is not None and chosen.session.id in ids else None)
+        self._list.show(rows, ids.index(chosen.session.id) if chosen is not None and chosen.session.id in ids else None)
         more = "+" if text and count == PAGE else ""
         found = f"{count:,}{more} found" if text else f"{count:,}"
         self.query_one("#panel").border_subtitle = f"{found}, changed by another specchat" if followed else found
@@ -193,27 +225,14 @@ class SessionsScreen(ModalScreen[int | None]):
 
     async def _load_more(self) -> None:
         try:
-            found = await self._archive.read(lambda store: store.sessions(PAGE, len(self._rows)))
+            found = await self._archive.read(lambda store: store.sessions(PAGE, len(self._list.items)))
         except SpecchatError as error:
             self._say(str(error))
             return
         finally:
             self._loading = False
         self._whole = len(found) < PAGE
-        rows = [Row(session) for session in found]
-        self._rows += rows
-        self.query_one(OptionList).add_options([self._option(row) for row in rows])
-
-    def _draw(self, place: int | None = None) -> None:
-        """Draw all rows. Choose the one at `place`, or else keep the position."""
-        options = self.query_one(OptionList)
-        wanted = options.highlighted if place is None else place
-        options.set_options([self._option(row) for row in self._rows])
-        if self._rows:
-            options.highlighted = min(wanted or 0, len(self._rows) - 1)
-
-    def _option(self, row: Row) -> Option:
-        return Option(row.draw(max(self.query_one(OptionList).scrollable_content_region.width - 2, 20)))
+        self._list.show([*self._list.items, *(Row(session) for session in found)])
 
     async def _give_title(self, row: Row, title: str) -> None:
         if title and await self._done(lambda store: store.rename(row.session.id, title)):
@@ -240,3 +259,35 @@ class SessionsScreen(ModalScreen[int | None]):
 
     def _say(self, text: str) -> None:
         self.query_one("#says", Static).update(Content(text))
+
+
+def counted(messages: int) -> str:
+    """The number of messages in words."""
+    return "1 message" if messages == 1 else f"{messages} messages"
+
+
+def when(moment: float, now: float) -> str:
+    """A local time in words: the time today, the weekday this week, else the date."""
+    then, today = datetime.fromtimestamp(moment).astimezone(), datetime.fromtimestamp(now).astimezone()
+    if then.date() == today.date():
+        return then.strftime("%H:%M")
+    if 0 <= now - moment < _WEEK:
+        return then.strftime("%a %H:%M")
+    return then.strftime("%Y-%m-%d")
+
+
+def _marked(snippet: str) -> Content:
+    """The snippet with the matches marked."""
+    parts: list[tuple[str, str]] = []
+    for index, part in enumerate(snippet.split(MARKS[0])):
+        found, mark, rest = part.partition(MARKS[1])
+        if index and mark:
+            parts += [(_flat(found), "bold $text-warning"), (_flat(rest), "")]
+        else:
+            parts.append((_flat(part), ""))
+    return Content.assemble(*parts)
+
+
+def _flat(text: str) -> str:
+    """A part of a line, on one line. Its spaces are kept."""
+    return clean(text).replace("\n", " ").replace("\t", " ")

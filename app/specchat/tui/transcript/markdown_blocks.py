@@ -170,16 +170,12 @@ class TableBlock:
             max((cells("".join(piece.text for piece in row[at])) for row in self.rows if at < len(row)), default=0)
             for at in range(count)
         ]
-        wanted = [max(2, size) for size in wanted]
         spare = room - 3 * (count - 1)
         if spare < 2 * count:
             return []
+        wanted = [max(2, min(size, spare)) for size in wanted]
         while sum(wanted) > spare:
-            widest = wanted.index(max(wanted))
-            rest = spare - sum(wanted) + wanted[widest]
-            second = max((size for size in wanted if size < wanted[widest]), default=2)
-            many = wanted.count(wanted[widest])
-            wanted[widest] = max(2, rest, second) if many == 1 else max(2, wanted[widest] - 1)
+            wanted[wanted.index(max(wanted))] -= 1
         return wanted
 
 

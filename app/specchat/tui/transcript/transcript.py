@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -16,8 +16,14 @@ from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, 
 from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
+_REQUESTS: Mapping[str, type[MessageActions.OfEntry]] = {
+    "edit": MessageActions.Edit,
+    "regenerate": MessageActions.Regenerate,
+    "branch": MessageActions.Branch,
+    "play": MessageActions.Play,
+    "export": MessageActions.Export,
+}
 _FOR_ANSWERS = ("regenerate", "inspect", "play", "tokens", "thoughts")
-_KINDS = {"edit": UserMessage} | dict.fromkeys(_FOR_ANSWERS, Answer)
 
 
 class Transcript(EntriesView, can_focus=True):
@@ -32,14 +38,14 @@ class Transcript(EntriesView, can_focus=True):
         Binding("end", "end", "To the end", show=False, id="messages.end"),
         Binding("c", "copy_message", "Copy", id="messages.copy_message"),
         Binding("b", "copy_code", "Copy code", id="messages.copy_code"),
-        Binding("e", "edit", "Edit", id="messages.edit"),
-        Binding("r", "regenerate", "Again", id="messages.regenerate"),
-        Binding("n", "branch", "Branch", id="messages.branch"),
+        Binding("e", "ask('edit')", "Edit", id="messages.edit"),
+        Binding("r", "ask('regenerate')", "Again", id="messages.regenerate"),
+        Binding("n", "ask('branch')", "Branch", id="messages.branch"),
         Binding("t", "tokens", "Tokens", id="messages.tokens"),
         Binding("o", "thoughts", "Thoughts", id="messages.thoughts"),
         Binding("i", "inspect", "Inspect", id="messages.inspect"),
-        Binding("p", "play", "Play", id="messages.play"),
-        Binding("x", "export", "Export", id="messages.export"),
+        Binding("p", "ask('play')", "Play", id="messages.play"),
+        Binding("x", "ask('export')", "Export", id="messages.export"),
         Binding("escape", "leave", "Back", id="messages.leave"),
     ]
 
@@ -121,8 +127,10 @@ class Transcript(EntriesView, can_focus=True):
             return self.selected is not None and "```" in self.selected.raw
         if action == "thoughts":
             return isinstance(self.selected, Answer) and self.selected.has_thoughts
-        kind = _KINDS.get(action)
-        return kind is None or isinstance(self.selected, kind)
+        name = str(parameters[0]) if action == "ask" else action
+        if name == "edit":
+            return isinstance(self.selected, UserMessage)
+        return name not in _FOR_ANSWERS or isinstance(self.selected, Answer)
 
     def select(self, entry: Entry | None) -> None:
         """Mark an entry and scroll to it; None marks nothing."""
@@ -197,20 +205,10 @@ class Transcript(EntriesView, can_focus=True):
             text = codes[self._code - 1]
             self.post_message(MessageActions.CopyCode(self.selected, text, self._code, len(codes)))
 
-    def action_edit(self) -> None:
-        """Ask for the message to be edited."""
+    def action_ask(self, what: str) -> None:
+        """Ask for something that the screen does with the selected entry."""
         if self.selected is not None:
-            self.post_message(MessageActions.Edit(self.selected))
-
-    def action_regenerate(self) -> None:
-        """Ask for another answer."""
-        if self.selected is not None:
-            self.post_message(MessageActions.Regenerate(self.selected))
-
-    def action_branch(self) -> None:
-        """Ask for a branch from this message."""
-        if self.selected is not None:
-            self.post_message(MessageActions.Branch(self.selected))
+            self.post_message(_REQUESTS[what](self.selected))
 
     def action_inspect(self) -> None:
         """Ask for the inspector, at the marked token where there is one."""
@@ -218,16 +216,6 @@ class Transcript(EntriesView, can_focus=True):
             cursor = self.selected.cursor
             place = (cursor.round_index, cursor.place) if cursor is not None else (None, None)
             self.post_message(MessageActions.Inspect(self.selected, *place))
-
-    def action_play(self) -> None:
-        """Ask for a replay of the answer."""
-        if isinstance(self.selected, Answer):
-            self.post_message(MessageActions.Play(self.selected))
-
-    def action_export(self) -> None:
-        """Ask for the conversation to be written to a file."""
-        if self.selected is not None:
-            self.post_message(MessageActions.Export(self.selected))
 
     def action_thoughts(self) -> None:
         """Unfold or fold the answer's thoughts."""

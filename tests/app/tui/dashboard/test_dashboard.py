@@ -48,7 +48,7 @@ def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
 
 @pytest.mark.parametrize("height", [40, 24, 18, 9])
 @pytest.mark.parametrize("marked", [None, Figure.MEMORY])
-def test_the_rows_stand_still_while_the_figures_change(height: int, marked: Figure | None) -> None:
+def test_rows_do_not_move_while_figures_change(height: int, marked: Figure | None) -> None:
     first, later = (shown(turn(rounds), height, marked) for rounds in (9, 60))
     assert len(first) == len(later)
     labels = [place for place in places(first) if place.strip(" ▸●○·◆").isalpha()]
@@ -56,7 +56,7 @@ def test_the_rows_stand_still_while_the_figures_change(height: int, marked: Figu
 
 
 @pytest.mark.parametrize("height", [1, 6, 12, 18, 30])
-def test_what_has_no_room_is_left_out(height: int) -> None:
+def test_rows_without_room_are_dropped(height: int) -> None:
     rows = texts(panel(turn(60), WIDTH, height))
     assert len(rows) <= height
 
@@ -71,13 +71,13 @@ def test_a_high_panel_shows_more_rounds() -> None:
     assert "\n".join(shown(turn(120), 50)).count("◆") > "\n".join(shown(turn(120), 24)).count("◆")
 
 
-def test_the_marked_figure_stays_where_there_is_hardly_room() -> None:
+def test_the_marked_figure_stays_when_there_is_little_room() -> None:
     rows = shown(turn(60), 14, Figure.MEMORY)
     assert len(rows) == 14
     assert any(row.startswith("▸memory   64 MB") for row in rows)
 
 
-def test_the_mark_goes_through_all_figures_and_round() -> None:
+def test_the_mark_goes_through_all_figures_and_wraps_around() -> None:
     seen = [Figure.SPEED]
     while (next_one := following(seen[-1], 1)) != Figure.SPEED:
         seen.append(next_one)
@@ -93,7 +93,7 @@ def test_every_figure_has_a_row_and_a_sentence_that_fits(marked: Figure) -> None
     assert said == explanation(marked, turn(60)).split()
 
 
-def test_alpha_is_told_apart_from_the_acceptance_rate_with_this_turns_numbers() -> None:
+def test_alpha_and_acceptance_rate_are_explained_with_this_turns_numbers() -> None:
     said = explanation(Figure.ALPHA, turn(60))
     assert "80 of the 100 drafted tokens" in said
     assert "80/120 = 67 % accepted" in said
@@ -112,7 +112,7 @@ def test_the_gauge_says_what_alpha_is_needed_and_what_that_costs() -> None:
     assert stroke - 10 == pytest.approx((gauge.needed or 0) * (WIDTH - 10), abs=1)
 
 
-def test_before_passes_were_timed_there_is_no_gauge() -> None:
+def test_there_is_no_gauge_before_passes_are_timed() -> None:
     rows = "\n".join(shown(turn(60, MeasuredCosts())))
     assert "needs" not in rows
     assert "known once passes are timed" in rows

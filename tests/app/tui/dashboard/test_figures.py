@@ -26,7 +26,7 @@ def test_levels_are_as_high_as_their_share() -> None:
     assert levels([0, 0.5, 1], 1.0) == "▁▅█"
 
 
-def test_many_values_become_the_means_of_neighbours() -> None:
+def test_many_values_are_averaged_over_neighbours() -> None:
     assert columns([1, 3, 5, 7], 2) == (2, 6)
 
 
@@ -38,7 +38,7 @@ def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
         assert cell_len(row) <= width
 
 
-def test_the_figures_stand_still_while_they_change() -> None:
+def test_figures_do_not_move_while_they_change() -> None:
     first, later = (strip(turn(rounds), 78).plain for rounds in (1, 9))
     assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [
         later.index(word) for word in ("tok/s", "acc", "α", "τ")

@@ -1,17 +1,23 @@
 """The list of stored sessions, while another application writes into the same file."""
 
+from __future__ import annotations
+
 import time
+from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.widgets import OptionList
 
 from app.tui.chatting import Chat, ask, chat
 from app.tui.scripted_client import ScriptedClient
 from specchat.settings.paths import sessions_db
 from specchat.store.records import StoredMessage, StoredSession, new_id
+from specchat.store.search import SearchHit
 from specchat.store.store import Store
 from specchat.tui.screens import sessions
-from specchat.tui.screens.sessions import SessionsScreen
+from specchat.tui.screens.sessions import MARKS, Row, SessionsScreen, when
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +47,7 @@ async def until(pilot: Chat, expected: list[str]) -> None:
     assert rows(pilot) == expected
 
 
-async def test_what_another_application_writes_is_in_the_list_and_the_choice_stays() -> None:
+async def test_changes_by_another_application_appear_and_the_choice_stays() -> None:
     async with chat(ScriptedClient()) as pilot:
         with Store.open(sessions_db()) as other:
             begun(other, "one")
@@ -55,7 +61,7 @@ async def test_what_another_application_writes_is_in_the_list_and_the_choice_sta
         assert told(pilot) == "3, changed by another specchat"
 
 
-async def test_a_search_is_done_again_and_a_title_that_is_being_written_is_left_alone() -> None:
+async def test_changes_repeat_the_search_but_not_while_a_title_is_edited() -> None:
     async with chat(ScriptedClient()) as pilot:
         with Store.open(sessions_db()) as other:
             begun(other, "one")
@@ -71,7 +77,7 @@ async def test_a_search_is_done_again_and_a_title_that_is_being_written_is_left_
             await until(pilot, ["three", "two", "one"])
 
 
-async def test_what_the_application_writes_itself_is_not_anothers() -> None:
+async def test_the_applications_own_changes_are_not_reported() -> None:
     async with chat(ScriptedClient()) as pilot:
         await ask(pilot, "Who?")
         await pilot.press("ctrl+o")
@@ -82,3 +88,52 @@ async def test_what_the_application_writes_itself_is_not_anothers() -> None:
         await until(pilot, ["Who?!"])
         await pilot.pause(0.3)
         assert told(pilot) == "1"
+
+
+NOW = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()
+HOUR = 3600.0
+
+
+def row(title: str = "Speculation", preview: str = "It drafts ahead.", messages: int = 2, found: str = "") -> Row:
+    session = StoredSession(new_id(), title, updated=NOW - HOUR, num_messages=messages, preview=preview)
+    return Row(session, found)
+
+
+@pytest.mark.parametrize(
+    ("ago", "said"), [(0.0, "15:00"), (HOUR, "14:00"), (24 * HOUR, "Tue 15:00"), (24 * 10 * HOUR, "2026-03-08")]
+)
+def test_a_time_is_shown_the_way_people_say_it(ago: float, said: str) -> None:
+    assert when(NOW - ago, NOW) == said
+
+
+def test_a_row_shows_title_time_length_and_preview() -> None:
+    drawn = row().draw(60, NOW).plain.split("\n")
+    assert drawn[0].startswith("Speculation")
+    assert drawn[0].endswith("14:00 · 2 messages")
+    assert drawn[1].startswith("It drafts ahead.")
+
+
+def test_one_message_is_singular_and_a_missing_title_is_untitled() -> None:
+    assert "1 message" in row(messages=1).draw(60, NOW).plain
+    assert row(title="").title == "untitled"
+
+
+def test_a_match_is_marked_in_place_of_the_preview() -> None:
+    found = row(found=f"drafts {MARKS[0]}ahead{MARKS[1]} of it").draw(60, NOW)
+    assert "drafts ahead of it" in found.plain
+    assert any("bold" in str(span.style) for span in found.spans if found.plain[span.start : span.end] == "ahead")
+    assert MARKS[0] not in found.plain
+
+
+def test_a_match_in_the_title_keeps_the_preview() -> None:
+    session = StoredSession(new_id(), "Speculation", preview="It drafts ahead.")
+    assert Row.of(SearchHit(session, None, "snippet")).found == ""
+
+
+@given(st.text(max_size=80), st.text(max_size=200), st.integers(12, 120))
+def test_no_row_is_wider_than_the_list(title: str, preview: str, width: int) -> None:
+    drawn = row(title, preview).draw(width, NOW)
+    assert len(drawn.plain.split("\n")) == 2
+    for line in drawn.split("\n"):
+        assert line.cell_length <= max(width, 40)
+    assert "\x1b" not in drawn.plain

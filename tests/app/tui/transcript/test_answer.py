@@ -10,7 +10,7 @@ def rows(answer: Answer) -> str:
     return "\n".join(line.text for line in answer.rows(WIDTH))
 
 
-async def test_what_was_given_streams_before_the_first_round() -> None:
+async def test_the_given_prefix_is_shown_before_the_first_round() -> None:
     answer = Answer("guide", View.TRACE)
     answer.begin_with("So far")
     await answer.append(script("> so|~bad~> good"))
@@ -22,7 +22,7 @@ async def test_what_was_given_streams_before_the_first_round() -> None:
     assert "bad" in rows(answer)
 
 
-async def test_a_stored_answer_shows_what_it_was_given_and_the_inks_of_the_rest() -> None:
+async def test_a_stored_answer_shows_its_prefix_and_the_outcomes_of_the_rest() -> None:
     answer = Answer.stored("guide", "So far so good", trace=script("> so|~bad~> good"), view=View.TRACE)
     assert "So far so" in rows(answer)
     assert "bad" in rows(answer)
@@ -32,6 +32,6 @@ async def test_a_stored_answer_shows_what_it_was_given_and_the_inks_of_the_rest(
     assert answer.marked_row() is not None
 
 
-async def test_an_answer_that_a_stop_string_cut_is_given_nothing() -> None:
+async def test_an_answer_cut_by_a_stop_string_has_no_prefix() -> None:
     answer = Answer.stored("guide", " so", trace=script("> so| good"), view=View.TRACE)
     assert answer.text == " so"

@@ -34,7 +34,7 @@ def test_paragraphs_lists_and_quotes_stand_apart() -> None:
     assert rows(source) == ["One two", "", "• a", "• b", "  1. c", "", "▎ q"]
 
 
-def test_the_rows_of_an_item_stand_under_its_text() -> None:
+def test_the_rows_of_an_item_are_aligned_with_its_text() -> None:
     assert rows("- " + "word " * 4, 12) == ["• word word", "  word word"]
 
 
@@ -79,7 +79,7 @@ def test_no_row_is_wider_than_the_screen(parts: list[str], width: int) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=14), st.integers(1, 5))
-def test_text_that_came_in_pieces_is_laid_out_like_text_that_came_at_once(parts: list[str], size: int) -> None:
+def test_streamed_text_is_laid_out_like_text_written_at_once(parts: list[str], size: int) -> None:
     source = "\n\n".join(part.strip() for part in parts if "```" not in part)
     streamed = MarkdownRows(30)
     for begin in range(0, len(source), size):
@@ -93,7 +93,7 @@ def rows_unstripped(source: str) -> list[str]:
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_whatever_a_model_writes_is_laid_out(text: str) -> None:
+def test_any_text_can_be_laid_out(text: str) -> None:
     for line in MarkdownRows(20, shown(text)).lines:
         assert cells(look(line)) <= 20
         assert "\n" not in look(line)
@@ -104,14 +104,14 @@ def test_whatever_a_model_writes_is_laid_out(text: str) -> None:
     ["*a " * 3000, "[" * 3000, ">" * 3000, "`" * 3000, "- " * 3000, "x" * 100_000],
     ids=["stars", "brackets", "quotes", "ticks", "items", "one word"],
 )
-def test_what_is_made_to_be_slow_is_laid_out_too(hostile: str) -> None:
+def test_text_made_to_be_slow_is_laid_out_in_time(hostile: str) -> None:
     assert MarkdownRows(80, hostile).lines
 
 
 @pytest.mark.parametrize(
     "source", ["a &#13;b &#12;c &#x202e;d &rlm;e &#8232;f", "| a |\n|---|\n| b &#13;c &#x202e;d |"]
 )
-def test_a_character_that_is_written_as_a_reference_passes_the_filter_too(source: str) -> None:
+def test_character_references_pass_the_filter_too(source: str) -> None:
     text = "".join(rows(shown(source)))
     assert text == shown(text)
     assert "b " in text

@@ -47,7 +47,7 @@ def test_a_thought_that_the_prompt_opened_reaches_back() -> None:
     assert said.text == "Yes"
 
 
-def test_a_thought_that_reaches_back_ends_at_its_mark_also_inside_a_token() -> None:
+def test_a_thought_that_reaches_back_can_end_inside_a_token() -> None:
     thought, said = parts_of(event(0, [], "well</think>Yes"))
     assert (thought.thought, said.thought) == (True, False)
     assert said.text == "Yes"
@@ -61,7 +61,7 @@ def test_a_stored_text_says_how_long_its_thought_is() -> None:
     assert parts.parts[0].figures() == ""
 
 
-def test_what_a_stop_string_cut_stays_in_the_trace_only() -> None:
+def test_text_cut_by_a_stop_string_stays_in_the_trace_only() -> None:
     parts = Parts()
     parts.take([event(0, [" one"], " two")])
     parts.finish()
@@ -101,7 +101,7 @@ def test_no_text_and_no_token_is_lost_between_the_parts(answer: list[tuple[list[
     assert sum(sum(part.tokens.values()) for part in parts.parts) == sum(map(tokens_of, rounds))
 
 
-def test_the_cursor_begins_at_the_last_token_and_goes_by_tokens_and_rounds() -> None:
+def test_the_cursor_begins_at_the_last_token_and_moves_by_tokens_and_rounds() -> None:
     cursor = TokenCursor(script(" all~ needs~/ a/> moves|> on"))
     assert (cursor.round_index, cursor.place) == (1, 0)
     cursor.move(-1)

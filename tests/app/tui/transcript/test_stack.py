@@ -9,7 +9,7 @@ def stack_of(*texts: str) -> Stack:
     return stack
 
 
-def test_a_height_is_guessed_until_somebody_looks() -> None:
+def test_a_height_is_an_estimate_until_it_is_measured() -> None:
     stack = stack_of("one", "x" * 19 + " " + "y" * 19, "three")
     assert stack.unknown(0, 2) == [0, 1, 2]
     assert [stack.measure(index) for index in range(3)] == [0, 0, 0]
@@ -17,12 +17,12 @@ def test_a_height_is_guessed_until_somebody_looks() -> None:
     assert (stack.top(1), stack.top(2), stack.height) == (2, 5, 7)
 
 
-def test_a_row_belongs_to_the_entry_that_stands_there() -> None:
+def test_every_row_belongs_to_an_entry() -> None:
     stack = stack_of("one", "two", "three")
     assert [stack.at(row) for row in (0, 1, 2, 5, 99)] == [0, 0, 1, 2, 2]
 
 
-def test_an_entry_that_leaves_moves_those_below_up() -> None:
+def test_removing_an_entry_moves_those_below_up() -> None:
     stack = stack_of("one\nmore", "two")
     assert stack.top(1) == 3
     stack.remove(0)
@@ -38,7 +38,7 @@ def test_only_the_latest_entries_keep_their_rows() -> None:
     assert stack.knows(0)
 
 
-def test_another_width_makes_all_heights_guesses_again() -> None:
+def test_a_new_width_makes_all_heights_estimates_again() -> None:
     stack = stack_of("word " * 10)
     stack.measure(0)
     stack.resize(80)

@@ -80,7 +80,7 @@ def numbered(count: int) -> UserMessage:
     return UserMessage("\n".join(f"line {number}" for number in range(count)))
 
 
-async def test_a_long_conversation_shows_its_end_and_lays_out_nothing_else() -> None:
+async def test_a_long_conversation_lays_out_only_its_end() -> None:
     entries = conversation(1000)
     async with stage(*entries) as (_, transcript):
         assert "  ok" in rows(transcript)
@@ -88,7 +88,7 @@ async def test_a_long_conversation_shows_its_end_and_lays_out_nothing_else() -> 
         assert sum(entry._rows is not None for entry in entries) < 60
 
 
-async def test_what_lies_above_is_laid_out_when_the_user_comes_there() -> None:
+async def test_entries_above_are_laid_out_when_the_user_scrolls_there() -> None:
     async with stage(*conversation(300)) as (pilot, transcript):
         transcript.move("home")
         await pilot.pause()
@@ -99,7 +99,7 @@ async def test_what_lies_above_is_laid_out_when_the_user_comes_there() -> None:
         assert "  answer 299" in rows(transcript)
 
 
-async def test_scrolling_up_row_by_row_never_jumps_over_entries_whose_height_was_guessed() -> None:
+async def test_scrolling_up_over_estimated_heights_never_jumps() -> None:
     entries = [
         Answer.stored("guide", f"one {number}" + "\n" * (number % 20) + f"two {number}") for number in range(200)
     ]
@@ -113,7 +113,7 @@ async def test_scrolling_up_row_by_row_never_jumps_over_entries_whose_height_was
             before = now
 
 
-async def test_a_hint_counts_what_came_while_the_user_was_away_and_leads_back() -> None:
+async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
     async with stage(numbered(60)) as (pilot, transcript):
         assert transcript.following
         transcript.move("page_up")
@@ -130,7 +130,7 @@ async def test_a_hint_counts_what_came_while_the_user_was_away_and_leads_back() 
         assert rows(transcript)[-2] == "▌ line 4"
 
 
-async def test_a_message_that_is_sent_leads_to_the_end_also_from_above_while_rows_come() -> None:
+async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() -> None:
     async with stage(numbered(200)) as (pilot, transcript):
         answer = Answer("guide")
         await transcript.add(answer)
@@ -147,7 +147,7 @@ async def test_a_message_that_is_sent_leads_to_the_end_also_from_above_while_row
         assert rows(transcript)[-2] == "▌ sent"
 
 
-async def test_the_end_key_leads_back_too() -> None:
+async def test_the_end_key_goes_to_the_end() -> None:
     async with stage(numbered(60)) as (pilot, transcript):
         transcript.focus()
         transcript.move("home")
@@ -157,7 +157,7 @@ async def test_the_end_key_leads_back_too() -> None:
         assert transcript.following
 
 
-async def test_another_width_keeps_the_readers_place_also_while_text_comes() -> None:
+async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() -> None:
     answer = Answer("guide")
     text = " ".join(f"w{number}" for number in range(900))
     async with stage(UserMessage(text), answer, size=(80, 20)) as (pilot, transcript):
@@ -173,7 +173,7 @@ async def test_another_width_keeps_the_readers_place_also_while_text_comes() -> 
         assert first in rows(transcript)[0].split()
 
 
-async def test_a_thought_streams_openly_folds_at_its_end_and_opens_with_a_click() -> None:
+async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() -> None:
     thinking = Answer("guide")
     async with stage(thinking) as (pilot, transcript):
         rounds = script(">x|> well|>y|> Yes")
@@ -191,7 +191,7 @@ async def test_a_thought_streams_openly_folds_at_its_end_and_opens_with_a_click(
         assert any("tok/s" in row for row in rows(transcript))
 
 
-async def test_a_stored_answer_asks_for_its_trace_only_when_it_is_wanted() -> None:
+async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:
     asked: list[bool] = []
 
     def trace() -> list[object]:
@@ -207,7 +207,7 @@ async def test_a_stored_answer_asks_for_its_trace_only_when_it_is_wanted() -> No
         assert "   a b c" in rows(transcript)
 
 
-async def test_keys_choose_messages_and_say_what_to_do_with_them() -> None:
+async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
     question = UserMessage("Why?")
     async with stage(question, Answer.stored("guide", CODE, "ok")) as (pilot, transcript):
         transcript.focus()
@@ -231,7 +231,7 @@ async def test_keys_choose_messages_and_say_what_to_do_with_them() -> None:
         assert transcript.selected is None
 
 
-async def test_the_arrows_ask_for_other_versions_and_so_does_a_click() -> None:
+async def test_arrows_and_clicks_ask_for_other_versions() -> None:
     question = UserMessage("Why?", siblings=Siblings(2, 3))
     async with stage(question) as (pilot, transcript):
         assert rows(transcript)[1] == "▌ ‹2/3›"
@@ -258,14 +258,14 @@ async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
         assert marks == [(1, 0), (0, 3), (0, 2), (0, 1), (0, 1)]
 
 
-async def test_a_click_on_a_link_opens_nothing_and_says_where_it_leads() -> None:
+async def test_a_click_on_a_link_opens_nothing_and_posts_its_address() -> None:
     async with stage(Answer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
         await pilot.click(Transcript, offset=(7, 2))
         await pilot.pause()
         assert told(posted(pilot)) == told([MessageActions.LinkClicked("http://x.y/z")])
 
 
-async def test_text_selected_with_the_mouse_comes_without_soft_line_breaks() -> None:
+async def test_text_selected_with_the_mouse_has_no_soft_line_breaks() -> None:
     async with stage(UserMessage("one two three four five"), size=(15, 10)) as (pilot, _):
         await pilot.mouse_down(Transcript, offset=(2, 1))
         await pilot.hover(Transcript, offset=(6, 2))
@@ -286,7 +286,7 @@ async def test_hostile_text_stays_inside_its_box() -> None:
                 assert strip.text.count("\u0301") <= 4
 
 
-async def test_an_entry_that_leaves_takes_its_rows_along() -> None:
+async def test_removing_an_entry_removes_its_rows() -> None:
     gone = UserMessage("gone")
     async with stage(UserMessage("stays"), gone) as (_, transcript):
         await gone.remove()

@@ -29,7 +29,7 @@ def test_a_short_turn_is_slowed_down_and_a_long_one_is_not() -> None:
     assert Deck.of(()).head.duration == 0.0
 
 
-def test_at_the_end_it_rests_and_begins_anew() -> None:
+def test_at_the_end_it_stops_and_can_start_again() -> None:
     deck = Deck.of((0.0, 10.0)).toggled(0.0)
     assert deck.rested(5.0) == deck
     ended = deck.rested(11.0)
@@ -37,7 +37,7 @@ def test_at_the_end_it_rests_and_begins_anew() -> None:
     assert ended.toggled(20.0).place(21.0) == 1.0
 
 
-def test_another_speed_counts_from_here() -> None:
+def test_a_new_speed_applies_from_here() -> None:
     deck = Deck.of((0.0, 100.0)).toggled(0.0).faster(1, 10.0)
     assert deck.place(11.0) == 12.0
     assert deck.faster(99, 11.0).head.speed == SPEEDS[-1]
@@ -49,9 +49,7 @@ def test_another_speed_counts_from_here() -> None:
     st.lists(st.sampled_from(["toggled", "back", "on", "faster", "slower"]), max_size=12),
     st.integers(20, 200),
 )
-def test_whatever_is_pressed_it_stands_within_the_turn_and_its_row_fits(
-    marks: list[float], keys: list[str], width: int
-) -> None:
+def test_any_keys_keep_it_within_the_turn_and_its_row_fits(marks: list[float], keys: list[str], width: int) -> None:
     deck = Deck.of(marks)
     for now, key in enumerate(keys):
         match key:

@@ -35,18 +35,18 @@ def test_a_row_has_exactly_its_width(width: int) -> None:
     assert row(width, Content("✓ "), "n" * 300, ("x" * 50, 9)).cell_length == width
 
 
-def test_a_row_tells_what_matters_and_leaves_out_the_rest_where_there_is_no_room() -> None:
+def test_columns_without_room_are_dropped() -> None:
     wide, narrow = str(entry_row(entry(), 120)), str(entry_row(entry(), 40))
     assert all(part in wide for part in ("some/model-GGUF:Q4_K_M (quick)", "2.5 GB", "Q4_K_M", "4B", "hub"))
     assert "2.5 GB" in narrow
     assert "hub" not in narrow
 
 
-def test_what_cannot_be_used_says_why() -> None:
+def test_an_unusable_model_says_why() -> None:
     assert "its part 2 is missing" in str(entry_row(entry(problem="its part 2 is missing"), 100))
 
 
-def test_escape_sequences_of_names_and_findings_are_taken_away() -> None:
+def test_escape_sequences_in_names_and_findings_are_removed() -> None:
     for drawn in (
         entry_row(entry("a/\x1b[31mred\x07"), 80),
         finding_line(Finding(Grade.BLOCKER, "vocabulary", "differs at \x1b]0;x\x07", "use \x9b another")),
@@ -55,13 +55,13 @@ def test_escape_sequences_of_names_and_findings_are_taken_away() -> None:
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in str(drawn))
 
 
-def test_a_download_that_ended_too_early_says_how_to_go_on_with_it() -> None:
+def test_an_incomplete_download_says_how_to_resume_it() -> None:
     interrupted = str(download_row(download("it", 430, PullState.CANCELLED), 100))
     assert "interrupted at 43 %: Enter resumes" in interrupted
     assert "failed at 43 %: Enter resumes" in str(download_row(download("it", 430, PullState.FAILED), 80))
 
 
-def test_the_line_tells_the_one_that_goes_on_and_how_many_more_there_are() -> None:
+def test_the_line_shows_the_running_download_and_counts_the_others() -> None:
     waiting = download("first", 100, PullState.PAUSED)
     line = str(download_line([waiting, download("second", 500)], 100))
     assert line.startswith("↓ second")
@@ -74,7 +74,7 @@ def test_the_line_fits_the_narrowest_screen() -> None:
             assert download_line(views, width).cell_length <= width
 
 
-def test_the_line_tells_how_it_ended() -> None:
+def test_the_line_says_how_the_download_ended() -> None:
     assert "Ctrl+G loads it" in str(download_line([download("it", 1000, PullState.DONE)], 80))
     failed = str(download_line([download("it", 10, PullState.FAILED, "no space is left")], 80))
     assert "✗ it: no space is left" in failed

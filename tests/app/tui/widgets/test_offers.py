@@ -1,11 +1,15 @@
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
 
 from app.tui.prompting import Prompting, prompting, sources_in
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
 from specchat.chat.history import Entry, History
+from specchat.tui.widgets.offers import Menu, menu_at
 
 
 @pytest.fixture
@@ -54,7 +58,7 @@ async def test_the_arrows_choose_and_tab_takes(folder: Path) -> None:
         assert at.host.commands == [asked.Speculate("off")]
 
 
-async def test_the_choice_goes_round_and_scrolls(folder: Path) -> None:
+async def test_the_choice_wraps_around_and_scrolls(folder: Path) -> None:
     async with prompting(sources_in(folder)) as at:
         await at.press("/", "up")
         assert chosen(at) == f"/{COMMANDS[-1].name}"
@@ -64,7 +68,7 @@ async def test_the_choice_goes_round_and_scrolls(folder: Path) -> None:
         assert chosen(at) == f"/{COMMANDS[12].name}"
 
 
-async def test_enter_takes_what_is_offered_for_half_a_word_and_sends_a_whole_one(folder: Path) -> None:
+async def test_enter_completes_half_a_word_and_sends_a_whole_one(folder: Path) -> None:
     async with prompting(sources_in(folder)) as at:
         await at.press(*"/wh", "enter")
         assert at.text == "/why"
@@ -98,7 +102,7 @@ async def test_escape_closes_until_another_word_begins(folder: Path) -> None:
         assert at.sent == ["@not @"]
 
 
-async def test_keys_in_a_hurry_choose_among_what_they_would_have_seen(folder: Path) -> None:
+async def test_fast_keys_choose_from_an_up_to_date_list(folder: Path) -> None:
     async with prompting(sources_in(folder)) as at:
         await at.hurry(*"/sp", "tab", *"o", "down", "enter", "enter", *"next")
         assert at.host.commands == [asked.Speculate("off")]
@@ -154,7 +158,7 @@ async def test_leaving_the_prompt_closes(folder: Path) -> None:
         assert at.offered == []
 
 
-async def test_it_stays_above_a_prompt_that_grows_and_inside_a_small_screen(folder: Path) -> None:
+async def test_it_stays_above_a_growing_prompt_and_inside_a_small_screen(folder: Path) -> None:
     (folder / ("very-" * 20 + "long.txt")).touch()
     async with prompting(sources_in(folder), size=(40, 10)) as at:
         await at.press("a", "ctrl+j", "b", "ctrl+j", "@")
@@ -166,7 +170,7 @@ async def test_it_stays_above_a_prompt_that_grows_and_inside_a_small_screen(fold
         assert at.offered[0].startswith("› @very-very")
 
 
-async def test_control_r_searches_what_was_sent_newest_first() -> None:
+async def test_control_r_searches_sent_messages_newest_first() -> None:
     async with prompting(history=history("list files", "Why?", "list models", "bye")) as at:
         await at.press("d", "ctrl+r")
         assert "history" in str(at.popup.border_title)
@@ -185,7 +189,7 @@ async def test_control_r_searches_what_was_sent_newest_first() -> None:
         assert at.sent == ["list files"]
 
 
-async def test_escape_brings_back_what_was_being_written() -> None:
+async def test_escape_restores_the_unsent_text() -> None:
     async with prompting(history=history("one", "two")) as at:
         await at.paste("x\n" * 30)
         await at.press("ctrl+r", *"on")
@@ -194,7 +198,7 @@ async def test_escape_brings_back_what_was_being_written() -> None:
         assert at.sent == ["x\n" * 30]
 
 
-async def test_a_search_narrows_widens_and_minds_capitals_only_where_they_are_typed() -> None:
+async def test_a_search_narrows_widens_and_matches_case_only_if_capitals_are_typed() -> None:
     async with prompting(history=history("Why so?", "why not?")) as at:
         await at.press("ctrl+r", "w")
         assert at.text == "why not?"
@@ -207,23 +211,59 @@ async def test_a_search_narrows_widens_and_minds_capitals_only_where_they_are_ty
         assert at.text == "Why so?"
 
 
-async def test_another_key_takes_what_was_found_and_does_its_own_thing() -> None:
+async def test_another_key_takes_the_match_and_does_its_own_work() -> None:
     async with prompting(history=history("one")) as at:
         await at.hurry("ctrl+r", *"on", "home", "x")
         assert at.text == "xone"
         assert at.offered == []
 
 
-async def test_a_search_in_a_hurry_finds_the_same() -> None:
+async def test_a_fast_search_finds_the_same() -> None:
     async with prompting(history=history("one", "only")) as at:
         await at.hurry("ctrl+r", *"on", "ctrl+r", "enter", "enter", *"next")
         assert at.sent == ["one"]
         assert at.text == "next"
 
 
-async def test_a_paste_that_was_sent_is_found_by_the_text_around_it_and_sent_again() -> None:
+async def test_a_sent_paste_is_found_by_the_text_around_it_and_sent_again() -> None:
     async with prompting() as at:
         await at.press(*"sum up ")
         await at.paste("x\n" * 30)
         await at.press("enter", "a", "enter", "ctrl+r", *"sum", "enter", "enter")
         assert at.sent == ["sum up " + "x\n" * 30, "a", "sum up " + "x\n" * 30]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Sources:
+    for name in ("notes.txt", "notes.txt.old"):
+        (tmp_path / name).touch()
+    return Sources(folder=tmp_path, sessions=lambda: (("A talk", ""),), themes=lambda: (("nord", ""), ("nord-2", "")))
+
+
+def menu(text: str, sources: Sources) -> Menu:
+    found = menu_at(text, len(text), sources)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("text", ["/s", "/", "/spec o", "/theme no", "@not", "/replay not", "/set top"])
+def test_enter_completes_an_incomplete_word(text: str, sources: Sources) -> None:
+    assert menu(text, sources).takes_enter
+
+
+@pytest.mark.parametrize("text", ["/model", "/theme nord", "/spec ", "@notes.txt", "/sessions tal", "see @notes.txt"])
+def test_enter_does_not_change_a_complete_or_free_word(text: str, sources: Sources) -> None:
+    assert not menu(text, sources).takes_enter
+    assert menu(text, sources).turned(1).takes_enter, "but not where the user chose"
+
+
+@pytest.mark.parametrize("text", ["/why", "/k", "/spec auto", "@notes.txt.old", "Hi"])
+def test_a_completion_that_changes_nothing_is_not_offered(text: str, sources: Sources) -> None:
+    assert menu_at(text, len(text), sources) is None
+
+
+def test_the_choice_wraps_around(sources: Sources) -> None:
+    offered = menu("/spec ", sources)
+    assert offered.turned(-1).completion.text == "auto"
+    assert offered.turned(3).completion.text == "on"
+    assert offered.at(1).completion.text == "off"

@@ -23,7 +23,7 @@ TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
 TURN = answered_of(TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS}), Settings(), ("model", "none"), 8)
 
 
-def test_the_turn_has_its_sums_the_gauge_and_the_chart_of_other_k() -> None:
+def test_the_turn_page_has_totals_break_even_and_the_what_if_chart() -> None:
     text = as_text(turn_page(TURN, 78))
     assert "32 in 16 rounds" in text
     assert "of 24 compared" in text
@@ -32,7 +32,7 @@ def test_the_turn_has_its_sums_the_gauge_and_the_chart_of_other_k() -> None:
     assert "best: k" in text
 
 
-def test_the_reasons_stand_below_what_was_measured() -> None:
+def test_the_why_page_gives_reasons_below_the_figures() -> None:
     text = as_text(why_page(TURN, 78))
     assert "32 tokens in" in text
     assert text.index("compared") < text.index("What could be gained")
@@ -60,7 +60,7 @@ def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
         assert "Nothing recorded yet" in as_text(page(78))
 
 
-def test_sessions_and_pairs_are_summed_up_from_what_was_kept_of_each_answer(tmp_path: Path) -> None:
+def test_sessions_and_pairs_are_totals_of_stored_answers(tmp_path: Path) -> None:
     summary = Summary.of_turn(TRACE.rounds, TRACE.stats)
     stats = dict(TRACE.stats) | {"summary": summary.to_json()}
     with Store.open(tmp_path / "s.db") as store:
@@ -89,7 +89,7 @@ def page(pilot: Chat) -> str:
     return str(pane.query_one(".page", Static).render())
 
 
-async def test_the_window_opens_at_what_was_asked_for_and_arrows_turn_its_pages() -> None:
+async def test_the_window_opens_at_the_requested_page_and_arrows_change_it() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/why")

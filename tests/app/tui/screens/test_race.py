@@ -1,14 +1,20 @@
 """The last prompt plain and speculative: recorded first, then run against each other."""
 
-import threading
+from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
+import pytest
 from textual.widgets import Static
 
 from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown
 from app.tui.scripted_client import ScriptedClient, script
+from specchat.traces.race import Race
 from specchat.tui.screens.playing import Played
-from specchat.tui.screens.race import RaceScreen
+from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
 from specchat.worker.protocol import WorkerFailed
+from support.sample_traces import CAT, sample_trace
 
 ROUNDS = script("> one| two three> four| five~bad~> six")
 
@@ -28,7 +34,7 @@ def row(pilot: Chat, name: str) -> str:
     return str(pilot.app.screen.query_one(f"#{name}", Static).render())
 
 
-async def test_both_answers_run_with_the_last_answers_noise_and_the_conversation_stays_as_it_is() -> None:
+async def test_both_answers_use_the_last_answers_noise_and_leave_the_conversation_alone() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -50,7 +56,7 @@ async def test_both_answers_run_with_the_last_answers_noise_and_the_conversation
         assert await parts(pilot).state.archive.do(lambda store: store.messages(head.id)) == stored
 
 
-async def test_esc_stops_the_recording_and_the_chat_goes_on() -> None:
+async def test_escape_stops_the_recording_and_the_chat_continues() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -67,7 +73,7 @@ async def test_esc_stops_the_recording_and_the_chat_goes_on() -> None:
         assert shown(pilot)[-1] == " one two three four five six"
 
 
-async def test_texts_that_differ_are_told_at_the_place_where_they_do() -> None:
+async def test_the_verdict_names_the_first_difference_of_the_texts() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -77,7 +83,7 @@ async def test_texts_that_differ_are_told_at_the_place_where_they_do() -> None:
         assert "the texts part at character 9" in row(pilot, "verdict")
 
 
-async def test_an_engine_that_fails_says_so_in_the_window() -> None:
+async def test_an_engine_failure_is_shown_in_the_window() -> None:
     client = ScriptedClient(ROUNDS)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -92,3 +98,38 @@ async def test_without_an_answer_there_is_nothing_to_race() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f6")
         assert "no answer yet" in header(pilot)
+
+
+FAST, SLOW = sample_trace(step_ms=100.0), sample_trace(step_ms=200.0)
+
+
+def test_the_bar_is_full_at_the_largest_lead_and_points_to_the_leader() -> None:
+    race = Race.of(SLOW, FAST)
+    most = most_lead(race)
+    assert most == 6
+    line = lead_line(race, 0.3, most, 100).plain
+    assert line == "░" * 35 + "│" + "█" * 35 + "  speculative leads by 6"
+    behind = lead_line(Race.of(FAST, SLOW), 0.3, most, 100).plain
+    assert behind == "░" * 0 + "█" * 35 + "│" + "░" * 35 + "  plain leads by 6"
+    assert "█" not in lead_line(race, 0.0, most, 100).plain
+
+
+def test_a_clock_stops_when_its_answer_ends() -> None:
+    race = Race.of(SLOW, FAST)
+    assert "0:00.40 ■" in lane_title("speculative", race.speculative, 0.7, 80).plain
+    assert "0:00.70 ▶" in lane_title("plain", race.plain, 0.7, 80).plain
+    assert "8 tokens" in lane_title("plain", race.plain, 9.0, 80).plain
+
+
+@pytest.mark.parametrize("width", [20, 38, 52, 120])
+def test_every_row_fits(width: int) -> None:
+    race = Race.of(SLOW, FAST)
+    assert lane_title("speculative", race.speculative, 0.3, width).cell_length <= width
+    assert lead_line(race, 0.3, most_lead(race), width).cell_length <= width
+
+
+def test_the_verdict_says_who_was_faster_and_by_how_much() -> None:
+    assert verdict_line(Race.of(SLOW, FAST)).plain.endswith("2.00 × as fast as plain")
+    assert verdict_line(Race.of(SLOW, FAST)).plain.startswith("✓ texts equal")
+    other = sample_trace((replace(CAT[0], token=replace(CAT[0].token, text="A")), *CAT[1:]))
+    assert verdict_line(Race.of(SLOW, other)).plain.startswith("✕ the texts part at character 0")

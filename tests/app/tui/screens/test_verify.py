@@ -17,7 +17,7 @@ async def told(pilot: Chat) -> str:
     raise AssertionError(text)
 
 
-async def test_an_equal_text_is_said_to_be_equal_and_nothing_is_added_to_the_conversation() -> None:
+async def test_equal_texts_are_reported_and_the_conversation_is_unchanged() -> None:
     client = ScriptedClient(script("> one| two> three"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -29,7 +29,7 @@ async def test_an_equal_text_is_said_to_be_equal_and_nothing_is_added_to_the_con
         assert shown(pilot) == ["Who?", " one two three"]
 
 
-async def test_the_first_difference_is_looked_at_again() -> None:
+async def test_the_first_difference_is_inspected() -> None:
     client = ScriptedClient(script("> one| two> three"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")

@@ -24,7 +24,7 @@ def text(pilot: Chat, name: str) -> str:
     return str(pilot.app.screen.query_one(f"#{name}", Static).render())
 
 
-async def test_the_last_round_is_shown_with_what_became_of_each_token_and_what_else_there_was() -> None:
+async def test_the_last_round_is_shown_with_outcomes_and_alternatives() -> None:
     client = ScriptedClient(script("> one| two~bad~/late/> three"))
     async with inspecting(client) as pilot:
         assert "round 2 of 2" in text(pilot, "round")
@@ -35,7 +35,7 @@ async def test_the_last_round_is_shown_with_what_became_of_each_token_and_what_e
         assert "looking" not in text(pilot, "others")
 
 
-async def test_the_engine_is_asked_about_the_marked_position_and_all_tokens_that_met_there() -> None:
+async def test_the_engine_inspects_the_marked_position_and_all_tokens_of_it() -> None:
     client = ScriptedClient(script("> one| two~bad~/late/> three"))
     async with inspecting(client) as pilot:
         await pilot.press("down")
@@ -45,7 +45,7 @@ async def test_the_engine_is_asked_about_the_marked_position_and_all_tokens_that
         assert "removed by top-k" in text(pilot, "others")
 
 
-async def test_from_a_refused_token_the_answer_goes_on_in_a_branch() -> None:
+async def test_a_rejected_token_can_begin_a_branch() -> None:
     client = ScriptedClient(script("> one| two~bad~> three"))
     async with inspecting(client) as pilot:
         await pilot.press("down", "enter")
@@ -62,7 +62,7 @@ async def test_raw_probabilities_are_one_key_away() -> None:
         assert "0.500" in text(pilot, "others")
 
 
-async def test_an_answer_that_runs_is_not_looked_at() -> None:
+async def test_a_running_answer_cannot_be_inspected() -> None:
     client = ScriptedClient(script("> one| two"), hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -70,7 +70,7 @@ async def test_an_answer_that_runs_is_not_looked_at() -> None:
         assert "when it is over" in header(pilot)
 
 
-async def test_nothing_goes_on_from_a_token_that_ends_the_answer() -> None:
+async def test_a_token_that_ends_the_answer_cannot_begin_a_branch() -> None:
     client = ScriptedClient(script("> one|>"))
     async with inspecting(client) as pilot:
         await pilot.press("enter")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.tui.chatting import Chat, command, notices, parts, quiet, screen
-from app.tui.test_model_browser import chatting, choose, lists, options, shown, until
+from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
 from specchat.bench.gain import Gain
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
@@ -54,7 +54,7 @@ async def test_drafts_are_timed_ranked_and_the_best_is_kept_and_loaded(
         second.unlink()
 
 
-async def test_escape_stops_the_timing_and_then_leaves_and_the_pair_of_the_chat_comes_back(
+async def test_escape_stops_the_timing_then_closes_and_the_chats_pair_is_loaded_again(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
     async with chatting(options) as (pilot, client):
@@ -75,7 +75,7 @@ async def test_escape_stops_the_timing_and_then_leaves_and_the_pair_of_the_chat_
         assert not notices(pilot)
 
 
-async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_go_on(
+async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
     write_timings(tiny_models.target, [Timing("/elsewhere/other.gguf", 1.2, "model", "4")])
@@ -91,7 +91,7 @@ async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_go_on(
         assert last_draft(tiny_models.target) is None
 
 
-async def test_what_was_timed_before_stands_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
+async def test_earlier_timings_are_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
     write_timings(tiny_models.target, [Timing(str(tiny_models.draft), 1.3, "model", "4")])
     async with chatting(options) as (pilot, client):
         await open_picker(pilot)
@@ -101,7 +101,7 @@ async def test_what_was_timed_before_stands_in_the_list(options: ChatOptions, ti
         assert len(client.loaded) == 1
 
 
-async def test_nothing_is_timed_while_an_answer_is_given(options: ChatOptions) -> None:
+async def test_drafts_are_not_timed_while_an_answer_runs(options: ChatOptions) -> None:
     async with chatting(options) as (pilot, client):
         client.hold_after = 1
         await pilot.press(*"Hi", "enter")

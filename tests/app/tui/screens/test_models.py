@@ -89,7 +89,7 @@ async def choose(pilot: Chat, name: str) -> None:
     raise AssertionError(f"no {name} in\n{shown(pilot)}")
 
 
-async def test_a_model_of_this_machine_is_filtered_and_loaded(options: ChatOptions, tiny_models: TinyModels) -> None:
+async def test_a_model_on_this_machine_is_found_and_loaded(options: ChatOptions, tiny_models: TinyModels) -> None:
     async with chatting(options) as (pilot, client):
         await pilot.press("f8")
         await until(pilot, lambda: "stranger" in shown(pilot))
@@ -100,7 +100,7 @@ async def test_a_model_of_this_machine_is_filtered_and_loaded(options: ChatOptio
         assert client.loaded[-1] == (tiny_models.stranger, None)
 
 
-async def test_the_picker_puts_what_fits_first_and_says_why_the_rest_does_not(
+async def test_fitting_drafts_come_first_and_the_others_say_why_not(
     options: ChatOptions, tiny_models: TinyModels
 ) -> None:
     broken = tiny_models.target.with_name("broken.gguf")
@@ -135,7 +135,7 @@ async def test_a_target_and_its_draft_are_chosen_one_after_the_other(
         assert client.loaded[-1] == (tiny_models.stranger, None)
 
 
-async def test_the_hub_is_searched_judged_and_downloaded_behind_the_chat(
+async def test_a_model_of_the_hub_is_found_judged_and_downloaded_in_the_background(
     options: ChatOptions, hub: Hub, tmp_path: Path
 ) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
@@ -172,7 +172,7 @@ async def test_the_hub_is_searched_judged_and_downloaded_behind_the_chat(
         await until(pilot, lambda: not bar.display)
 
 
-async def test_a_hub_that_cannot_be_had_is_said_in_one_line(
+async def test_an_unreachable_hub_is_reported_in_one_line(
     options: ChatOptions, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -198,7 +198,7 @@ async def test_a_gated_model_is_explained(options: ChatOptions, hub: Hub, tmp_pa
         await until(pilot, lambda: "Enter lists its models" in shown(pilot))
 
 
-async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
+async def test_quitting_keeps_a_running_download(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
     hub.slow = 0.05
@@ -217,7 +217,7 @@ async def test_quitting_keeps_a_download_that_goes_on(options: ChatOptions, hub:
     assert [*(tmp_path / "home").rglob("*.part")]
 
 
-async def test_a_pair_of_the_hub_is_judged_before_either_is_here_and_downloaded_together(
+async def test_a_pair_of_the_hub_is_judged_before_the_download_and_downloaded_together(
     options: ChatOptions, hub: Hub, tiny_models: TinyModels
 ) -> None:
     big, small = (path.read_bytes() for path in (tiny_models.stranger, tiny_models.draft))
@@ -250,7 +250,7 @@ async def test_a_pair_of_the_hub_is_judged_before_either_is_here_and_downloaded_
         assert (target.read_bytes(), draft.read_bytes()) == (big, small)
 
 
-async def test_what_was_interrupted_is_offered_at_the_next_start_and_goes_on(
+async def test_an_interrupted_download_is_offered_at_the_next_start_and_resumes(
     options: ChatOptions, hub: Hub, tmp_path: Path
 ) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
@@ -281,7 +281,7 @@ async def test_what_was_interrupted_is_offered_at_the_next_start_and_goes_on(
         assert client.loaded[-1][0].read_bytes() == model
 
 
-async def test_a_key_of_the_chat_resumes_what_was_interrupted(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
+async def test_a_key_of_the_chat_resumes_a_download(options: ChatOptions, hub: Hub, tmp_path: Path) -> None:
     model = write_tiny_model(tmp_path / "m.gguf", layers=4, width=256).read_bytes()
     hub.repositories["a/tiny-GGUF"] = Repository({"tiny-F16.gguf": model})
     hub.slow = 0.05

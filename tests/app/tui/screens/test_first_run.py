@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from app.tui.chatting import Chat, prompt, quiet, screen, shown
+from app.tui.screens.test_models import shown as words
+from app.tui.screens.test_models import until
 from app.tui.scripted_client import ScriptedClient, chat_options, script
-from app.tui.test_model_browser import shown as words
-from app.tui.test_model_browser import until
 from specchat.models.chosen_pair import is_first_run
 from specchat.settings.schema import Config
 from specchat.tui.app import SpecchatApp
@@ -31,7 +31,7 @@ async def back_in_the_chat(pilot: Chat) -> None:
     await quiet(pilot)
 
 
-async def test_a_question_is_just_typed_and_sent_while_the_pair_is_still_loading() -> None:
+async def test_a_question_can_be_typed_and_sent_while_the_pair_is_loading() -> None:
     client = ScriptedClient(script("> one"), hold_loading=True)
     async with first_run(client) as pilot:
         assert len(client.loaded) == 1
@@ -52,7 +52,7 @@ async def test_enter_starts_with_the_built_in_pair() -> None:
         assert pilot.app.screen.focused is prompt(pilot)
 
 
-async def test_what_fits_this_machine_leads_to_its_details() -> None:
+async def test_a_fitting_pair_opens_its_details() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
         text = words(pilot)
@@ -65,7 +65,7 @@ async def test_what_fits_this_machine_leads_to_its_details() -> None:
         await until(pilot, lambda: chosen.split(" + ")[0] in words(pilot))
 
 
-async def test_the_last_rows_lead_to_the_models_and_up_leads_to_them_at_once() -> None:
+async def test_the_last_rows_open_the_models_and_up_goes_to_them_directly() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await pilot.press("up", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ModelsScreen))
@@ -74,7 +74,7 @@ async def test_the_last_rows_lead_to_the_models_and_up_leads_to_them_at_once() -
         assert screen(pilot).is_current
 
 
-async def test_nothing_of_the_welcome_is_cut_off_on_a_small_screen() -> None:
+async def test_the_welcome_fits_a_small_screen() -> None:
     async with first_run(ScriptedClient()) as pilot:
         await until(pilot, lambda: "this machine (" in words(pilot) or "This machine:" in words(pilot))
         await pilot.pause(0.2)

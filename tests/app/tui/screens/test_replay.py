@@ -23,7 +23,7 @@ def controls(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one(DeckBar).render())
 
 
-async def test_the_last_answer_is_played_to_its_end_and_back_round_by_round() -> None:
+async def test_the_last_answer_plays_forward_and_back_round_by_round() -> None:
     async with chat(ScriptedClient(script("> one| two~bad~> three|> four"))) as pilot:
         await ask(pilot, "Who?")
         await command(pilot, "/replay")
@@ -45,7 +45,7 @@ async def test_the_last_answer_is_played_to_its_end_and_back_round_by_round() ->
         assert not pilot.app.screen.query(Played)
 
 
-async def test_a_file_with_several_turns_is_played_turn_by_turn(tmp_path: Path) -> None:
+async def test_a_file_with_several_turns_plays_turn_by_turn(tmp_path: Path) -> None:
     file = tmp_path / "two.jsonl"
     turns = [sample_trace(question="First?"), sample_trace(CAT[:1], question="Second?", ended=False)]
     file.write_text("".join(line for turn in turns for line in encoded(turn)))
@@ -60,7 +60,7 @@ async def test_a_file_with_several_turns_is_played_turn_by_turn(tmp_path: Path) 
         assert "the recording stops here" in rows(pilot)
 
 
-async def test_what_is_no_trace_is_said_in_one_line(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_trace_is_reported_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text("{}\n")
     async with chat(ScriptedClient()) as pilot:
