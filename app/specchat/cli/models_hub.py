@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from time import monotonic
-from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from specchat.cli.reporting import say
 from specchat.cli.tables import print_json, print_rows
@@ -23,6 +23,8 @@ from specchat.terminal.filter import clean_line
 
 _POLL = 0.1
 _LAST_WAIT = 3.0
+
+_Show = Callable[[PullProgress], None]
 
 
 def search(text: str, limit: int, *, as_json: bool) -> None:
@@ -96,22 +98,21 @@ def pull(names: Sequence[str], *, xet: bool, as_json: bool) -> int:
     hub = Hub()
     chosen = [hub.model(name) for name in names]
     pull = Pull(list(dict.fromkeys(file for model in chosen for file in model.files)), xet=xet)
-    report: _Report = _Json() if as_json else _Bars(pull) if sys.stderr.isatty() else _Lines()
+    report = nullcontext(_json()) if as_json else _bars(pull) if sys.stderr.isatty() else nullcontext(_lines())
     printed = 0
     try:
-        pull.start()
-        while not pull.wait(_POLL):
-            report.show(pull.progress())
-            printed = _print_notices(pull.progress(), printed)
+        with report as show:
+            pull.start()
+            while not pull.wait(_POLL):
+                show(pull.progress())
+                printed = _print_notices(pull.progress(), printed)
+            show(pull.progress())
     except KeyboardInterrupt:
         pull.cancel()
         pull.wait(_LAST_WAIT)
-        report.end()
-        done = format_size(pull.progress().done)
-        say(f"stopped; {done} of {format_size(pull.progress().size)} are kept, and the same command downloads the rest")
+        done, size = format_size(pull.progress().done), format_size(pull.progress().size)
+        say(f"stopped; {done} of {size} are kept, and the same command downloads the rest")
         return INTERRUPTED
-    report.show(pull.progress())
-    report.end()
     _print_notices(pull.progress(), printed)
     try:
         paths = pull.result()
@@ -127,76 +128,50 @@ def pull(names: Sequence[str], *, xet: bool, as_json: bool) -> int:
     return 0
 
 
-class _Report(Protocol):
-    def show(self, progress: PullProgress) -> None:
-        """Shows the present progress."""
+@contextmanager
+def _bars(pull: Pull) -> Iterator[_Show]:
+    """Shows a bar for each file, and the remaining time of the whole pull."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[words]}"))
+    with Progress(*columns, console=Console(stderr=True, highlight=False), auto_refresh=False) as bars:
+        names = [clean_line(file.path.rsplit("/", 1)[-1]) for file in pull.files]
+        tasks = [bars.add_task(name, total=file.size, words="") for name, file in zip(names, pull.files, strict=True)]
 
-    def end(self) -> None:
-        """Called once after the last progress."""
+        def show(progress: PullProgress) -> None:
+            for task, file in zip(tasks, progress.files, strict=True):
+                words = f"{format_size(file.done)} of {format_size(file.size)}"
+                if file is progress.files[-1]:
+                    words += _rate(progress)
+                bars.update(task, completed=file.done, words=words)
+            bars.refresh()
 
-
-class _Bars:
-    """A bar for each file, and the remaining time of the whole pull."""
-
-    def __init__(self, pull: Pull) -> None:
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[words]}"),
-            console=Console(stderr=True, highlight=False),
-            auto_refresh=False,
-        )
-        self._tasks: list[TaskID] = [
-            self._bars.add_task(clean_line(file.path.rsplit("/", 1)[-1]), total=file.size, words="")
-            for file in pull.files
-        ]
-        self._bars.start()
-
-    def show(self, progress: PullProgress) -> None:
-        """Draws the bars."""
-        for task, file in zip(self._tasks, progress.files, strict=True):
-            words = f"{format_size(file.done)} of {format_size(file.size)}"
-            if file is progress.files[-1]:
-                words += _rate(progress)
-            self._bars.update(task, completed=file.done, words=words)
-        self._bars.refresh()
-
-    def end(self) -> None:
-        """Leaves the bars on the screen."""
-        self._bars.stop()
+        yield show
 
 
-class _Lines:
-    """A line after every tenth of the whole pull."""
+def _lines() -> _Show:
+    """Shows a line after every tenth of the whole pull."""
+    shown = -1
 
-    def __init__(self) -> None:
-        self._tenths = -1
-
-    def show(self, progress: PullProgress) -> None:
-        """Prints a line if another tenth is complete."""
+    def show(progress: PullProgress) -> None:
+        nonlocal shown
         tenths = 10 * progress.done // max(progress.size, 1)
-        if tenths > self._tenths:
-            self._tenths = tenths
+        if tenths > shown:
+            shown = tenths
             say(f"{10 * tenths} % of {format_size(progress.size)}{_rate(progress)}")
 
-    def end(self) -> None:
-        """Does nothing."""
+    return show
 
 
-class _Json:
-    """A line of JSON every second."""
+def _json() -> _Show:
+    """Shows a line of JSON every second."""
+    due = 0.0
 
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def show(self, progress: PullProgress) -> None:
-        """Prints a line if a second has passed since the last one."""
-        if monotonic() >= self._next:
-            self._next = monotonic() + 1
+    def show(progress: PullProgress) -> None:
+        nonlocal due
+        if monotonic() >= due:
+            due = monotonic() + 1
             print_json({"type": "progress", **asdict(progress), "done": progress.done, "size": progress.size})
 
-    def end(self) -> None:
-        """Does nothing."""
+    return show
 
 
 def _print_notices(progress: PullProgress, printed: int) -> int:

@@ -14,7 +14,7 @@ from specchat.cli.tables import print_json, print_rows
 from specchat.errors import FAILED, WRONG_USAGE
 from specchat.models.finding import find, find_path
 from specchat.models.formatting import format_parameters, format_size
-from specchat.models.headers import Described, describe
+from specchat.models.headers import ModelInfo, model_info
 from specchat.models.library import Entry, models
 from specchat.models.preferences import Pair, read_preferences, write_preferences
 from specchat.models.removal import check_removable, remove
@@ -44,15 +44,15 @@ def ls(*, as_json: bool) -> None:
 
 def show(name: str, *, everything: bool, as_json: bool) -> None:
     """Prints the header. Raises LibraryError, HubError, or ModelFileError."""
-    described = describe(name)
+    info = model_info(name)
     if as_json:
-        print_json(_header_json(described, everything=everything))
+        print_json(_header_json(info, everything=everything))
         return
-    for title, rows in _sections(described):
+    for title, rows in _sections(info):
         _print(title, rows)
-    _print_template(described.header, whole=everything)
+    _print_template(info.header, whole=everything)
     if everything:
-        header = described.header
+        header = info.header
         _print("Values", ((key, _short(value)) for key, value in header.metadata.items()))
         shapes = ((one.name, f"{one.type_name} {' x '.join(map(str, one.shape))}") for one in header.tensors)
         _print("Tensors", shapes)
@@ -132,9 +132,9 @@ def _entry_json(entry: Entry) -> dict[str, object]:
     }
 
 
-def _sections(described: Described) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
-    header = described.header
-    yield "Model", _model(described)
+def _sections(info: ModelInfo) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    header = info.header
+    yield "Model", _model(info)
     yield "Shape", _shape(header)
     yield "Tokens", _tokens(header)
     yield "Weights", ((name, format_size(size)) for name, size in header.bytes_per_type.items())
@@ -142,14 +142,14 @@ def _sections(described: Described) -> Iterator[tuple[str, Iterator[tuple[str, s
         yield "Sampling that its authors recommend", ((name, f"{value:g}") for name, value in header.sampling.items())
 
 
-def _model(described: Described) -> Iterator[tuple[str, str]]:
-    header = described.header
+def _model(info: ModelInfo) -> Iterator[tuple[str, str]]:
+    header = info.header
     yield "name", header.name or ""
-    yield "file" if described.is_here else "on the hub", described.place
+    yield "file" if info.is_here else "on the hub", info.place
     yield "architecture", header.architecture
     yield "parameters", format_parameters(header.n_params)
     yield "quantisation", header.quantisation
-    yield "size", format_size(described.size) + (f" in {header.split_count} files" if header.split_count > 1 else "")
+    yield "size", format_size(info.size) + (f" in {header.split_count} files" if header.split_count > 1 else "")
     yield "licence", header.text("general.license") or ""
     yield "derived from", header.text("general.base_model.0.name") or ""
 
@@ -210,18 +210,18 @@ def _short(value: Value) -> str:
     return f"{len(value)} arrays" if isinstance(value, tuple) else str(value)
 
 
-def _header_json(described: Described, *, everything: bool) -> dict[str, object]:
-    header = described.header
+def _header_json(info: ModelInfo, *, everything: bool) -> dict[str, object]:
+    header = info.header
     small = {key: value for key, value in header.metadata.items() if isinstance(value, str | int | float | bool)}
     arrays = {
         key: len(value) for key, value in header.metadata.items() if key not in small and hasattr(value, "__len__")
     }
     found: dict[str, object] = {
         "type": "header",
-        "name": described.name,
-        "place": described.place,
-        "is_here": described.is_here,
-        "size": described.size,
+        "name": info.name,
+        "place": info.place,
+        "is_here": info.is_here,
+        "size": info.size,
         "version": header.version,
         "parameters": header.n_params,
         "quantisation": header.quantisation,

@@ -17,7 +17,7 @@ from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
 from specchat.models.finding import find_path
-from specchat.models.headers import Described, describe
+from specchat.models.headers import ModelInfo, model_info
 from specchat.models.last_pairs import Timing, write_timings
 from specchat.models.library import loadable_models
 from specchat.models.preferences import remember_pair
@@ -45,7 +45,7 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     Raises LibraryError, HubError or ModelFileError if a header cannot be read.
     """
     no_native_debugger()
-    one, two = describe(target), describe(draft)
+    one, two = model_info(target), model_info(draft)
     verdict = judge(one.header, two.header, load_options(config), this_machine())
     if as_json:
         print_json(
@@ -77,7 +77,7 @@ def _line(line: Finding) -> Text:
     return text
 
 
-def _conclusion(target: Described, draft: Described, verdict: Verdict) -> str:
+def _conclusion(target: ModelInfo, draft: ModelInfo, verdict: Verdict) -> str:
     if not verdict.fits:
         return f"{draft.name} does not fit {target.name}: see ✗"
     away = [one.name for one in (target, draft) if not one.is_here]

@@ -16,6 +16,10 @@ from specchat.settings.paths import expanded
 _MOST_SHOWN = 4
 
 
+class UnknownModelError(LibraryError):
+    """No model on this machine has the name."""
+
+
 def find_path(name: str) -> Path:
     """The file that `-m` or `-d` means by a path, an alias, or a model's name. Raises LibraryError with similar names.
 
@@ -48,7 +52,7 @@ def find(name: str) -> Found:
     hint = f"similar names: {', '.join(similar)}" if similar else "see `specchat models ls`"
     if _is_repository(wanted):
         hint += f"; `specchat models pull {wanted}` downloads it"
-    raise LibraryError(f"there is no model {name} on this machine: {hint}")
+    raise UnknownModelError(f"there is no model {name} on this machine: {hint}")
 
 
 def without_duplicates(found: Iterable[Found]) -> list[Found]:

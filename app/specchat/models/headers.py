@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from specchat.errors import HubError, LibraryError
+from specchat.errors import HubError
 from specchat.models.control import Control, RetryPolicy
-from specchat.models.finding import find, find_path
+from specchat.models.finding import UnknownModelError, find_path
 from specchat.models.hub import Hub, split_reference
 from specchat.models.model_files import HubFile
 from specchat.models.transport import TemporaryError, request, with_retries
@@ -22,7 +22,7 @@ _RANGE_START = re.compile(r"bytes (\d+)-")
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ModelInfo:
     """A model and its header. `place` is a path, or the repository and file on the hub; `size` is in bytes."""
 
     name: str
@@ -32,22 +32,22 @@ class Described:
     header: Header
 
 
-def describe(name: str, hub: Hub | None = None) -> Described:
+def model_info(name: str, hub: Hub | None = None) -> ModelInfo:
     """The model with this name on this machine, or else the one that USER/REPO[:QUANT] means on the hub.
 
     Raises LibraryError, HubError, ModelFileError, HeaderError, Stopped.
     """
     try:
         path = find_path(name)
-    except LibraryError:
-        if not _may_be_on_the_hub(name):
+    except UnknownModelError:
+        if split_reference(name)[0].count("/") != 1:
             raise
         hub = hub or Hub()
         model = hub.model(name)
         header = remote_header(model.files, hub.retry, hub.control)
-        return Described(name, f"{model.files[0].repository}/{model.path}", model.size, False, header)
+        return ModelInfo(name, f"{model.files[0].repository}/{model.path}", model.size, False, header)
     header = read_model(path)
-    return Described(name, str(path), header.file_size or 0, True, header)
+    return ModelInfo(name, str(path), header.file_size or 0, True, header)
 
 
 def remote_header(files: Sequence[HubFile], retry: RetryPolicy | None = None, control: Control | None = None) -> Header:
@@ -97,14 +97,3 @@ class RemoteSource:
                 if len(self._data) >= end:
                     return
         raise TemporaryError(f"the server ended {self._file.path} after {len(self._data)} bytes")
-
-
-def _may_be_on_the_hub(name: str) -> bool:
-    """True if the name looks like a repository and no model on this machine has it."""
-    if split_reference(name)[0].count("/") != 1:
-        return False
-    try:
-        find(name)
-    except LibraryError:
-        return True
-    return False

@@ -79,11 +79,11 @@ class SuggestedPane(Pane[Suggestion]):
             return
 
         def find() -> Verdict:
-            from specchat.models.headers import describe
+            from specchat.models.headers import model_info
             from specchat.models.hub import Hub
             from specchat_engine.pairing import judge
 
-            one, two = (describe(name, Hub(INTERACTIVE)) for name in (chosen.target, chosen.draft))
+            one, two = (model_info(name, Hub(INTERACTIVE)) for name in (chosen.target, chosen.draft))
             alpha = chosen.recommendation.pair.alpha
             return judge(one.header, two.header, self._options, self._place().machine, alpha=alpha)
 
