@@ -39,8 +39,7 @@ if TYPE_CHECKING:
         TemplateError,
     )
     from specchat_engine.load_options import LoadOptions
-    from specchat_engine.memory.measured import MemoryUse
-    from specchat_engine.model_info import ModelInfo
+    from specchat_engine.model_info import MemoryUse, ModelInfo
     from specchat_engine.prompt.template import Message
     from specchat_engine.sampling.params import SamplingParams
     from specchat_engine.session import Session
@@ -61,7 +60,7 @@ _HOMES = {
     "Inspection": "analysis.inspection",
     "LoadOptions": "load_options",
     "MeasuredCosts": "decoding.costs",
-    "MemoryUse": "memory.measured",
+    "MemoryUse": "model_info",
     "Message": "prompt.template",
     "ModelDrafter": "drafters",
     "ModelFileError": "errors",

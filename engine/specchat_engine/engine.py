@@ -21,9 +21,9 @@ from specchat_engine.llama.logs import Buffers, last_words
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import LoadOptions, ThreadCount
-from specchat_engine.memory.measured import MemoryUse
+from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
 from specchat_engine.memory.saving import restore, save
-from specchat_engine.model_info import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.model_info import MemoryUse
 from specchat_engine.models import SessionModel
 from specchat_engine.pairing import check_pair
 from specchat_engine.policy.calibration import measure

@@ -15,7 +15,7 @@ from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import measured_speedup
-from specchat_engine.memory.measured import MemoryUse
+from specchat_engine.model_info import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
 """So many words the ribbon has at most; then the oldest go all at once, so that the others seldom move."""

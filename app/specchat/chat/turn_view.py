@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from specchat.stats.explain import Shown
 from specchat.stats.summary import Summary
-from specchat_engine.memory.measured import MemoryUse
+from specchat_engine.model_info import MemoryUse
 
 
 class TurnView(NamedTuple):

@@ -12,7 +12,7 @@ from specchat.terminal.filter import clean_line
 if TYPE_CHECKING:
     from specchat.stats.break_even import BreakEven
     from specchat.stats.summary import Figures, Summary
-    from specchat_engine.memory.measured import MemoryUse
+    from specchat_engine.model_info import MemoryUse
 
 
 class Figure(StrEnum):

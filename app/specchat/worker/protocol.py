@@ -19,7 +19,7 @@ from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.load_options import LoadOptions, ThreadCount, check_threads
-from specchat_engine.memory.measured import MemoryUse
+from specchat_engine.model_info import MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -30,20 +30,6 @@ class ChatMessage:
 
     role: Literal["system", "user", "assistant"]
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
-    """A loaded model as the application shows it; sizes in bytes, contexts in tokens."""
-
-    name: str
-    path: str
-    n_params: int = 0
-    size_bytes: int = 0
-    n_ctx: int = 0
-    n_ctx_train: int = 0
-    n_vocab: int = 0
-    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +167,8 @@ class Loaded:
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     """
 
-    target: ModelSummary
-    draft: ModelSummary | None
+    target: ModelInfo
+    draft: ModelInfo | None
     drafters: tuple[str, ...]
     recommended: SamplingParams
     refusal: str | None

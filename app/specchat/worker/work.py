@@ -25,7 +25,6 @@ from specchat.worker.protocol import (
     Load,
     Loaded,
     Loading,
-    ModelSummary,
     Notice,
     Prepare,
     Recall,
@@ -42,7 +41,6 @@ from specchat.worker.protocol import (
 )
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
-from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import Cancelled, EngineError, PairError
 from specchat_engine.settings import Settings
 
@@ -165,8 +163,8 @@ class Work:
         self._measuring = engine.measuring()
         self._send(
             Loaded(
-                target=from_json(ModelSummary, to_json(engine.target)),
-                draft=from_json(ModelSummary, to_json(engine.draft)) if engine.draft else None,
+                target=engine.target,
+                draft=engine.draft,
                 drafters=engine.drafters,
                 recommended=engine.recommended,
                 refusal=refusal,

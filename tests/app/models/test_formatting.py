@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from specchat.models.formatting import format_duration, format_parameters, format_size, model_name, pair_name
-from specchat.worker.protocol import ModelSummary
+from specchat_engine.model_info import ModelInfo
 
 
 def test_the_name_of_a_pair_starts_with_the_target() -> None:
-    guide, draft = ModelSummary("guide", "g.gguf", n_params=18_000_000), ModelSummary("small", "s.gguf")
+    guide, draft = ModelInfo("guide", "g.gguf", n_params=18_000_000), ModelInfo("small", "s.gguf")
     assert pair_name(guide, draft) == "guide 18M ⇠ small"
     assert pair_name(guide, None) == "guide 18M"
 
@@ -16,20 +16,20 @@ def test_the_name_of_a_pair_starts_with_the_target() -> None:
     ("size", "name"), [(0, "m"), (91_000, "m 91k"), (18e6, "m 18M"), (6e8, "m 600M"), (4e9, "m 4.0B")]
 )
 def test_a_model_is_named_with_its_size(size: float, name: str) -> None:
-    assert model_name(ModelSummary("m", "m.gguf", n_params=int(size))) == name
+    assert model_name(ModelInfo("m", "m.gguf", n_params=int(size))) == name
 
 
 @pytest.mark.parametrize("name", ["specchat-guide 18M", "Qwen3 0.6B Instruct", "smol-135m"])
 def test_a_size_in_the_name_is_not_repeated(name: str) -> None:
-    assert model_name(ModelSummary(name, "m.gguf", n_params=18_000_000)) == name
+    assert model_name(ModelInfo(name, "m.gguf", n_params=18_000_000)) == name
 
 
 def test_another_number_in_the_name_does_not_hide_the_size() -> None:
-    assert model_name(ModelSummary("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
+    assert model_name(ModelInfo("phi-3 128k", "m.gguf", n_params=int(3.8e9))) == "phi-3 128k 3.8B"
 
 
 def test_a_hostile_model_name_cannot_move_the_cursor() -> None:
-    assert "\x1b" not in model_name(ModelSummary("\x1b[2Jm\n", "m.gguf"))
+    assert "\x1b" not in model_name(ModelInfo("\x1b[2Jm\n", "m.gguf"))
 
 
 @pytest.mark.parametrize(("size", "words"), [(0, "0 B"), (999, "999 B"), (188_000, "188.0 kB"), (4.4e9, "4.4 GB")])

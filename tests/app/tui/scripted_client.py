@@ -20,7 +20,6 @@ from specchat.worker.protocol import (
     Kept,
     Loaded,
     Loading,
-    ModelSummary,
     Recalled,
     Started,
     Timed,
@@ -32,12 +31,13 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.model_info import ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 LOADED = Loaded(
-    target=ModelSummary("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),
-    draft=ModelSummary("builtin-draft", "draft.gguf", n_params=2_000_000, n_ctx=1024),
+    target=ModelInfo("builtin-guide", "guide.gguf", n_params=18_000_000, n_ctx=1024),
+    draft=ModelInfo("builtin-draft", "draft.gguf", n_params=2_000_000, n_ctx=1024),
     drafters=("hybrid", "model", "lookup", "none"),
     recommended=SamplingParams(temperature=0.7),
     refusal=None,

@@ -24,7 +24,6 @@ from specchat.worker.protocol import (
     Load,
     Loaded,
     Loading,
-    ModelSummary,
     Notice,
     Prepare,
     Quit,
@@ -46,7 +45,7 @@ from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
-from specchat_engine.memory.measured import MemoryUse
+from specchat_engine.model_info import MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from support.sample_rounds import sample_round
 
@@ -80,7 +79,7 @@ COMMANDS: list[Command] = [
 EVENTS: list[Event] = [
     Loading(0.5),
     Loaded(
-        ModelSummary("t", "t.gguf", 1, 2),
+        ModelInfo("t", "t.gguf", 1, 2),
         None,
         ("lookup", "none"),
         SamplingParams(top_k=1),

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
-from specchat.worker.protocol import ModelSummary, WorkerFailed
+from specchat.worker.protocol import WorkerFailed
+from specchat_engine.model_info import ModelInfo
 
-OTHER = replace(LOADED, target=ModelSummary("other", "other.gguf", n_params=1_000_000_000), draft=None)
+OTHER = replace(LOADED, target=ModelInfo("other", "other.gguf", n_params=1_000_000_000), draft=None)
 
 
 async def test_another_target_is_loaded_without_the_draft_model_and_the_conversation_stays(tmp_path: Path) -> None:
