@@ -27,9 +27,7 @@ app.add_typer(models, name="models")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
-Prompt = Annotated[
-    str | None, typer.Argument(metavar="PROMPT", help="What to ask. If standard input is a pipe, it is read, too.")
-]
+Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="What to ask. A pipe is read, too.")]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Chat line by line: for screen readers and pipes.")]
 Resume = Annotated[
@@ -75,9 +73,7 @@ Speed = Annotated[str, typer.Option("--speed", metavar="FACTOR", help="Speed, su
 Turn = Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn, counted from 1. [all]")]
 ExportFile = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--export", metavar="FILE", help="Write a file instead: .html (plays it back), .svg, .md or .jsonl."
-    ),
+    typer.Option("-o", "--export", metavar="FILE", help="Write .html (plays it back), .svg, .md or .jsonl."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
@@ -89,9 +85,7 @@ Bundle = Annotated[
 ]
 WithConversation = Annotated[
     bool,
-    typer.Option(
-        "--with-conversation", help="Pack the conversation, too; otherwise the bundle holds no text of yours."
-    ),
+    typer.Option("--with-conversation", help="Pack the conversation, too; otherwise no text of yours."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""`specchat bench`: plain decoding against each drafter and k on the user's own pair, in turns."""
+"""`specchat bench`: plain decoding and each drafter and k in turn, on the user's own pair."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from specchat_engine.codec import to_json
 
 TEMPERATURES = (0.0, 0.8)
 MAX_TOKENS = 128
-"""Tokens of each answer, where the user does not say."""
+"""The default length of answers, in tokens."""
 
 SEED = 1
-"""The seed of the first repeat's answers, where the user does not say: a run can be repeated."""
+"""The default seed of the first repeat, so that a run can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to measure and what to make of it, as it stood on the command line; empty for the usual."""
+    """What to measure and how to report it, from the command line; empty values mean the defaults."""
 
     arms: str
     temperatures: Sequence[float]
@@ -44,9 +44,9 @@ class Request:
 
 
 def bench(options: ChatOptions, request: Request) -> int:
-    """Measures, prints what it comes to, and returns the exit code; a run that is stopped prints what it has by then.
+    """Measures, prints the result, and returns the exit code. An interrupted run prints what it has by then.
 
-    Raises ConfigError or SettingError for what cannot be measured or written, EngineError where loading or an answer
+    Raises ConfigError or SettingError for what cannot be measured or written, EngineError if loading or an answer
     fails.
     """
     tool = _tool(request)
@@ -65,7 +65,7 @@ def bench(options: ChatOptions, request: Request) -> int:
     draft = options.draft if any(arm.drafter in NEED_A_DRAFT_MODEL for arm in arms) else None
     with Engine.load(options.target, draft, load) as engine:
         if engine.plain_because:
-            say(f"there is nothing to compare, speculation is refused: {engine.plain_because}")
+            say(f"there is nothing to compare, speculation is off: {engine.plain_because}")
             return FAILED
         setup = Setup(
             system=options.system,
@@ -88,7 +88,7 @@ def bench(options: ChatOptions, request: Request) -> int:
 
 
 def compare_files(first: Path, second: Path, *, as_json: bool) -> int:
-    """Prints B against A; no model is loaded. Raises ConfigError for files that cannot be compared."""
+    """Prints B compared with A; no model is loaded. Raises ConfigError for files that cannot be compared."""
     comparison = compare(read_benchmark(first), read_benchmark(second))
     if as_json:
         print_json(comparison.to_json())
@@ -134,7 +134,7 @@ def _conditions(
 def _run(
     engine: Engine, setup: Setup, conditions: Conditions, planned: Sequence[Turn]
 ) -> tuple[Benchmark, KeyboardInterrupt | EngineError | None]:
-    """What was measured, and what stopped it before its end."""
+    """What was measured, and what stopped it before the end, if anything did."""
     runner = Runner(engine, setup)
     samples: list[Sample] = []
     stopped: KeyboardInterrupt | EngineError | None = None

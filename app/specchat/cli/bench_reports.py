@@ -1,4 +1,4 @@
-"""How `bench` tells what it found: tables, bars and a sentence, or JSON, or another tool's command line."""
+"""How `bench` reports: tables, bars and a recommendation, or JSON, or another tool's command line."""
 
 from __future__ import annotations
 
@@ -21,55 +21,46 @@ from specchat.bench.document import Benchmark, Conditions
 from specchat.bench.exports import Tool, export
 from specchat.bench.samples import Sample
 from specchat.bench.tables import comparison_tables, hindsight_table, tables
-from specchat.cli.reporting import say
+from specchat.cli.reporting import say, show_progress
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY
 
-_REWRITE = "\r\x1b[K"
-"""Takes the terminal's last row back."""
-
 _WIDTH = 132
-"""Columns of what goes into a file or a pipe."""
+"""Columns in a file or a pipe."""
 
 
 class Progress:
-    """How far a run is and how long it still takes, in the last row of a terminal; silent elsewhere."""
+    """The progress of a run and the time that is left, in the last row of a terminal."""
 
     def __init__(self, planned: int, stream: TextIO) -> None:
         self._planned = planned
         self._done = 0
         self._began = monotonic()
         self._stream = stream
-        self._shown = stream.isatty()
 
     def __enter__(self) -> Self:
-        self._show("warming up")
+        show_progress(self._stream, "warming up")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._show("")
+        show_progress(self._stream, "")
 
     def advance(self, sample: Sample) -> None:
-        """One more answer was measured."""
+        """Counts one more answer."""
         self._done += 1
         seconds = (monotonic() - self._began) / self._done * (self._planned - self._done)
         left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
         what = f"{clean_line(sample.kind)}, {sample.arm.label}, temperature {sample.temperature:g}"
-        self._show(f"{self._done} of {self._planned} answers, about {left} left   {what}")
-
-    def _show(self, text: str) -> None:
-        if self._shown:
-            self._stream.write(_REWRITE + text[:79])
-            self._stream.flush()
+        show_progress(self._stream, f"{self._done} of {self._planned} answers, about {left} left   {what}")
 
 
 def print_benchmark(benchmark: Benchmark, svg: Path | None, tool: Tool | None, *, as_json: bool) -> None:
-    """Prints the tables and what follows from them, then writes the chart.
+    """Prints the tables and the recommendation, then writes the chart.
 
-    With a tool its command line has standard output for itself, and the tables go to standard error. Raises OSError
-    where the chart cannot be written.
+    With a tool, only its command line goes to standard output, and the tables go to standard error. Raises OSError if
+    the chart cannot be written.
     """
     if as_json:
         print_json(benchmark.to_json())
@@ -82,7 +73,7 @@ def print_benchmark(benchmark: Benchmark, svg: Path | None, tool: Tool | None, *
 
 
 def print_comparison(comparison: Comparison, first: Path, second: Path) -> None:
-    """Prints what became faster and what was not the same."""
+    """Prints what became faster, and in which conditions the runs differ."""
     console = _console(sys.stdout)
     console.print(Text(f"A {clean_line(str(first))}\nB {clean_line(str(second))}"))
     for name, (a, b) in comparison.differences.items():
@@ -96,7 +87,7 @@ def print_comparison(comparison: Comparison, first: Path, second: Path) -> None:
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """One JSON document on one line."""
+    """Prints a JSON document on one line."""
     sys.stdout.write(json.dumps(document) + "\n")
     sys.stdout.flush()
 
@@ -138,7 +129,7 @@ def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> No
 
 
 def _scope(conditions: Conditions) -> str:
-    """What took turns on what, in one line."""
+    """What was compared on what, in one line."""
     prompts = sum(len(texts) for texts in conditions.prompts.values())
     versions, machine = conditions.versions, conditions.machine
     return clean_line(

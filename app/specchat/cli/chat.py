@@ -1,28 +1,34 @@
-"""`specchat chat`: the terminal app, or its plain mode; what can be wrong with the configuration is said before."""
+"""`specchat chat`: the terminal app, or its plain mode. Errors in the configuration are reported before it opens."""
 
 from __future__ import annotations
 
 import os
 import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
-from specchat.cli.looks import Looks
 from specchat.cli.reporting import no_native_debugger, say
 from specchat.errors import WRONG_USAGE
 from specchat.models.chosen_pair import chat_options, is_first_run
 from specchat.models.preferences import remember_pair
+from specchat.settings.chosen_theme import chosen_theme
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.settings.schema import Config
+from specchat.terminal.background import ask_background, background_from_environment
 from specchat.worker.client import WorkerClient
+
+if TYPE_CHECKING:
+    from specchat.tui.appearance import Appearance
 
 
 def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | None = None) -> int:
-    """Opens the chat, with a stored session where one is asked for, and returns the exit code when it is over.
+    """Opens the chat and returns the exit code at its end.
 
-    `theme` is for this time only.
+    `resume` names a stored session, or "last". `theme` applies to this run only.
     """
     options = chat_options(config)
     if not plain and os.environ.get("TERM") == "dumb" and sys.stdin.isatty():
-        say("this terminal cannot draw (TERM is dumb): line by line, as with --plain")
+        say("this terminal cannot draw (TERM is dumb): the chat runs line by line, as with --plain")
         plain = True
     first_run = resume is None and is_first_run(config)
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -48,3 +54,39 @@ def _session(asked: str) -> int:
     from specchat.chat.resuming import session_to_resume
 
     return session_to_resume(asked, sessions_db())
+
+
+class Looks:
+    """How the app is to look: as asked, as configured, as chosen before, or to suit the terminal's background.
+
+    It asks the terminal for its background when it is entered and reads the answer when it is left. Import the app in
+    between: the answer may take a while over a slow connection.
+    """
+
+    def __init__(self, config: Config, theme: str | None = None) -> None:
+        """`theme` is for this run only."""
+        self._config = config
+        self._theme = theme
+        self._chosen = chosen_theme()
+        self.background = background_from_environment()
+
+    def __enter__(self) -> Self:
+        known = self._theme or self._config.theme or self._chosen
+        self._question = None if known else ask_background()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._question is not None:
+            self.background = self._question.answer()
+
+    def appearance(self) -> Appearance:
+        """The theme and the keys. Raises ConfigError for an unknown one."""
+        from specchat.tui.appearance import read_appearance
+
+        return read_appearance(
+            self._theme,
+            self._config.keys,
+            configured=self._config.theme,
+            chosen=self._chosen,
+            light=self.background.light,
+        )

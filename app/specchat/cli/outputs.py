@@ -1,4 +1,4 @@
-"""The three ways in which `run` prints an answer: coloured to a terminal, plain into a pipe, JSON where asked."""
+"""The three forms in which `run` and `replay` print an answer: coloured, plain text, or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specchat_engine.decoding.trace_lines import round_line
 
 
 class Output(Protocol):
-    """Receives one turn: its start, its rounds, an error that ended it, its end."""
+    """Receives one turn: its start, its rounds, an error if one ended it, its end."""
 
     def start(self, line: Mapping[str, Any]) -> None:
         """The turn begins."""
@@ -31,9 +31,9 @@ class Output(Protocol):
 
 
 def output_for(stream: TextIO, *, as_json: bool) -> Output:
-    """The output that fits the stream."""
+    """The output for a stream: coloured on a terminal, else plain text."""
     if isinstance(stream, TextIOWrapper):
-        # A lone surrogate, or a character that the terminal's encoding lacks, must not end the answer.
+        # A lone surrogate, or a character that the encoding lacks, must not end the answer.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if as_json:
         return JsonOutput(stream)
@@ -41,7 +41,7 @@ def output_for(stream: TextIO, *, as_json: bool) -> Output:
 
 
 class JsonOutput:
-    """The trace, one JSON object a line, as it is: nothing is filtered."""
+    """The trace, one JSON object a line, unfiltered."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -68,7 +68,7 @@ class JsonOutput:
 
 
 class PlainOutput:
-    """The answer's text alone, exactly, with a line end behind it; statistics go to standard error."""
+    """Exactly the answer's text and a line end. Statistics go to standard error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -76,7 +76,7 @@ class PlainOutput:
         self._last = ""
 
     def start(self, line: Mapping[str, Any]) -> None:
-        """Prints nothing; the statistics need it."""
+        """Keeps the line for the statistics."""
         self._start = line
 
     def round(self, event: Round) -> None:
@@ -87,10 +87,10 @@ class PlainOutput:
             self._stream.flush()
 
     def error(self, message: str) -> None:
-        """Prints nothing; the command says the error on standard error."""
+        """Prints nothing: the command reports the error."""
 
     def end(self, line: Mapping[str, Any]) -> None:
-        """Ends the line and says the statistics."""
+        """Ends the line and prints the statistics."""
         if _said_nothing(line):
             return
         if not self._last.endswith("\n"):
@@ -100,7 +100,7 @@ class PlainOutput:
 
 
 class ColourOutput:
-    """The answer with the colours of its outcomes, the rejected tokens in their places, and the statistics."""
+    """The answer in the colours of its outcomes, with the rejected tokens, and the statistics."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -110,7 +110,7 @@ class ColourOutput:
         self._start: Mapping[str, Any] = {}
 
     def start(self, line: Mapping[str, Any]) -> None:
-        """Prints nothing; the statistics need it."""
+        """Keeps the line for the statistics."""
         self._start = line
 
     def round(self, event: Round) -> None:
@@ -121,10 +121,10 @@ class ColourOutput:
         self._console.file.flush()
 
     def error(self, message: str) -> None:
-        """Prints nothing; the command says the error on standard error."""
+        """Prints nothing: the command reports the error."""
 
     def end(self, line: Mapping[str, Any]) -> None:
-        """Ends the line and says the statistics."""
+        """Ends the line and prints the statistics."""
         if _said_nothing(line):
             return
         self._console.print()
@@ -132,5 +132,5 @@ class ColourOutput:
 
 
 def _said_nothing(line: Mapping[str, Any]) -> bool:
-    """Whether an error ended the turn before its first token: the error alone is said then."""
+    """True if an error ended the turn before its first token: only the error is printed then."""
     return line["reason"] == "error" and not line["stats"]["num_tokens"]

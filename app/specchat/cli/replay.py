@@ -1,4 +1,4 @@
-"""`specchat replay`: a recorded turn played back at any speed, or exported; no model is needed."""
+"""`specchat replay`: play back a recorded turn at any speed, or export it. No model is needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STANDARD_INPUT = Path("-")
 MOST = 1000.0
 LONGEST_SLEEP = 60.0
 SOON = 1e-4
-"""A round that is due in fewer seconds is due."""
+"""A round that is due in fewer seconds than this is due now."""
 
 
 def read_speed(word: str) -> float:
@@ -41,7 +41,7 @@ def read_speed(word: str) -> float:
 
 
 def read_turns(path: Path, turn: int | None) -> list[Trace]:
-    """The turns of a file, `-` for standard input; one of them where `turn`, counted from 1, says so."""
+    """The turns of a file, or of standard input for `-`; only one if `turn`, counted from 1, is given."""
     piped = path == STANDARD_INPUT
     traces = read_trace(lines_of(sys.stdin.buffer), "standard input") if piped else read_trace(path)
     if turn is None:
@@ -52,7 +52,7 @@ def read_turns(path: Path, turn: int | None) -> list[Trace]:
 
 
 def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
-    """Plays turns on a terminal, or prints them at once into a pipe; returns the exit code."""
+    """Plays turns on a terminal, or prints them at once into a pipe. Returns the exit code."""
     live = sys.stdout.isatty() and not as_json
     for trace in traces:
         output = output_for(sys.stdout, as_json=as_json)
@@ -67,11 +67,11 @@ def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
 
 
 def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> int:
-    """Plays turns in the terminal app, with the answer, its figures and the keys of a replay; returns the exit code."""
+    """Plays turns in the terminal app. Returns the exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say("--tui needs a terminal, and a trace that is a file: leave --tui away in scripts and pipes")
+        say("--tui needs a terminal, and a trace that is a file: omit --tui in scripts and pipes")
         return WRONG_USAGE
-    from specchat.cli.looks import Looks
+    from specchat.cli.chat import Looks
 
     with Looks(config) as looks:
         from specchat.tui.replaying import run_replay
@@ -86,7 +86,7 @@ def play(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Hands the turn to the output, each round when it is due; Ctrl+C ends it with what was shown until then."""
+    """Hands each round to the output when it is due. Ctrl+C ends the turn with the statistics so far."""
     timeline = Timeline(trace)
     head = Playhead(timeline.duration, speed).played(clock())
     output.start(trace.start)
@@ -111,7 +111,7 @@ def play(
 
 
 def print_lines(trace: Trace, output: Output) -> None:
-    """Hands on the recorded lines and no other."""
+    """Prints the recorded lines and no others."""
     output.start(trace.start)
     for event in trace.rounds:
         output.round(event)
@@ -122,7 +122,7 @@ def print_lines(trace: Trace, output: Output) -> None:
 
 
 def export_traces(traces: Sequence[Trace], path: Path, *, overwrite: bool) -> None:
-    """Writes the turns as the kind of file that the path's ending names. Raises ExportError or OSError."""
+    """Writes the turns to a file; its extension selects the format. Raises ExportError or OSError."""
     from specchat.traces.exports import conversation, export_session, kind_of
 
     export_session(kind_of(path), "", conversation(traces), traces, path, overwrite=overwrite)
@@ -130,7 +130,7 @@ def export_traces(traces: Sequence[Trace], path: Path, *, overwrite: bool) -> No
 
 
 def _show_question(trace: Trace) -> None:
-    """On a terminal the question stands before its answer; a pipe gets the answer alone, as from `run`."""
+    """Prints the question before its answer. Only terminals get it; a pipe gets the answer alone, as from `run`."""
     from rich.console import Console
     from rich.text import Text
 

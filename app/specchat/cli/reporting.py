@@ -1,4 +1,4 @@
-"""How a command fails: one line on standard error and an exit code, never a traceback unless one was asked for."""
+"""How commands report: one line on standard error, progress in the last row, and exit codes instead of tracebacks."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 from specchat.errors import FAILED, WRONG_USAGE, ConfigError, SpecchatError
 from specchat.terminal.filter import clean_line
 from specchat_assets import BuiltinPairError
 from specchat_engine.errors import EngineError, SettingError
 
+_ROW = 79
+
 
 def say(message: str) -> None:
-    """One line to the user, beside the answer."""
+    """Writes one line to standard error."""
     sys.stderr.write(f"specchat: {clean_line(message)}\n")
     sys.stderr.flush()
 
 
+def show_progress(stream: IO[str], text: str) -> None:
+    """Replaces the terminal's last row with a text, or clears it for an empty one. Does nothing on other streams."""
+    if stream.isatty():
+        stream.write(f"\r\x1b[K{text[:_ROW]}")
+        stream.flush()
+
+
 def no_native_debugger() -> None:
-    """A failed assertion in native code must not start a debugger on the terminal; call it before models load."""
+    """Keeps a failed assertion in native code from starting a debugger on the terminal. Call it before models load."""
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 
 def one_line_from_native_code() -> None:
-    """A failed assertion in native code ends a command in one line, too; call it before models load."""
+    """Makes a failed assertion in native code end the command with one line, too. Call it before models load."""
     from specchat_engine.llama.logs import last_words
 
     no_native_debugger()
@@ -34,9 +44,9 @@ def one_line_from_native_code() -> None:
 
 
 def complain(error: Exception, *, debug: bool = False) -> int:
-    """Says in one line why a command failed, behind the traceback where `debug` asks for it; returns the exit code."""
+    """Says in one line why a command failed, with `debug` after the traceback. Returns the exit code."""
     if isinstance(error, BrokenPipeError):
-        return 0  # the reader has seen enough
+        return 0  # the reader of the pipe has gone, as `head` does
     if debug:
         traceback.print_exception(error)
     say(_in_words(error, debug))
@@ -45,14 +55,14 @@ def complain(error: Exception, *, debug: bool = False) -> int:
 
 @contextmanager
 def one_line_errors(debug: bool) -> Iterator[None]:
-    """Turns an error of a command of typer's into its line and exit code."""
+    """Ends a command that raises with its line and exit code."""
     import typer
 
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except Exception as error:  # noqa: BLE001 - the outermost frame of a command: a user never sees a traceback unasked
+    except Exception as error:  # noqa: BLE001 - the outermost frame of a command: no traceback unless asked for
         raise typer.Exit(complain(error, debug=debug)) from None
 
 
@@ -62,5 +72,5 @@ def _in_words(error: Exception, debug: bool) -> str:
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
         return f"{error.filename}: {reason}" if error.filename else reason
-    hint = "" if debug else "; run it again with --debug and report what it prints"
+    hint = "" if debug else "; run it again with --debug and report the output"
     return f"an unexpected {type(error).__name__}: {error}{hint}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_prompt(prompt: str | None) -> str:
-    """The prompt, with what is piped in behind it, or either alone."""
+    """The prompt followed by what is piped in, or either alone."""
     piped = ""
     if sys.stdin is not None and not sys.stdin.isatty():
         piped = sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -27,14 +27,14 @@ def read_prompt(prompt: str | None) -> str:
 
 
 def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
-    """Streams one answer to standard output and returns the exit code. Raises EngineError where loading fails."""
+    """Streams one answer to standard output and returns the exit code. Raises EngineError if loading fails."""
     one_line_from_native_code()
     speculates_with_model = options.k != 0 and options.drafter in (None, "model", "hybrid")
     draft = options.draft if speculates_with_model else None
     with Engine.load(options.target, draft, options.options) as engine:
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
-            say(f"speculation is refused: {engine.plain_because}")
+            say(f"speculation is off: {engine.plain_because}")
         elif engine.translated_because:
             say(engine.translated_because)
         recall(engine)
@@ -62,9 +62,9 @@ def _stream(session: Session, prompt: str, output: Output) -> int:
 
 
 def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, int]:
-    """Prints the turn up to its end; returns the error that ended it, or an empty text, and how many notices it said.
+    """Prints the turn. Returns the error that ended it, or an empty text, and how many notices were printed.
 
-    Those that come in the middle of an answer have to wait: they would stand in its text.
+    Notices that come during an answer have to wait: they would be printed in the middle of its text.
     """
     error = ""
     started = False

@@ -1,4 +1,4 @@
-"""`specchat verify`: the user's own pair, plain and speculative, token by token."""
+"""`specchat verify`: compare plain and speculative decoding with the user's own pair, token by token."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, Draf
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 2, 4, 8, 16)
 MAX_TOKENS = 96
-"""Tokens of each answer, where the user does not say."""
+"""The default length of answers, in tokens."""
 
 SEED = 1
-"""The seed of every answer, where the user does not say: a run can be repeated."""
+"""The default seed of every answer, so that a run can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     """Compares, prints what differs, and returns the exit code: 1 where a difference is not numerics.
 
     `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
-    verifier narrows what is compared. Raises SettingError where that leaves nothing, EngineError where loading fails.
+    verifier narrows what is compared. Raises SettingError if nothing is left, EngineError if loading fails.
     """
     scope = scope_of(options, given)
     one_line_from_native_code()
     with Engine.load(options.target, options.draft, options.options) as engine:
-        engine.use_threads(*engine.threads.in_force.counts)  # numbers stay, whatever other programs do meanwhile
+        engine.use_threads(*engine.threads.in_force.counts)  # keep the number, whatever other programs do meanwhile
         if engine.plain_because:
-            say(f"there is nothing to verify, speculation is refused: {engine.plain_because}")
+            say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
         cases = [*all_cases(scope, options, engine.recommended, prompts)]
         seed = SEED if options.seed is None else options.seed
@@ -62,7 +62,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
             return engine.session(options.system, settings, seed)
 
         report = report_for(engine, cases, seed, as_json=as_json)
-        kept = _Kept()
+        kept = _DifferenceFile()
 
         def hear(case: Case, difference: Difference | None) -> None:
             if difference and not difference.explained:
@@ -72,24 +72,24 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
         try:
             result = audit(session_for, engine.memory, engine.vocabulary, cases, hear)
         except KeyboardInterrupt:
-            say(" · ".join(part for part in (report.stopped(), kept.told()) if part))
+            say(" · ".join(part for part in (report.stopped(), kept.summary()) if part))
             return INTERRUPTED
         except EngineError:
             report.stopped()
-            if kept.told():
-                say(kept.told())
+            if kept.summary():
+                say(kept.summary())
             raise
     report.finish(result)
     if not result.unexplained:
         return 0
-    say(kept.told())
+    say(kept.summary())
     return FAILED
 
 
 def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
-    """Everything that can be compared with this pair, or the part of it that the given flags leave.
+    """Everything that can be compared with this pair, narrowed by the given flags.
 
-    Raises SettingError where a flag leaves nothing that could be compared.
+    Raises SettingError if a flag leaves nothing to compare.
     """
     drafters = ("hybrid", "model", "lookup") if options.draft else ("lookup",)
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
@@ -100,17 +100,17 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
     if "k" in given:
         scope = replace(scope, ks=(options.k,))
     if scope.ks == (0,) or scope.drafters == ("none",):
-        raise SettingError("plain decoding is what the others are compared with: leave -k 0 and --drafter none away")
+        raise SettingError("plain decoding is what all else is compared with: omit -k 0 and --drafter none")
     if "verifier" in given:
         if options.verifier in LOSSY_VERIFIERS:
             raise SettingError(
-                f"the verifier {options.verifier!r} is lossy, so it promises no text that could be compared: use "
+                f"the verifier {options.verifier!r} is lossy and does not promise the same text: use "
                 f"{', '.join(scope.verifiers)}"
             )
         if options.verifier != DEFAULT_VERIFIER:
             if 0 not in scope.temperatures:
                 raise SettingError(
-                    f"the verifier {options.verifier!r} keeps the target's law and not its text: compare it at --temp 0"
+                    f"the verifier {options.verifier!r} keeps the distribution, not the text: compare it with --temp 0"
                 )
             scope = replace(scope, temperatures=(0.0,))
         scope = replace(scope, verifiers=(options.verifier,))
@@ -118,9 +118,9 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
 
 
 def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int) -> Iterator[Case]:
-    """What is asked, those of one prompt and temperature together.
+    """What to ask, grouped by prompt and temperature.
 
-    Rules that do not couple keep the target's law and not its text, so that only temperature 0 can compare them.
+    Verifiers that do not couple keep the target's distribution and not its text, so only temperature 0 compares them.
     """
     for (kind, texts), temperature in product(benchmark_prompts(short=True).items(), scope.temperatures):
         sampling = replace(options.sampled(recommended), temperature=temperature)
@@ -135,8 +135,8 @@ def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, p
                     yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
 
 
-class _Kept:
-    """What is not numerics, with all that repeats it: one line of JSON each, written at once, one file for a run."""
+class _DifferenceFile:
+    """Unexplained differences with all that is needed to repeat them: one line of JSON each, one file for a run."""
 
     def __init__(self) -> None:
         self._file = data_folder() / "verify" / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}.jsonl"
@@ -145,7 +145,7 @@ class _Kept:
         self._failure = ""
 
     def add(self, difference: Difference, session: Session, options: ChatOptions) -> None:
-        """Writes one down; `session` is one that would repeat it."""
+        """Writes one difference at once; `session` is one that would repeat it."""
         self._first = self._first or difference
         self._count += 1
         settings = difference.case.settings
@@ -165,8 +165,8 @@ class _Kept:
         except OSError as error:
             self._failure = f"the trace {self._file} cannot be written: {error.strerror or error}"
 
-    def told(self) -> str:
-        """How many there are, why the first is one, and where they stand; empty where there are none."""
+    def summary(self) -> str:
+        """How many there are, the reason of the first, and the file; empty if there are none."""
         if self._first is None:
             return ""
         these = "1 difference is" if self._count == 1 else f"{self._count} differences are"

@@ -1,4 +1,4 @@
-"""The two ways in which `verify` tells what it finds: a table while it runs, or JSON lines."""
+"""The two forms in which `verify` reports: a table that grows while it runs, or JSON lines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
+from specchat.cli.reporting import show_progress
 from specchat.models.formatting import pair_name
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
@@ -21,21 +22,19 @@ from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference
 from specchat_engine.codec import to_json
 
 _ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
-_REWRITE = "\r\x1b[K"
-"""Takes the terminal's last row back."""
 
 
 class Report(Protocol):
-    """Hears of every answer in the order of the cases."""
+    """Is told of every answer, in the order of the cases."""
 
     def case(self, case: Case, difference: Difference | None) -> None:
-        """One answer was compared."""
+        """Takes one compared answer."""
 
     def stopped(self) -> str:
-        """The user stopped the run: how far it came."""
+        """Ends the report of an interrupted run. Returns how far it came."""
 
     def finish(self, result: Audit) -> None:
-        """All were compared."""
+        """Ends the report of a complete run."""
 
 
 def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> Report:
@@ -44,7 +43,7 @@ def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: boo
 
 
 def described(case: Case) -> dict[str, Any]:
-    """A case as it stands in JSON."""
+    """A case as JSON."""
     settings = case.settings
     return {
         "kind": case.kind,
@@ -57,7 +56,7 @@ def described(case: Case) -> dict[str, Any]:
 
 
 def measured(difference: Difference) -> dict[str, Any]:
-    """What was found at the place of a difference, as it stands in JSON, which knows no infinity."""
+    """A difference as JSON; an infinite number becomes null."""
     return {
         "place": difference.place,
         "tokens": difference.tokens,
@@ -72,7 +71,7 @@ def measured(difference: Difference) -> dict[str, Any]:
 
 
 class _JsonReport:
-    """One line for every answer and one for the whole."""
+    """One line for every answer and one for the result."""
 
     def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
         self._pair = {"target": to_json(engine.target), "draft": to_json(engine.draft)}
@@ -86,7 +85,7 @@ class _JsonReport:
         self._print({"type": "case", **described(case), "difference": measured(difference) if difference else None})
 
     def stopped(self) -> str:
-        """How far it came; a run without a last line was stopped."""
+        """Prints nothing: a run without a last line was interrupted."""
         return f"stopped after {self._done} of {self._all} answers"
 
     def finish(self, result: Audit) -> None:
@@ -115,7 +114,7 @@ class _JsonReport:
 
 
 class _TextReport:
-    """A row for each kind and temperature as soon as all of its answers are compared, its differences below it."""
+    """A row for each kind and temperature once all its answers are compared, with the differences below it."""
 
     def __init__(self, engine: Engine, cases: Sequence[Case], seed: int) -> None:
         self._console = Console(highlight=False, soft_wrap=True)
@@ -126,7 +125,9 @@ class _TextReport:
         self._found: list[Difference] = []
         pair = pair_name(engine.target, engine.draft)
         longest = cases[0].settings.max_tokens
-        self._console.print(Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, against plain decoding"))
+        self._console.print(
+            Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, compared with plain decoding")
+        )
         self._console.print(
             Text(f"drafters {', '.join(_each(cases, 'drafter'))}   k {', '.join(_each(cases, 'k'))}", GREY)
         )
@@ -138,16 +139,18 @@ class _TextReport:
         self._console.print(Text(header, "bold"))
 
     def case(self, case: Case, difference: Difference | None) -> None:
-        """Counts the answer, and prints a row where it was the last of its kind and temperature."""
+        """Counts the answer. Prints a row after the last one of its kind and temperature."""
         self._done += 1
         self._in_group += 1
         if difference:
             self._found.append(difference)
         (kind, temperature), count = self._groups[0]
         if self._in_group < count:
-            self._progress(f"{kind}, temperature {temperature:g}: {self._done} of {self._all} answers")
+            show_progress(
+                self._console.file, f"{kind}, temperature {temperature:g}: {self._done} of {self._all} answers"
+            )
             return
-        self._progress("")
+        show_progress(self._console.file, "")
         bugs = sum(not each.explained for each in self._found)
         numbers = (count, count - len(self._found), len(self._found) - bugs, bugs)
         row = _ROW.format(clean_line(kind), f"{temperature:g}", *(number or "–" for number in numbers))
@@ -157,13 +160,13 @@ class _TextReport:
         self._in_group = 0
 
     def stopped(self) -> str:
-        """How far it came; what was found in the kind at hand is shown first."""
-        self._progress("")
+        """Prints the differences found in the unfinished kind."""
+        show_progress(self._console.file, "")
         self._print_found()
         return f"stopped after {self._done} of {self._all} answers"
 
     def finish(self, result: Audit) -> None:
-        """Sums up."""
+        """Prints the totals."""
         differ, bugs = len(result.differences), len(result.unexplained)
         numerics = differ - bugs
         rate = f" (one in {result.positions // numerics:,} tokens)" if numerics else ""
@@ -190,19 +193,13 @@ class _TextReport:
             self._console.print(Text(f"    {'·' if each.explained else '✗'} {_placed(each)}", GREY))
         self._found = []
 
-    def _progress(self, text: str) -> None:
-        """What is being done, in the terminal's last row, which the next text replaces."""
-        if self._console.is_terminal:
-            self._console.file.write(_REWRITE + text)
-            self._console.file.flush()
-
 
 def _group(case: Case) -> tuple[str, float]:
     return case.kind, case.settings.sampling.temperature
 
 
 def _each(cases: Sequence[Case], name: str) -> list[str]:
-    """The values of a setting, each once, in the order in which they come."""
+    """The distinct values of a setting, in order."""
     return list(dict.fromkeys(str(getattr(case.settings, name)) for case in cases))
 
 

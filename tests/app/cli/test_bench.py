@@ -204,7 +204,7 @@ def test_a_pair_that_cannot_speculate_says_why(
     monkeypatch.setattr("specchat_engine.llama.context.find_ways", lambda *_: False)
     assert main([*tiny, "--arms", "lookup:4"]) == 1
     captured = capsys.readouterr()
-    assert captured.err.startswith("specchat: there is nothing to compare, speculation is refused: this model's memory")
+    assert captured.err.startswith("specchat: there is nothing to compare, speculation is off: this model's memory")
 
 
 def write_runs(folder: Path) -> tuple[str, str]:

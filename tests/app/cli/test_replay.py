@@ -268,4 +268,4 @@ def test_the_screen_needs_a_terminal_and_no_other_way_to_play(
     assert main(["replay", file, "--tui"]) == 2
     assert "--tui needs a terminal" in capsys.readouterr().err
     assert main(["replay", file, "--tui", "--json"]) == 2
-    assert "leave --speed, --export and --json away" in capsys.readouterr().err
+    assert "omit --speed, --export and --json" in capsys.readouterr().err

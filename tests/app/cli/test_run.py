@@ -65,7 +65,7 @@ def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
     assert main(["run", "hello", *pair, "--json"]) == 0
     captured = capsys.readouterr()
     _, *rounds, _ = [json.loads(line) for line in captured.out.splitlines()]
-    assert captured.err.startswith("specchat: speculation is refused: ")
+    assert captured.err.startswith("specchat: speculation is off: ")
     assert not any(event["drafted"] for event in rounds)
 
 

@@ -118,10 +118,10 @@ def test_flags_narrow_what_is_compared(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["-k", "0"], "plain decoding is what the others are compared with"),
-        (["--drafter", "none"], "plain decoding is what the others are compared with"),
+        (["-k", "0"], "plain decoding is what all else is compared with"),
+        (["--drafter", "none"], "plain decoding is what all else is compared with"),
         (["--verifier", "typical"], "the verifier 'typical' is lossy"),
-        (["--verifier", "block", "--temp", "0.8"], "keeps the target's law and not its text: compare it at --temp 0"),
+        (["--verifier", "block", "--temp", "0.8"], "keeps the distribution, not the text: compare it with --temp 0"),
     ],
 )
 def test_what_leaves_nothing_to_compare_is_wrong_usage_before_anything_is_loaded(
@@ -141,7 +141,7 @@ def test_a_pair_that_cannot_speculate_says_why(
     assert main([*FEW, "-m", str(tiny_models.target)]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("specchat: there is nothing to verify, speculation is refused: this model's memory")
+    assert captured.err.startswith("specchat: there is nothing to verify, speculation is off: this model's memory")
 
 
 def test_numerics_are_told_with_their_rate_and_are_no_failure(
