@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from specchat.files import replace_text
 from specchat.models.environment import HubEnvironment
-from specchat.models.model_files import HubFile, is_digest, is_safe_path
+from specchat.models.model_files import HubFile, hub_file_from
 
 PART = ".part"
 _BRANCH = "main"
@@ -113,7 +113,7 @@ def partials(folder: Path) -> Iterator[Partial]:
     """The interrupted downloads in a repository's folder."""
     for part in sorted(folder.glob(f"blobs/*{PART}")):
         try:
-            file = _file_from(json.loads(part.with_name(f"{part.name}.json").read_text("utf-8")))
+            file = hub_file_from(json.loads(part.with_name(f"{part.name}.json").read_text("utf-8")))
             if file is not None and part.name == f"{file.digest}{PART}":
                 yield Partial(file, part.stat().st_size, part)
         except (OSError, ValueError, RecursionError):
@@ -124,18 +124,6 @@ def discard_part(part: Path) -> None:
     """Removes an interrupted download and its note. Raises OSError."""
     part.unlink(missing_ok=True)
     part.with_name(f"{part.name}.json").unlink(missing_ok=True)
-
-
-def _file_from(kept: object) -> HubFile | None:
-    if not isinstance(kept, Mapping):
-        return None
-    repository, commit, path, size, digest = (
-        kept.get(key) for key in ("repository", "commit", "path", "size", "digest")
-    )
-    texts = isinstance(repository, str) and isinstance(commit, str) and isinstance(path, str)
-    if not texts or not is_digest(digest) or not isinstance(size, int) or not is_safe_path(str(path)):
-        return None
-    return HubFile(str(repository), str(commit), str(path), size, str(digest))
 
 
 def _size(path: Path) -> int | None:

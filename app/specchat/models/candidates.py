@@ -10,7 +10,6 @@ from pathlib import Path
 from specchat.models.library import Entry
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import EngineError
-from specchat_engine.gguf import Header
 from specchat_engine.gguf.files import read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine
@@ -59,11 +58,8 @@ class Candidate:
 def worst(lines: Iterable[Finding]) -> Finding | None:
     """The first blocker, else the first warning, else None."""
     found = [*lines]
-    for grade in (Grade.BLOCKER, Grade.WARNING):
-        for line in found:
-            if line.grade is grade:
-                return line
-    return None
+    graver = (line for grade in (Grade.BLOCKER, Grade.WARNING) for line in found if line.grade is grade)
+    return next(graver, None)
 
 
 def judge_drafts(
@@ -85,7 +81,7 @@ def judge_drafts(
         except EngineError as error:
             yield Candidate(entry, None, str(error))
             continue
-        yield Candidate(entry, judge(header, draft, options, machine, alpha=_known_alpha(target_entry, header, entry)))
+        yield Candidate(entry, judge(header, draft, options, machine, alpha=_known_alpha(target_entry, entry)))
 
 
 def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[Candidate]:
@@ -120,8 +116,7 @@ def reported_alpha(target: str, draft: str) -> float | None:
     return next((pair.alpha for pair in pairs if pair.draft == two), None)
 
 
-def _known_alpha(target: Entry | None, header: Header, draft: Entry) -> float | None:
-    if target is None or not header.n_params:
+def _known_alpha(target: Entry | None, draft: Entry) -> float | None:
+    if target is None:
         return None
-    one, two = (entry.name.partition(":")[0] for entry in (target, draft))
-    return reported_alpha(one, two)
+    return reported_alpha(target.name.partition(":")[0], draft.name.partition(":")[0])

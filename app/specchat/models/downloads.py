@@ -15,7 +15,7 @@ from specchat.files import replace_text
 from specchat.models.cache import bytes_here
 from specchat.models.control import RetryPolicy, Stopped
 from specchat.models.environment import hub_environment
-from specchat.models.model_files import Group, HubFile, is_digest, is_safe_path
+from specchat.models.model_files import Group, HubFile, hub_file_from
 from specchat.models.pull import FileProgress, Pull, PullProgress, PullState
 from specchat.settings.paths import unfinished_file
 
@@ -209,21 +209,19 @@ def _read() -> list[Wanted]:
 
 
 def _wanted(kept: object) -> Wanted | None:
+    """None for what specchat has not written."""
     if not isinstance(kept, Mapping):
         return None
     try:
-        return Wanted(str(kept["name"]), *(_model(kept.get(role)) for role in ("target", "draft")))
+        return Wanted(str(kept["name"]), _model(kept.get("target")), _model(kept.get("draft")))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _model(kept: Mapping[str, Sequence[Mapping[str, object]]] | None) -> Group[HubFile] | None:
-    """Raises KeyError, TypeError or ValueError for what specchat has not written."""
+def _model(kept: Mapping[str, Sequence[object]] | None) -> Group[HubFile] | None:
     if kept is None:
         return None
-    files = tuple(HubFile(**one) for one in kept["files"])  # type: ignore[arg-type]
-    for file in files:
-        texts = all(isinstance(text, str) for text in (file.repository, file.commit, file.path))
-        if not texts or not isinstance(file.size, int) or not is_digest(file.digest) or not is_safe_path(file.path):
-            raise ValueError(file.path)
-    return Group(files, str(kept["quantisation"]))
+    files = [hub_file_from(one) for one in kept["files"]]
+    if None in files:
+        raise ValueError(kept)
+    return Group(tuple(file for file in files if file is not None), str(kept["quantisation"]))
