@@ -36,7 +36,7 @@ def engine_findings() -> Iterator[Finding]:
     for package in ("llama-cpp-python", "textual"):
         yield _package(package)
     try:
-        from specchat_engine.llama import amx, devices
+        from specchat_engine.llama import devices, machine
     except (ImportError, OSError, RuntimeError) as error:
         remedy = f"install it again: {_REINSTALL.format(version=_PINNED)}"
         yield Finding("Versions", "llama.cpp", f"cannot be loaded: {error}", Status.LACK, remedy)
@@ -47,7 +47,7 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, "GPU offload: untested by this project so far")
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
-    if amx.crashes_on_tiles():
+    if machine.crashes_on_tiles():
         told = "not used for quantised weights: the compiler that made this build leaves its tiles undescribed"
         yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)
     for device in devices.devices():

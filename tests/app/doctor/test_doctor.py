@@ -11,7 +11,7 @@ from specchat.cli import main
 from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
 from specchat.settings.paths import cache_folder, config_file, data_folder
-from specchat_engine.llama import amx, devices
+from specchat_engine.llama import devices, machine
 
 
 def finding(name: str) -> Finding:
@@ -66,11 +66,11 @@ def test_a_build_without_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
 def test_a_build_whose_code_for_amx_would_crash_is_named_with_the_way_to_a_better_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(amx, "crashes_on_tiles", lambda: True)
+    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: True)
     found = finding("AMX")
     assert found.status is Status.NOTE
     assert "-mno-amx-int8" in found.remedy
-    monkeypatch.setattr(amx, "crashes_on_tiles", lambda: False)
+    monkeypatch.setattr(machine, "crashes_on_tiles", lambda: False)
     assert "AMX" not in {one.name for one in examine()}
 
 
