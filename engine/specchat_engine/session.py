@@ -27,7 +27,8 @@ from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.planner import Planner
+from specchat_engine.policy.lookup_state import LookupState
+from specchat_engine.policy.planner import PlannedDrafter, Planner
 from specchat_engine.prompt.context_fit import Fitted, fit
 from specchat_engine.prompt.encoding import encode
 from specchat_engine.prompt.prefill import check_given, check_room
@@ -96,7 +97,10 @@ class Session:
         self._about = about
         self._passed = passed
         self._controller = controller or Controller()
-        self._planner = Planner(target, drafting_with(draft, translation), self._controller, plain_because)
+        drafters: list[PlannedDrafter] = [LookupState()]
+        if draft:
+            drafters.insert(0, drafting_with(draft, translation))
+        self._planner = Planner(target, drafters, self._controller, plain_because)
         self._transcript = Transcript(vocabulary.piece, vocabulary.ends, (), 0)
         self._asked: tuple[Message, ...] = ()
         self._prefix: tuple[int, ...] = ()
@@ -113,7 +117,7 @@ class Session:
     @property
     def costs(self) -> MeasuredCosts:
         """What passes cost at the depth of the answer, as far as it was measured."""
-        return MeasuredCosts.at(self._context.middle, self._controller) if self._context else MeasuredCosts()
+        return self._controller.measured_costs(self._context.middle) if self._context else MeasuredCosts()
 
     @property
     def text(self) -> str:
@@ -159,7 +163,7 @@ class Session:
             if self.end_reason == "error":
                 yield from self._decode(context, began)
             if not self._planner.plain_because:
-                measure_plain(self._target, context, self._plain_cost, self._controller, self._cancel)
+                measure_plain(self._target, context, self._plain_cost, self._controller.target, self._cancel)
             self._stats.plain_ms = self._plain_cost.at(context.middle)
         except Cancelled:
             self.end_reason = "cancelled"
@@ -188,17 +192,6 @@ class Session:
                 fitted = self._fit(messages)
                 self._target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
-
-    def rehearsing(self) -> Iterator[None]:
-        """Finds out between two answers, pass by pass, how well the draft model would have done in the last one.
-
-        Nothing is to be done where it took part in that, or where settings or models do not let it draft freely.
-        """
-        context, target = self._context, self._target
-        if context is None:
-            return iter(())
-        first = context.prompt_length + len(self._prefix)
-        return self._planner.rehearsing(context, first, lambda: target.user is None and self._context is context)
 
     def inspect(
         self,

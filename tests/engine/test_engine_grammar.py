@@ -13,7 +13,6 @@ from specchat_assets import builtin_pair
 from specchat_engine import DecodeError, Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
 from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.grammar.json_schema import schema_grammar
-from specchat_engine.policy.situation import Decision
 
 PROMPT = "Describe a person as JSON."
 SCHEMA = {
@@ -42,19 +41,6 @@ def answered(session: Session, prompt: str = PROMPT) -> str:
     for _ in session.generate(prompt):
         pass
     return session.text
-
-
-def test_behind_a_grammar_nothing_is_rehearsed(engine: Engine) -> None:
-    """It was closed with its answer, and without it other tokens would be drawn."""
-    session = engine.session(settings=Settings(drafter="hybrid", k="auto", max_tokens=24), seed=1)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine.controller, "decide", lambda _: Decision("none", 0, "not now"))
-        answered(session)
-        assert list(session.rehearsing())
-        sampling = SamplingParams(temperature=0.0, grammar=GRAMMARS["prose"])
-        session.settings = replace(session.settings, sampling=sampling)
-        answered(session)
-        assert not list(session.rehearsing())
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])

@@ -50,7 +50,7 @@ def test_the_controller_hears_nothing_of_it(clock: Clock) -> None:
     for hold in (None, partial(clock.pass_by, HELD_MS)):
         controller = knowing(0.05, 0.05)
         ask(speaking(hold, controller, "auto"))
-        heard.append([outcome.other_ms for _, outcome in controller.heard])
+        heard.append([outcome.other_ms for _, outcome in controller.learned])
     assert heard[0] == pytest.approx(heard[1], abs=0.01)
     assert len(heard[0]) > 1
 
@@ -60,7 +60,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
-    monkeypatch.setattr("specchat_engine.policy.calibration.plain_passes", lambda *_: ())
+    monkeypatch.setattr("specchat_engine.session.measure_plain", lambda *_: None)
     hold = partial(clock.pass_by, HELD_MS) if rests else lambda: None
     controller = knowing(0.05, 0.05)
     seen = [controller.target.seen(width) for width in range(1, 9)]
@@ -71,7 +71,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
         session._passed = lambda _, passes: told.extend(passes)
         rounds = list(session.generate("hello hello hello"))
         assert len(rounds) > 1
-    assert controller.heard, "what was accepted counts"
+    assert controller.learned, "what was accepted counts"
     assert ([controller.target.seen(width) for width in range(1, 9)] == seen) is rests
     assert (told == []) is rests
     assert (session._plain_cost.missing(1) == PlainCost().missing(1)) is rests

@@ -50,9 +50,7 @@ def disturb(session: Session, kind: str, rounds: int) -> None:
 
 def fail_once(session: Session) -> None:
     """Makes the next proposal raise."""
-    planner = session._planner
-    drafter = planner._model if session.settings.drafter == "model" else planner._lookout._drafter
-    assert drafter is not None
+    drafter = session._planner.drafters[session.settings.drafter]
     propose: Callable[..., object] = drafter.propose
 
     def broken(context: object, k: int) -> object:

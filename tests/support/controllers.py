@@ -6,26 +6,26 @@ from dataclasses import replace
 from typing import TypeVar
 
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.situation import Outcome
+from specchat_engine.policy.situation import Decision, Outcome, Situation
 
 Known = TypeVar("Known", bound=Controller)
 
 
 class Watched(Controller):
-    """Remembers what it was told, and takes the times of a round from a formula instead of the clock."""
+    """Remembers the outcomes that it learned from, and takes the times of a round from a formula."""
 
     def __init__(self, verify: float, draft: float) -> None:
         super().__init__()
         self.verify, self.step = verify, draft
-        self.heard: list[tuple[str, Outcome]] = []
+        self.learned: list[tuple[str, Outcome]] = []
         self.kinds: list[str] = []
 
     def begin(self, kind: str) -> None:
         self.kinds.append(kind)
         super().begin(kind)
 
-    def learn(self, now, decision, outcome):  # type: ignore[no-untyped-def]
-        self.heard.append((decision.source, outcome))
+    def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
+        self.learned.append((decision.drafter.name if decision.drafter else "none", outcome))
         verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * outcome.drafted
         super().learn(now, decision, replace(outcome, verify_ms=verify_ms, draft_ms=draft_ms, other_ms=0.0))
 
@@ -40,5 +40,5 @@ def taught(controller: Known, verify: float, draft: float) -> Known:
     for width in (1, 2, 8, 32):
         for _ in range(15):
             controller.target.observe(width, 100, 1 + verify * (width - 1))
-            controller.draft.observe(1, 100, draft)
+            controller.costs_of("model").by_threads.now.observe(width, 100, draft * width)
     return controller

@@ -15,13 +15,16 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.drafts import Context, Prospect
+from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Outcome, Situation
 from specchat_engine.sampling.sampler import Sampler
+from specchat_engine.settings import USUAL_K
 
 RECORDING = Path(__file__).parents[1] / "engine" / "policy" / "recorded.json.gz"
 LONGEST = 32
+MODEL, LOOKUP = ModelDrafter.traits, PromptLookupDrafter.traits
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,14 @@ class Answer:
         controller.begin(self.kind)
         while place < self.length:
             match, foretold = self.matches[place]
-            now = Situation(self.prompt + place, unread, match, self.length - place - 1, model=True, lookup=True)
+            prospects = {MODEL: Prospect(unread=unread), LOOKUP: Prospect(match=match)}
+            now = Situation(self.prompt + place, self.length - place - 1, prospects)
             decision = controller.decide(now)
             worth_more = decision.stop.begin() if decision.stop else None
             confidence: list[float] = []
             drafted = right = 0
             draft_ms = 0.0
-            if decision.source == "model":
+            if decision.drafter is MODEL:
                 for sure in self.confidence[place][: decision.k]:
                     drafted += 1
                     confidence.append(sure)
@@ -88,41 +92,36 @@ class Answer:
                         break
                 right = self.right[place]
                 draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
-            elif decision.source == "lookup":
+            elif decision.drafter is LOOKUP:
                 drafted, right = decision.k, foretold
             accepted = min(right, drafted)
             emitted = min(accepted + 1, self.length - place)
             verify_ms = machine.verify(drafted + 1)
-            said = [index < foretold for index in range(min(emitted, foretold + 1))] if match else []
-            controller.learn(
-                now,
-                decision,
-                Outcome(
-                    drafted,
-                    accepted,
-                    min(accepted + 1, drafted),
-                    emitted,
-                    confidence if worth_more else (),
-                    said,
-                    verify_ms,
-                    draft_ms,
-                    0.0,
-                ),
+            outcome = Outcome(
+                drafted=drafted,
+                accepted=accepted,
+                compared=min(accepted + 1, drafted),
+                emitted=emitted,
+                verify_ms=verify_ms,
+                draft_ms=draft_ms,
+                other_ms=0.0,
+                confidence=confidence,
+                matched={LOOKUP: [i < foretold for i in range(min(emitted, foretold + 1))]} if match else {},
             )
+            controller.learn(now, decision, outcome)
             spent += verify_ms + draft_ms
-            unread = 1 if decision.source == "model" else unread + emitted
+            unread = 1 if decision.drafter is MODEL else unread + emitted
             place += emitted
         return spent
 
 
 def measured(machine: Machine) -> Controller:
-    """A controller that has measured the machine in the few passes that it may take."""
+    """A controller that has measured the machine in the few passes that calibration takes."""
     controller = Controller()
-    for width in (1, 2, 4, 8, 16):
+    for width in (1, 1, 1, 1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))
-    for _ in range(3):
-        controller.target.observe(1, 0, machine.verify(1))
-    controller.draft.observe(1, 0, machine.draft)
+    for length in (1, USUAL_K):
+        controller.costs_of(MODEL.name).by_threads.now.observe(length, 0, length * machine.draft)
     return controller
 
 

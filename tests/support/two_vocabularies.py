@@ -102,7 +102,7 @@ def plainly(session: Session) -> Session:
 
 def drafter_of(session: Session) -> TranslatedDrafter:
     """Its drafter."""
-    drafter = session._planner._model
+    drafter = session._planner.drafters["model"]
     assert isinstance(drafter, TranslatedDrafter)
     return drafter
 

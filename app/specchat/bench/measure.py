@@ -84,8 +84,6 @@ class Runner:
         # Rounds are filled in where they are read: in the middle of an answer that would count as the engine's time.
         full = [event.ms.verify for event in rounds if event.drafted and len(event.drafted) == turn.arm.k]
         stats = session.stats
-        for _ in session.rehearsing():
-            self._after_round()
         return Sample(
             arm=turn.arm,
             temperature=turn.temperature,

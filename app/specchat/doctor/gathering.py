@@ -82,12 +82,10 @@ def records() -> list[dict[str, Any]]:
         except (OSError, ValueError, RecursionError) as error:
             found.append({"record": file.stem, "cannot be read": type(error).__name__})
             continue
-        kinds = {
-            kind if kind in ("prose", "code", "free", "pasted") else "other": habits["tested"]
-            for kind, habits in learned["habits"].items()
-        }
-        costs = {role: learned[role] for role in ("target", "draft")}
-        found.append({"record": file.stem, **costs, "threads": threads, "tested": kinds})
+        known_kinds = ("prose", "code", "free", "pasted")
+        accepted = {kind: shares for kind, shares in learned["acceptance"].items() if kind in known_kinds}
+        costs = {role: learned[role] for role in ("target", "drafts")}
+        found.append({"record": file.stem, **costs, "threads": threads, "acceptance": accepted})
     return found
 
 

@@ -1,7 +1,7 @@
 """Which kind of content each token of an answer belongs to: prose, code, a list or table, or thinking.
 
-This reads what was answered. `specchat_engine.policy.kinds` guesses from the request what will be: two questions, and
-neither can answer the other's.
+This reads what was answered. `specchat_engine.policy.acceptance` guesses from the request what will be: two questions,
+and neither can answer the other's.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
@@ -226,7 +225,6 @@ class Work:
         tell_news()
         if self._engine is not None:
             keep(self._engine)
-            self._measuring = chain(self._measuring, session.rehearsing())
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
     def _news_of(self, session: Session) -> Callable[[], None]:

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from specchat_engine.policy.costs import FIRST, FURTHER
-from specchat_engine.settings import USUAL_K
-
-if TYPE_CHECKING:
-    from specchat_engine.policy.controller import Controller
 
 ENOUGH = 8
 """So many passes at a similar depth make a measurement."""
@@ -56,11 +49,3 @@ class MeasuredCosts:
 
     verify: tuple[tuple[int, float], ...] = ()
     draft_step: float | None = None
-
-    @classmethod
-    def at(cls, depth: int, controller: Controller) -> MeasuredCosts:
-        """What a controller has learned of passes at this depth, or at the nearest one that it knows."""
-        passes = controller.draft.measured(depth)
-        further, first = passes.get(FURTHER), passes.get(FIRST)
-        each = first if further is None else ((first or further) + (USUAL_K - 1) * further) / USUAL_K
-        return cls(tuple(controller.target.measured(depth).items()), each)

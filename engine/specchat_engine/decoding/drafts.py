@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.sampling.candidates import Candidates
@@ -62,6 +62,35 @@ class Context:
     def middle(self) -> int:
         """The depth in the middle of the answer, which stands for all of it where costs are told."""
         return self.prompt_length + self.position // 2
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterTraits:
+    """What the policy needs to know of a drafter to weigh its drafts against others.
+
+    `evidence` tells how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
+    it continues, or "nothing". `cost`: each "step" is a pass of its own, a "draft" is one pass, or drafting costs
+    "nothing". Where k is free, drafts have at most `longest` tokens.
+    """
+
+    name: str
+    evidence: Literal["confidence", "match", "nothing"]
+    cost: Literal["step", "draft", "nothing"]
+    longest: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a drafter could do now: it has `unread` tokens to read first, the last one of the context included.
+
+    `match` is the length of the match that it would continue, 0 without one; `resumed` says that the match takes up a
+    copy again that was left at an edit. `note` says why it cannot draft, empty where it can.
+    """
+
+    unread: int = 1
+    match: int = 0
+    resumed: bool = False
+    note: str = ""
 
 
 class Drafter(Protocol):

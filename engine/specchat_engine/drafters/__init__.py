@@ -8,10 +8,6 @@ from specchat_engine.models import SessionModel
 __all__ = ["ModelDrafter", "PromptLookupDrafter", "TranslatedDrafter", "Translation", "drafting_with"]
 
 
-def drafting_with(
-    model: SessionModel | None, translation: Translation | None
-) -> ModelDrafter | TranslatedDrafter | None:
-    """The drafter for a draft model, through text where there is a translation; None where there is no model."""
-    if model is None:
-        return None
+def drafting_with(model: SessionModel, translation: Translation | None) -> ModelDrafter | TranslatedDrafter:
+    """The drafter for a draft model, through text where there is a translation."""
     return TranslatedDrafter(model, translation) if translation else ModelDrafter(model)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import SessionModel
 from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.settings import Settings
 
 
 class ModelDrafter:
@@ -16,7 +17,7 @@ class ModelDrafter:
 
     name = "model"
     law: ProposalLaw = "drawn"
-    ahead = 0
+    traits = DrafterTraits(name, evidence="confidence", cost="step")
 
     def __init__(self, model: SessionModel) -> None:
         self.model = model
@@ -32,6 +33,31 @@ class ModelDrafter:
     def unread(self, tokens: Sequence[int]) -> int:
         """How many of these tokens it has not read."""
         return len(tokens) - self.model.length
+
+    @property
+    def threads(self) -> int:
+        """The threads that it computes with."""
+        return self.model.threads
+
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether it can read a prompt ahead of time and forget it again at no cost."""
+        return self.model.goes_back_freely
+
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """Nothing: no setting is about its drafts."""
+
+    def prospect(self, context: Context) -> Prospect:
+        """What it has to read before it drafts, or why it cannot draft."""
+        note = self.full(context.tokens)
+        return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
+
+    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+        """Nothing: it follows no match."""
+        return ()
+
+    def end(self, context: Context) -> None:
+        """The turn is over; its memory stays as it is."""
 
     def room(self, tokens: Sequence[int]) -> int:
         """For how many more tokens behind these it surely goes on drafting."""

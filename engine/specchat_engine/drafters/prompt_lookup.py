@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.copy_tracker import Trail
 from specchat_engine.drafters.ngram_index import Match, MatchIndex
@@ -28,6 +28,7 @@ class PromptLookupDrafter:
 
     name = "lookup"
     law: ProposalLaw = "point"
+    traits = DrafterTraits(name, evidence="match", cost="nothing", longest=31)
 
     def __init__(self, ngram_min: int = 2, ngram_max: int = 32) -> None:
         check_ngrams(ngram_min, ngram_max)

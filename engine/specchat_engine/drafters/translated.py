@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.translated_text import DraftedText, Entries, GrowingText, parted
 from specchat_engine.errors import TemplateError
@@ -23,6 +23,7 @@ from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.prompt.encoding import common_prefix, encode
 from specchat_engine.prompt.template import ChatTemplate, Message
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.settings import Settings
 
 _STEPS, _MORE = 4, 8
 """At most so many draft steps for each token wanted, and so many more."""
@@ -70,13 +71,13 @@ class TranslatedDrafter:
 
     It drafts greedily: noise that belongs to token ids means nothing in another vocabulary, and without shared noise
     the likeliest token is accepted more often than a drawn one. So a proposal is a function of the text: a point mass.
-    It looks about one token `ahead`, which makes those before it certain.
+    It drafts about one token more than it proposes, which makes those before it certain.
     """
 
     name = "model"
     source = "translated"
     law: ProposalLaw = "point"
-    ahead = 1
+    traits = DrafterTraits(name, evidence="confidence", cost="step")
 
     def __init__(self, model: SessionModel, translation: Translation) -> None:
         self.model = model
@@ -110,9 +111,30 @@ class TranslatedDrafter:
         unread = len(self._synchronised()) - self.model.length
         return unread if unread > _LITTLE else 1
 
-    def room(self, tokens: Sequence[int]) -> int:
-        """For how many more tokens behind these it surely goes on drafting: that is not known, in tokens of others."""
-        return 0
+    @property
+    def threads(self) -> int:
+        """The threads that it computes with."""
+        return self.model.threads
+
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether it can read a prompt ahead of time and forget it again at no cost."""
+        return self.model.goes_back_freely
+
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """Nothing: no setting is about its drafts."""
+
+    def prospect(self, context: Context) -> Prospect:
+        """What it has to read before it drafts, or why it cannot draft."""
+        note = self.full(context.tokens)
+        return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
+
+    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+        """Nothing: it follows no match."""
+        return ()
+
+    def end(self, context: Context) -> None:
+        """The turn is over; its memory stays as it is."""
 
     def full(self, tokens: Sequence[int]) -> str:
         """Why it cannot draft behind these tokens, empty where it can."""

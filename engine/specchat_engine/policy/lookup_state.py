@@ -1,63 +1,72 @@
-"""Prompt lookup in a session: the text that it may search, and the match that the next round could follow."""
+"""Prompt lookup in a session: the text that it may search, and the match that it found last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.drafts import Context, Draft, Prospect
+from specchat_engine.decoding.verification import Verdict
 from specchat_engine.drafters import PromptLookupDrafter
 from specchat_engine.drafters.ngram_index import Match
-from specchat_engine.policy.allowed_drafters import Ways
+from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.settings import Settings
 
 
-class Lookout:
-    """Looks for matches where that is asked for, and holds the one that was found last."""
+class LookupState:
+    """Prompt lookup as the planner uses it: with the n-grams of the settings, and indexed when it is first needed."""
+
+    traits = PromptLookupDrafter.traits
+    name = PromptLookupDrafter.name
+    law = PromptLookupDrafter.law
+    threads = 0
+    goes_back_freely = False
 
     def __init__(self) -> None:
-        self.match: Match | None = None
         self._drafter = PromptLookupDrafter()
+        self._match: Match | None = None
         self._cancelled: Callable[[], bool] = bool
         self._indexed = False
 
-    def begin(self, cancelled: Callable[[], bool]) -> None:
-        """A turn begins, whose text is indexed when it is first needed."""
-        self._cancelled, self._indexed = cancelled, False
-
-    def end(self, context: Context | None) -> None:
-        """The turn is over, with this context if it had any."""
-        if context and self._indexed:
-            self._drafter.read(context.tokens)
-
-    @property
-    def resumes(self) -> bool:
-        """Whether a copy that was left is taken up again by the match."""
-        return self.match is not None and self.match.resumed
-
-    @property
-    def astray(self) -> bool:
-        """Whether the text has just left what it copied, and may return to it at any token."""
-        return self._drafter.astray
-
-    def drafter(self, tokens: Sequence[int], ways: Ways) -> PromptLookupDrafter:
-        """Who proposes, with the n-grams of now; it knows what was said before, unless the text would depend on it.
-
-        Raises Cancelled while it indexes.
-        """
-        drafter, settings = self._drafter, ways.settings
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """The settings of the next rounds. From the next turn on it searches what was said in other conversations or
+        branches as well, where settings ask for that and drafts may depend on it."""
+        drafter = self._drafter
         if (drafter.ngram_min, drafter.ngram_max) != (settings.ngram_min, settings.ngram_max):
-            drafter = self._drafter = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
+            self._drafter = drafter = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
             self._indexed = False
         if not self._indexed:
-            drafter.recalls = ways.recalls
-            drafter.begin(tokens, self._cancelled)
-            self._indexed = True
-        return drafter
+            drafter.recalls = may_vary and settings.lookup == "all"
 
-    def look(self, context: Context, ways: Ways) -> int:
-        """Finds the match of now; its length, 0 without one. Raises Cancelled while it indexes."""
-        self.match = self.drafter(context.tokens, ways).find(context)
-        return self.match.length if self.match else 0
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """A turn opens."""
+        self._indexed, self._match = False, None
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Indexes the text. Raises Cancelled where `cancelled` says so."""
+        self._drafter.begin(tokens, cancelled)
+        self._indexed, self._cancelled = True, cancelled
+
+    def prospect(self, context: Context) -> Prospect:
+        """The match of the last tokens. Raises Cancelled while it indexes."""
+        if not self._indexed:
+            self.begin(context.tokens, self._cancelled)
+        self._match = match = self._drafter.find(context)
+        return Prospect(match=match.length, resumed=match.resumed) if match else Prospect()
 
     def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
-        """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""
-        return self._drafter.foretold(self.match, emitted) if self.match else ()
+        """Which of the emitted tokens followed the last match, up to the first that did not."""
+        return self._drafter.foretold(self._match, emitted) if self._match else ()
+
+    def propose(self, context: Context, k: int) -> Draft:
+        """At most k tokens that followed the match; see PromptLookupDrafter."""
+        if not self._indexed:
+            self.begin(context.tokens, self._cancelled)
+        return self._drafter.propose(context, k)
+
+    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
+        """Nothing to learn: the next match is looked for in the context."""
+
+    def end(self, context: Context) -> None:
+        """The turn is over: what was said is remembered."""
+        if self._indexed:
+            self._drafter.read(context.tokens)

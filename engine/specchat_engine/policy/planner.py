@@ -1,251 +1,256 @@
-"""Before each round: who drafts, how many tokens, and why; after it: what is to be learned from it."""
+"""Between a session and the controller: before each round who drafts, how much and why; after it, what to learn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
+from typing import Protocol
 
-from specchat_engine.decoding.drafts import Context, Drafter
+from specchat_engine.decoding.drafts import Context, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.rounds import RoundTimes
-from specchat_engine.drafters import ModelDrafter, TranslatedDrafter
+from specchat_engine.decoding.verification import Verifier
 from specchat_engine.models import SessionModel
-from specchat_engine.policy.allowed_drafters import Ways
+from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.kinds import PASTED, kind_of
-from specchat_engine.policy.lookup_state import Lookout
-from specchat_engine.policy.patience import Patience
-from specchat_engine.policy.rehearsal import ENOUGH, Rehearsal
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.verifiers import COUPLED
+from specchat_engine.verifiers import VERIFIERS
 
-_AT_ONCE = 64
-"""A draft model that has more tokens of the prompt to read than this reads them behind the first token."""
+_READ_AT_ONCE = 64
+"""A drafter with more unread tokens reads them after the first token, so that the answer begins sooner."""
 
 _OPENING = 4
-"""An answer begins with so many tokens; what is decided in them is good for no longer, but for drafts of the model."""
+"""An answer begins with this many tokens."""
 
-_WAITS = "the draft model reads the prompt behind the first token"
+_WAITS = "the draft model reads the prompt after the first token"
+
+
+class PlannedDrafter(Drafter, Protocol):
+    """A drafter that can be weighed against others before each round."""
+
+    traits: DrafterTraits
+
+    @property
+    def threads(self) -> int:
+        """The threads that it computes with, 0 where it makes no passes."""
+
+    @property
+    def goes_back_freely(self) -> bool:
+        """Whether it can read a prompt ahead of time and forget it again at no cost."""
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """A turn opens with these tokens, the prompt's first; forgets what it has read beyond them."""
+
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """The settings of the next rounds; `may_vary`: drafts may depend on more than the conversation."""
+
+    def prospect(self, context: Context) -> Prospect:
+        """What it could draft now. Raises Cancelled while it reads."""
+
+    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+        """Which of these tokens followed its last match, up to the first that did not; empty without a match."""
+
+    def end(self, context: Context) -> None:
+        """The turn is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedDrafters:
+    """Which drafters these settings allow, by which rule they are verified, and why none is allowed."""
+
+    settings: Settings
+    names: tuple[str, ...]
+    verifier: Verifier
+    because: str
+
+    @classmethod
+    def under(cls, settings: Settings, loaded: Sequence[str], plain_because: str = "") -> AllowedDrafters:
+        """Of the `loaded` drafters, all for "hybrid"; where the one asked for is not loaded, prompt lookup.
+
+        `plain_because` says why the target cannot speculate, empty if it can.
+        """
+        names: tuple[str, ...] = ()
+        because = plain_because or ("k is 0" if settings.k == 0 else "no drafter")
+        if not (plain_because or settings.k == 0 or settings.drafter == "none"):
+            wanted = settings.drafter if settings.drafter in ("hybrid", *loaded) else "lookup"
+            names = tuple(name for name in loaded if wanted in ("hybrid", name))
+        return cls(settings, names, VERIFIERS[settings.verifier], because)
+
+    @property
+    def may_vary(self) -> bool:
+        """Whether drafts may depend on more than the prompt, the seed and the settings.
+
+        Not where the text depends on them: with a fixed k, a seed is to give the same text again there.
+        """
+        return self.settings.k == AUTO or (self.verifier.couples and self.verifier.lossless)
 
 
 class Planner:
     """Makes the plans of a session's rounds; the controller may be shared by all sessions on a pair.
 
-    `draft_prompt_ms` is how long the draft model has read the turn's prompt so far.
+    `drafters` are all that are loaded, by name. `draft_prompt_ms` is how long they have read this turn's prompt so far.
     """
 
     def __init__(
-        self,
-        target: SessionModel,
-        model: ModelDrafter | TranslatedDrafter | None,
-        controller: Controller,
-        plain_because: str,
+        self, target: SessionModel, drafters: Sequence[PlannedDrafter], controller: Controller, plain_because: str = ""
     ) -> None:
         """`plain_because` says why this target cannot speculate, empty if it can."""
         self.plain_because = plain_because
-        self.draft_prompt_ms = self._thinking_ms = 0.0
+        self.draft_prompt_ms = 0.0
         self._target = target
-        self._model = model
-        self._lookout = Lookout()
+        self.drafters = {drafter.traits.name: drafter for drafter in drafters}
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
-        self._ways = self._ways_of(Settings(k=0))
-        self._now: Situation | None = None
-        self._decision = Decision("none", 0, "")
-        self._patience = Patience()
-        self._left = self._matched = self._decided_at = self._tested = 0
-        self._rested = False
+        self._allowed = self._allowed_by(Settings(k=0))
+        self._planned: tuple[Situation, Decision] | None = None
+        self._thinking_ms = 0.0
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
-        self.draft_prompt_ms = self._thinking_ms = 0.0
-        self._cancelled = cancelled
-        self._now, self._left, self._tested = None, 0, 0
-        kind = kind_of(prompt.request)
-        self._controller.begin(kind)
-        hopeless = self._controller.hopeless
-        self._patience.begin(known=self._controller.knows, hopeless=hopeless, copies=kind == PASTED)
-        self._lookout.begin(cancelled)
-        ways = self._ways = self._ways_of(settings)
-        if ways.lookup:
-            self._lookout.drafter(tokens, ways)
-        if self._model:
-            self._model.open(tokens, prompt)
-            promises = not hopeless and self._controller.promises(len(tokens), self._target.max_rows - 1)
-            likely = promises or settings.k != AUTO
-            if ways.model and likely and not self._waits(tokens, ways):
-                self._read(tokens)
+        self.draft_prompt_ms = 0.0
+        self._cancelled, self._planned = cancelled, None
+        self._controller.begin(kind_of(prompt.request))
+        for drafter in self.drafters.values():
+            drafter.open(tokens, prompt)
+        self._configure(settings)
+        for name in self._allowed.names:
+            if self.drafters[name].traits.cost == "nothing":
+                self.drafters[name].begin(tokens, cancelled)
 
     def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
-        """Lets the draft model read a prompt that is likely to come. Raises Cancelled between two of its chunks."""
-        if self._model and self._model.model.goes_back_freely and self._ways_of(settings).model:
-            self._model.open(prompt.tokens, prompt)
-            self._model.begin(prompt.tokens, cancelled)
+        """Lets drafters read a prompt that is likely to come. Raises Cancelled where `cancelled` says so."""
+        for name in self._allowed_by(settings).names:
+            drafter = self.drafters[name]
+            if drafter.goes_back_freely:
+                drafter.open(prompt.tokens, prompt)
+                drafter.begin(prompt.tokens, cancelled)
 
     def plan(
         self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, rested: bool = False
     ) -> Plan:
-        """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while the draft model reads.
+        """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while a drafter reads.
 
-        `rested`: the models computed nothing for a while, so that what this round takes tells nothing of others.
+        `rested`: the models computed nothing for a while, so that this round's times say nothing about other rounds.
         """
-        self._rested, self._now = rested, None
-        threads = self._target.threads, self._model.model.threads if self._model else 0
-        if threads != self._controller.threads:
-            self._left = 0
-            self._controller.use_threads(*threads)
-        ways = self._ways
-        if ways.settings is not settings:
-            ways = self._ways = self._ways_of(settings)
-            self._left = 0
-        model, lookup = ways.model, ways.lookup
-        if not (model or lookup):
-            return Plan(None, 0, sampler, ways.because)
-        if model and self._model and (full := self._model.full(context.tokens)):
-            model = False
-            if not lookup:
-                return Plan(None, 0, sampler, full)
-        longest, limited = self._target.max_rows - 1, "all that were reserved at load"
-        if wanted - 1 < longest:
-            longest, limited = wanted - 1, "all that are still wanted"
-        if model and context.position == 0 and self._waits(context.tokens, ways):
-            model = False
-            if not lookup:
-                return Plan(None, 0, sampler, _WAITS)
-        if settings.k != AUTO and model != lookup:
-            reason = "fixed" if settings.k <= longest else limited
-            drafter = self._drafter("model" if model else "lookup", context)
-            return Plan(drafter, min(settings.k, longest), sampler, reason, ways.verifier)
-        if settings.k != AUTO:
-            longest = min(longest, settings.k)
-        decision = self._followed(context, model, longest) or self._decided(context, model, lookup, longest)
-        drafter = self._drafter(decision.source, context)
+        began, self._planned, self._thinking_ms = perf_counter_ns(), None, 0.0
+        self._controller.use_threads(
+            self._target.threads, max((drafter.threads for drafter in self.drafters.values()), default=0)
+        )
+        if settings is not self._allowed.settings:
+            self._configure(settings)
+        allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
+        if not allowed.names:
+            return Plan(None, 0, sampler, allowed.because)
+        if settings.k != AUTO and len(allowed.names) == 1:
+            return self._fixed(context, settings.k, longest, sampler)
+        prospects, because = self._prospects(context)
+        now = Situation(
+            depth=len(context.tokens),
+            longest=longest if settings.k == AUTO else min(longest, settings.k),
+            prospects=prospects,
+            fixed=settings.k != AUTO,
+            opening=context.position < _OPENING,
+            rested=rested,
+        )
+        decision = self._controller.decide(now)
+        if decision.drafter is None:
+            self._note(now, decision, began)
+            return Plan(None, 0, sampler, because or decision.reason)
+        drafter, name = self.drafters[decision.drafter.name], decision.drafter
+        if self._read(drafter, context, prospects[name].unread):
+            now, began = replace(now, prospects={**prospects, name: Prospect()}), perf_counter_ns()
+        self._note(now, decision, began)
         stop = decision.stop.begin if decision.stop else None
-        self._patience.planned()
-        return Plan(drafter, decision.k, sampler, decision.reason, ways.verifier, stop)
+        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop)
 
     def learn(self, context: Context, step: Step, times: RoundTimes, *, rested: bool) -> None:
         """Learns what became of the round that was planned last, from its times without its reader's time.
 
         `rested`: the models computed nothing for a while before it, so that its times say nothing about other rounds.
         """
-        now, thinking_ms = self._now, self._thinking_ms
-        self._now, self._thinking_ms = None, 0.0
-        if now is None:
+        if self._planned is None:
             return
-        draft, verdict, decision = step.draft, step.verdict, self._decision
+        (now, decision), self._planned = self._planned, None
+        draft, verdict = step.draft, step.verdict
+        emitted = context.tokens[now.depth :]
         outcome = Outcome(
             drafted=len(draft.tokens),
             accepted=verdict.accepted,
             compared=verdict.compared,
             emitted=step.kept,
-            confidence=draft.confidence,
-            foretold=self._lookout.foretold(context.tokens[now.depth :]) if self._lookout.match else (),
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=times.other + times.rollback - thinking_ms,
-            first_ms=draft.first_ms,
+            other_ms=max(0.0, times.other + times.rollback - self._thinking_ms),
+            confidence=draft.confidence,
+            matched={
+                traits: self.drafters[traits.name].foretold(emitted)
+                for traits, prospect in now.prospects.items()
+                if prospect.match
+            },
         )
-        if decision.source == "model":
-            self._tested += verdict.compared
-        self._controller.learn(now, decision, outcome)
-        if not rested:
-            self._patience.took(outcome.milliseconds)
+        self._controller.learn(replace(now, rested=rested), decision, outcome)
 
     def end(self, context: Context | None) -> None:
         """The turn is over, with this context if it had any."""
-        self._now, self._left = None, 0
-        self._lookout.end(context)
+        self._planned = None
+        if context:
+            for drafter in self.drafters.values():
+                drafter.end(context)
 
-    def rehearsing(self, context: Context, first: int, free: Callable[[], bool]) -> Iterator[None]:
-        """Finds out what the draft model would have been accepted with in an answer that it had little part in, where
-        it may draft the next one; see `Rehearsal`."""
-        ways, drafter = self._ways, self._model
-        asked = ways.model and ways.settings.k == AUTO and ways.verifier is COUPLED and self._tested < ENOUGH
-        if asked and isinstance(drafter, ModelDrafter):
-            rehearsal = Rehearsal(self._target, drafter.model, context, first, self._controller, free)
-            yield from rehearsal.passes()
+    def _allowed_by(self, settings: Settings) -> AllowedDrafters:
+        return AllowedDrafters.under(settings, tuple(self.drafters), self.plain_because)
 
-    @property
-    def _follows_a_copy(self) -> bool:
-        """Whether each round is looked at, since a copy was left a moment ago."""
-        return self._ways.lookup and self._lookout.astray
+    def _configure(self, settings: Settings) -> None:
+        self._allowed = allowed = self._allowed_by(settings)
+        for name in allowed.names:
+            self.drafters[name].configure(settings, may_vary=allowed.may_vary)
 
-    def _followed(self, context: Context, model: bool, longest: int) -> Decision | None:
-        """The last decision, where it is to be followed once more: not where a match says that a better one is due."""
-        decision, match = self._decision, 0
-        if self._left < 1 or decision.k > longest or (decision.source == "model" and not model):
-            return None
-        self._left -= 1
-        self._lookout.match = None
-        by_match, lookup = decision.source == "lookup", self._ways.lookup
-        if by_match or self._follows_a_copy or self._patience.looks(self._left):
-            match = self._lookout.look(context, self._ways) if lookup else 0
-            if by_match:
-                ends = not self._matched <= match < 2 * self._matched
+    def _prospects(self, context: Context) -> tuple[dict[DrafterTraits, Prospect], str]:
+        """What the allowed drafters could do now, and why one of them can do nothing."""
+        prospects, because = {}, ""
+        for name in self._allowed.names:
+            drafter = self.drafters[name]
+            prospect = drafter.prospect(context)
+            waits = _WAITS if self._waits(context, prospect) else ""
+            if prospect.note or waits:
+                because = prospect.note or waits
             else:
-                ends = self._lookout.resumes or self._patience.struck(decision, match)
-                ends = ends or self._patience.falls_short(decision, self._left, context.position - self._decided_at)
-            if ends:
-                return None
-        self._now = self._situation_of(context, match, longest, model, by_match)
-        return decision
+                prospects[drafter.traits] = prospect
+        return prospects, because
 
-    def _decided(self, context: Context, model: bool, lookup: bool, longest: int) -> Decision:
-        """What the controller makes of all that is known by now, and how long that is good for."""
-        begin = perf_counter_ns()
-        self._lookout.match = None
-        self._matched = self._lookout.look(context, self._ways) if lookup else 0
-        now = self._now = self._situation_of(context, self._matched, longest, model, lookup)
-        waits = not (model or self._matched) and self._ways.model and context.position == 0
-        self._decision = Decision("none", 0, _WAITS) if waits else self._controller.decide(now)
-        self._decided_at = context.position
-        thinking_ms = (perf_counter_ns() - begin) / 1e6
-        self._thinking_ms += thinking_ms
-        most = None
-        if now.opening and self._decision.source != "model":  # none of it holds once a draft model has read its prompt
-            most = _OPENING - 1 - context.position if model or not self._ways.model else 0
-        self._left = self._patience.rounds(self._decision, thinking_ms, most) + self._decision.besides
-        return self._decision
+    def _waits(self, context: Context, prospect: Prospect) -> bool:
+        """Whether a drafter reads the prompt after the first token."""
+        return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
 
-    def _situation_of(self, context: Context, match: int, longest: int, model: bool, lookup: bool) -> Situation:
-        depth = len(context.tokens)
-        unread = self._unread(context.tokens) if model else 0
-        ahead = self._model.ahead if self._model else 0
-        opening = context.position < _OPENING
-        free, resumes = self._ways.settings.k == AUTO, self._lookout.resumes
-        return Situation(depth, unread, match, longest, model, lookup, free, ahead, opening, resumes, self._rested)
+    def _fixed(self, context: Context, k: int, longest: int, sampler: Sampler) -> Plan:
+        """A round with the only drafter there is, and a fixed k: there is nothing to decide, or to learn."""
+        drafter = self.drafters[self._allowed.names[0]]
+        if drafter.traits.cost != "nothing":
+            prospect = drafter.prospect(context)
+            if prospect.note or self._waits(context, prospect):
+                return Plan(None, 0, sampler, prospect.note or _WAITS)
+            self._read(drafter, context, prospect.unread)
+        reserved = self._target.max_rows - 1
+        limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
+        return Plan(drafter, min(k, longest), sampler, "fixed" if k <= longest else limited, self._allowed.verifier)
 
-    def _ways_of(self, settings: Settings) -> Ways:
-        return Ways.under(settings, has_draft=self._model is not None, plain_because=self.plain_because)
+    def _read(self, drafter: PlannedDrafter, context: Context, unread: int) -> bool:
+        """Lets a drafter read a prompt, or much else, apart from the round; whether there was so much to read."""
+        if unread <= min(_READ_AT_ONCE, context.position + 1):
+            return False
+        began = perf_counter_ns()
+        drafter.begin(context.tokens, self._cancelled)
+        took_ms = (perf_counter_ns() - began) / 1e6
+        self.draft_prompt_ms += took_ms
+        if self._allowed.settings.k == AUTO:
+            self._controller.read(drafter.traits.name, len(context.tokens), unread - 1, took_ms)
+        return True
 
-    def _drafter(self, source: str, context: Context) -> Drafter | None:
-        """Who drafts, having read what it must: a prompt, and much else, apart from drafting."""
-        if source == "model" and self._model:
-            if self._unread(context.tokens) > min(_AT_ONCE, context.position + 1):
-                self._read(context.tokens)
-                if self._now:
-                    self._now.unread = self._unread(context.tokens)
-            return self._model
-        return self._lookout.drafter(context.tokens, self._ways) if source == "lookup" else None
-
-    def _waits(self, tokens: Sequence[int], ways: Ways) -> bool:
-        """Whether the draft model reads its prompt behind the first token."""
-        return ways.free and self._unread(tokens) > _AT_ONCE
-
-    def _unread(self, tokens: Sequence[int]) -> int:
-        return self._model.unread(tokens) if self._model else 0
-
-    def _read(self, tokens: Sequence[int]) -> None:
-        """Reads the prompt into the draft model, which belongs to no round, nor does what came before it since one."""
-        if self._model:
-            begin = perf_counter_ns()
-            self._model.begin(tokens, self._cancelled)
-            took_ms = (perf_counter_ns() - begin) / 1e6
-            self.draft_prompt_ms += took_ms
-            self._thinking_ms = 0.0
-            if self._ways.settings.k == AUTO:
-                self._controller.read(len(tokens), took_ms)
+    def _note(self, now: Situation, decision: Decision, began_ns: int) -> None:
+        """Remembers what was decided; what deciding took is no part of what the round costs."""
+        self._planned = now, decision
+        self._thinking_ms = (perf_counter_ns() - began_ns) / 1e6

@@ -1,78 +1,57 @@
-"""What a controller is asked, what it answers, and what it hears of the round that was made of it."""
+"""What a round can be made of, what is decided, and what became of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from specchat_engine.policy.stopping import EarlyStop
+from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.policy.early_stop import EarlyStop
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Situation:
-    """What a round can be made of.
+    """What the next round can be made of: the drafters that may draft, and what each could do.
 
-    `depth` tokens in the context; `unread` of them the draft model has not read, the last one included; `match` is the
-    length of prompt lookup's match, 0 without one. `model` and `lookup` say who may draft, at most `longest` tokens.
-    Where k is not `free`, it is to be `longest`. The draft model has to look so many tokens `ahead` of those that it
-    drafts. `opening`: the answer has but begun. `resumed`: the match takes a copy up again that was left. `rested`: the
-    models computed nothing for a while before this round.
+    `depth` is the length of the context, `longest` the most tokens a draft may have. `fixed`: it is to have as many.
+    `opening`: the answer has only begun. `rested`: the models paused, so that times say nothing about other rounds.
     """
 
     depth: int
-    unread: int
-    match: int
     longest: int
-    model: bool
-    lookup: bool
-    free: bool = True
-    ahead: int = 0
+    prospects: Mapping[DrafterTraits, Prospect]
+    fixed: bool = False
     opening: bool = False
-    resumed: bool = False
     rested: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """Who drafts, at most how many tokens, and why; `stop` ends a draft early, where that may be.
+    """Who drafts, at most how many tokens, and why; nobody where `drafter` is None. `stop` ends the draft early."""
 
-    It may be followed for some rounds more where it `lasts`, and is for as many as are told `besides`; a `probe` was
-    made to find out. A round by it is expected to give so many `tokens` in so many `milliseconds`, 0 where nothing is
-    known of that.
-    """
-
-    source: str
+    drafter: DrafterTraits | None
     k: int
     reason: str
     stop: EarlyStop | None = None
-    probe: bool = False
-    lasts: bool = False
-    milliseconds: float = 0.0
-    tokens: float = 0.0
-    besides: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a round: its draft, how much of it stood and was compared, and its times in milliseconds.
+    """What became of a round: how many tokens were drafted, accepted, compared and emitted, and its milliseconds.
 
-    `first_ms` is what the draft model's first pass took, a part of `draft_ms`; 0 where that was not timed.
-
-    `foretold[i]` says whether prompt lookup's token i was right, for those that the round's tokens tested. It stands
-    for so many `rounds` alike.
+    `matched` says of each drafter with a match which of the tokens it would have drafted were right, as far as the
+    round tells, whoever drafted it.
     """
 
     drafted: int
     accepted: int
     compared: int
     emitted: int
-    confidence: Sequence[float]
-    foretold: Sequence[bool]
     verify_ms: float
     draft_ms: float
     other_ms: float
-    rounds: int = 1
-    first_ms: float = 0.0
+    confidence: Sequence[float] = ()
+    matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
 
     @property
     def milliseconds(self) -> float:

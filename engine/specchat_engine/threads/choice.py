@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from statistics import median
 from typing import Any, Self
+
+from specchat_engine.models import SessionModel
+from specchat_engine.policy.calibration import pass_ms
+from specchat_engine.policy.cost_model import CostsByThreads
+from specchat_engine.settings import USUAL_K
 
 CLEAR = 0.03
 """Another count has to take so much less of the time, and less in every block: noise alone does that in one of 32."""
@@ -83,6 +88,64 @@ class Trial:
     def _hopeless(self, count: int) -> bool:
         ratios = self._ratios(count)
         return count in self._left_behind or (len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS)
+
+
+def try_target_threads(target: SessionModel, trial: Trial, costs: CostsByThreads) -> Iterator[None]:
+    """Lets thread counts of the target take turns, and yields after each pass. The costs are learned as well.
+
+    A count is timed by what a target does: a pass over one token and one over a usual draft. The first pass with
+    another count is not timed, since threads start and stop there. If it takes far too long the wide passes are left
+    out, as somebody may begin to wait.
+    """
+    shapes = 1, 1, min(USUAL_K + 1, target.max_rows)
+    single_ms: float | None = None
+    while block := trial.block:
+        times: dict[int, float] = {}
+        for threads in block:
+            made: list[float] = []
+            for width in shapes:
+                if target.length + width > target.capacity:
+                    return
+                made.append(_with_threads(target, threads, width, width))
+                if len(made) > 1:
+                    costs.of(threads).observe(width, target.length, made[-1])
+                yield
+                if single_ms and len(made) == 1 and trial.leaves_behind(threads, made[0] / single_ms):
+                    break
+            else:
+                times[threads] = sum(made[1:])
+                single_ms = single_ms or made[1]
+        trial.observe(times)
+
+
+def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, costs: CostsByThreads) -> Iterator[None]:
+    """Lets thread counts of the draft model take turns, and yields after each round. The costs are learned as well.
+
+    A count is timed by a usual round, the target's pass included: starting and stopping threads between the two models
+    costs time there, and what a round does not notice is no gain.
+    """
+    width = min(USUAL_K + 1, target.max_rows)
+    while block := trial.block:
+        times: dict[int, float] = {}
+        for threads in block:
+            if target.length + width > target.capacity or draft.length + 1 > draft.capacity:
+                return
+            _with_threads(draft, threads, 1, 1)
+            verify_ms = pass_ms(target, width, width)
+            draft_ms = sum(_with_threads(draft, threads, 1, 1) for _ in range(USUAL_K))
+            costs.of(threads).observe(USUAL_K, draft.length, draft_ms)
+            times[threads] = verify_ms + draft_ms
+            yield
+        trial.observe(times)
+
+
+def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> float:
+    """The milliseconds of a pass with so many threads, in force for this pass alone."""
+    before, model.threads = model.threads, threads
+    try:
+        return pass_ms(model, width, rows)
+    finally:
+        model.threads = before
 
 
 @dataclass(frozen=True, slots=True)

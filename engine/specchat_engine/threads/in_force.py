@@ -9,12 +9,12 @@ from threading import Lock
 from time import monotonic, process_time
 from typing import Any, Protocol
 
+from specchat_engine.drafters import ModelDrafter
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.models import SessionModel
-from specchat_engine.policy.calibration import try_draft_threads, try_target_threads
 from specchat_engine.policy.controller import Controller
 from specchat_engine.settings import AUTO
-from specchat_engine.threads.choice import Choice, Trial, read_choices
+from specchat_engine.threads.choice import Choice, Trial, read_choices, try_draft_threads, try_target_threads
 from specchat_engine.threads.cpu_contention import Crowding, Passes
 from specchat_engine.threads.processors import Processors
 
@@ -133,7 +133,8 @@ class Threads:
         if self._draft and self._is_due("draft", today):
             fewer = [count for count in self._processors.candidates if count < self._target.threads]
             trial = Trial((self._target.threads, *fewer), self._draft.threads)
-            yield from self._steps(try_draft_threads(self._target, self._draft, trial, controller.drafts))
+            costs = controller.costs_of(ModelDrafter.name).by_threads
+            yield from self._steps(try_draft_threads(self._target, self._draft, trial, costs))
             self._choose("draft", trial, today)
 
     def to_json(self) -> dict[str, Any]:

@@ -127,17 +127,3 @@ def test_a_warm_up_answers_briefly_under_each_arm(engine: Engine, monkeypatch: p
 
 def test_peak_memory_is_of_this_process() -> None:
     assert 10 * 2**20 < peak_memory_bytes() < 2**40
-
-
-def test_between_two_answers_the_models_may_rehearse_as_in_the_application(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rehearsed: list[Settings] = []
-
-    def rehearsing(session: Session) -> Iterator[None]:
-        rehearsed.append(session.settings)
-        yield
-
-    monkeypatch.setattr(Session, "rehearsing", rehearsing)
-    [*Runner(engine, SETUP).measure(PLANNED[:8])]
-    assert [settings.k for settings in rehearsed] == [turn.arm.k for turn in PLANNED[:8]]

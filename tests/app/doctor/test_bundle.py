@@ -76,8 +76,8 @@ def used_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     records.mkdir(parents=True)
     controller = Controller()
     controller.target.observe(1, 10, 2.0)
-    controller.begin("prose")
-    controller.begin(SECRET)
+    for kind in ("prose", SECRET):
+        controller.acceptance.learn(kind, "model", "confidence", [0.9], 1)
     chosen = {"models": [SECRET], "threads": {"target": {"threads": 2, "speeds": [[2, 1.0]], "day": "2026-03-01"}}}
     (records / "abc.json").write_text(json.dumps(controller.to_json() | chosen))
     (records / "torn.json").write_text(f'{{"{SECRET}')
@@ -125,7 +125,7 @@ def test_what_a_bug_report_needs_is_in_it(tmp_path: Path) -> None:
     assert config["variables"]["SPECCHAT_K"] == "4"
     known, torn = json.loads(parts["records.json"])
     assert known["target"] == {"0": {"0": {"1": [2.0, 1]}}}
-    assert {*known["tested"]} == {"prose", "other"}
+    assert {*known["acceptance"]} == {"prose"}
     assert torn == {"record": "torn", "cannot be read": "JSONDecodeError"}
     assert json.loads(parts["sizes.json"])["data"]["files"] >= 1
     assert "llama_context: n_ctx = 512" in parts["engine.log"]

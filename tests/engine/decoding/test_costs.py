@@ -51,8 +51,8 @@ def test_only_widths_that_were_measured_are_told_at_the_depth_that_was_asked_for
             controller.target.observe(width, 100, milliseconds)
     for _ in range(15):
         controller.target.observe(4, 8000, 6.0)
-        controller.draft.observe(1, 100, 0.25)
-    shallow, deep = MeasuredCosts.at(50, controller), MeasuredCosts.at(8000, controller)
+        controller.costs_of("model").by_threads.now.observe(4, 100, 1.0)
+    shallow, deep = controller.measured_costs(50), controller.measured_costs(8000)
     assert [width for width, _ in shallow.verify] == [1, 4]
     assert dict(shallow.verify)[4] / dict(shallow.verify)[1] == pytest.approx(1.5)
     assert [width for width, _ in deep.verify] == [4]
@@ -60,7 +60,7 @@ def test_only_widths_that_were_measured_are_told_at_the_depth_that_was_asked_for
 
 
 def test_where_nothing_was_measured_nothing_is_told() -> None:
-    assert MeasuredCosts.at(50, Controller()) == MeasuredCosts((), None)
+    assert Controller().measured_costs(50) == MeasuredCosts((), None)
 
 
 def test_the_last_line_of_a_trace_tells_the_costs() -> None:

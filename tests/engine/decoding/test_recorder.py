@@ -103,7 +103,7 @@ def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
 def test_a_plain_pass_right_behind_a_draft_is_not_what_plain_decoding_takes(
     ks: tuple[int, int], counted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("specchat_engine.policy.calibration.plain_passes", lambda *_: ())
+    monkeypatch.setattr("specchat_engine.session.measure_plain", lambda *_: None)
     session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model")
     for event in session.generate("hello"):
         session.settings = replace(session.settings, k=ks[(event.index + 1) % 2])

@@ -162,7 +162,7 @@ def test_the_controller_learns_what_a_proposed_token_costs() -> None:
     session = translated(target, draft, settings=chosen, controller=controller)
     rounds = list(session.generate("write"))
     assert "translated" in {event.source for event in rounds}
-    told = [outcome for source, outcome in controller.heard if source == "model" and outcome.drafted]
+    told = [outcome for source, outcome in controller.learned if source == "model" and outcome.drafted]
     assert told
     assert all(len(outcome.confidence) in (0, outcome.drafted) for outcome in told)
 

@@ -1,4 +1,4 @@
-"""Shares follow what happens, and fall back on what happened before."""
+"""The predictor follows what is accepted, and starts from what is usual."""
 
 from __future__ import annotations
 
@@ -8,118 +8,113 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.policy.acceptance import POSITIONS, Habits, Shares, confidence_class, matches_from
+from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.policy.acceptance import EVIDENCE, Acceptance, evidence_for, kind_of
 
-hits = st.lists(st.booleans(), max_size=60)
-
-
-@given(hits, st.floats(0.01, 0.99))
-def test_an_expectation_lies_between_its_prior_and_what_was_seen(seen: list[bool], prior: float) -> None:
-    shares = Shares([prior], fade=0.9, strength=3)
-    for hit in seen:
-        shares.observe([0], hit)
-    low, high = min([prior, *seen]), max([prior, *seen])
-    assert low - 1e-9 <= shares.at(0) <= high + 1e-9
+MODEL = DrafterTraits("model", evidence="confidence", cost="step")
+LOOKUP = DrafterTraits("lookup", evidence="match", cost="nothing")
+drafts = st.lists(st.tuples(st.lists(st.floats(0, 1), max_size=8), st.integers(0, 8)), max_size=20)
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=6))
-def test_many_trials_of_one_class_can_be_counted_at_once(drafts: list[tuple[int, int]]) -> None:
-    one_by_one, at_once = Shares([0.7], fade=0.95, strength=4), Shares([0.7], fade=0.95, strength=4)
-    for count, hits in drafts:
-        one_by_one.observe([0] * count, hits)
-        at_once.observe_same(count, hits)
-    assert at_once.at(0) == pytest.approx(one_by_one.at(0), abs=1e-12)
-    assert at_once.tried(3) == one_by_one.tried(3)
+def stands(acceptance: Acceptance, confidence: float, kind: str = "prose") -> float:
+    evidence = EVIDENCE["confidence"]
+    return acceptance.of(kind, "model", "confidence").stands()[evidence.classify(confidence)]
 
 
-def test_many_trials_outweigh_the_prior_and_the_latest_the_older_ones() -> None:
-    shares = Shares([0.9], fade=0.9, strength=3)
-    for _ in range(100):
-        shares.observe([0], False)
-    assert shares.at(0) < 0.25
-    for _ in range(30):
-        shares.observe([0], True)
-    assert shares.at(0) > 0.9
+@given(drafts)
+def test_probabilities_stay_probabilities(seen: list[tuple[list[float], int]]) -> None:
+    acceptance = Acceptance()
+    for confidence, accepted in seen:
+        acceptance.learn("prose", "model", "confidence", confidence, min(accepted, len(confidence)))
+    shares = acceptance.of("prose", "model", "confidence")
+    assert all(0 < share < 1 for share in shares.stands())
+    assert sum(shares.frequency()) == pytest.approx(1)
 
 
-def test_positions_that_were_never_tried_expect_what_the_others_see() -> None:
-    shares = Shares([0.7] * 4, fade=0.96, strength=3)
-    for _ in range(40):
-        shares.observe([0], False)
-    alone, together = shares.at(3), shares.all(pooled=True)[3]
-    assert alone == pytest.approx(0.7)
-    assert together < 0.15
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_what_is_expected_at_first_is_sound(name: str) -> None:
+    evidence = EVIDENCE[name]
+    assert list(evidence.expected) == sorted(evidence.expected)
+    assert len(evidence.expected) == len(evidence.edges) + 1 == len(evidence.usual)
+    assert sum(evidence.usual) == pytest.approx(1)
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=40))
-def test_the_shares_of_all_classes_are_those_of_each(trials: list[tuple[int, bool]]) -> None:
-    shares = Shares([0.2, 0.5, 0.8], fade=0.9, strength=2)
-    for place, hit in trials:
-        shares.observe([place], hit)
-    assert shares.all() == [shares.at(place) for place in range(3)]
-    assert shares.at(7) == shares.at(2)
+def test_a_drafter_that_is_sure_and_wrong_is_believed_no_longer() -> None:
+    acceptance = Acceptance()
+    assert stands(acceptance, 0.999) > 0.98
+    for _ in range(6):
+        acceptance.learn("prose", "model", "confidence", [0.999], 0)
+    assert stands(acceptance, 0.999) < 0.3
+    assert stands(acceptance, 0.7) == pytest.approx(0.72), "other classes are judged by themselves"
 
 
-def test_trials_are_known_of_after_a_restart_as_well() -> None:
-    shares = Shares([0.5], fade=0.9, strength=2)
-    assert not shares.tried(1)
-    shares.observe([0], False)
-    assert shares.tried(1)
-    assert not shares.tried(2)
-    again = Shares([0.5], fade=0.9, strength=2)
-    again.take(shares.all())
-    assert again.tried(2)
-    assert again.at(0) == pytest.approx(shares.at(0), abs=1e-3)
+def test_the_latest_tokens_count_most() -> None:
+    acceptance = Acceptance()
+    for accepted in (0, 1):
+        for _ in range(100):
+            acceptance.learn("prose", "model", "confidence", [0.9], accepted)
+    assert stands(acceptance, 0.9) > 0.8
 
 
-def test_what_a_drafter_that_has_come_so_far_may_hope_for_goes_on_as_it_was() -> None:
-    """Where no token was drafted yet, the nearest one before it tells; one that fails tells of itself alone."""
-    habits = Habits()
-    for _ in range(30):
-        habits.onward.observe(range(6), 6)
-    near, far = habits.stands_onward(16)[5], habits.stands_onward(16)[15]
-    assert near > 0.95
-    assert far == pytest.approx(near)
-    for _ in range(60):
-        habits.onward.observe(range(9), 8)
-    onward = habits.stands_onward(16)
-    assert onward[8] < 0.2
-    assert min(onward[:8]) > 0.95
-    kept = Habits.from_json(habits.to_json()).stands_onward(16)
-    assert kept == pytest.approx(onward, abs=1e-3)
+def test_kinds_of_text_drafters_and_sorts_of_evidence_are_learned_apart() -> None:
+    acceptance = Acceptance()
+    for _ in range(20):
+        acceptance.learn("prose", "model", "confidence", [0.9], 0)
+        acceptance.learn("prose", "lookup", "match", [9], 0)
+    assert stands(acceptance, 0.9) < 0.2
+    assert stands(acceptance, 0.9, "code") > 0.7
+    length = EVIDENCE["match"].classify(9)
+    assert acceptance.of("prose", "lookup", "match").stands()[length] < 0.2
+    assert acceptance.of("prose", "lookup", "resumed match").stands()[length] > 0.7
 
 
-def test_longer_matches_and_surer_drafts_are_in_higher_classes() -> None:
-    assert list(matches_from(2, 40)) == sorted(matches_from(2, 40))
-    assert matches_from(2, 3) != matches_from(12, 3)
-    assert len(matches_from(10_000, POSITIONS)) == POSITIONS
-    classes = [confidence_class(percent / 100) for percent in range(101)]
-    assert classes == sorted(classes)
-    assert (classes[0], classes[-1]) == (0, 9)
+def test_how_often_confidences_come_is_learned_too() -> None:
+    acceptance = Acceptance()
+    for _ in range(50):
+        acceptance.learn("prose", "model", "confidence", [0.2], 1)
+    frequency = acceptance.of("prose", "model", "confidence").frequency()
+    assert frequency[0] > 0.9
 
 
-def test_habits_survive_a_restart() -> None:
-    habits = Habits()
-    for place in range(20):
-        habits.chain.observe([place % 4], place % 3 > 0)
-        habits.by_confidence.observe([place % 10], place % 2 > 0)
-    again = Habits.from_json(json.loads(json.dumps(habits.to_json())))
-    assert again.to_json() == habits.to_json()
+def test_a_match_at_the_beginning_of_an_answer_or_after_an_edit_is_other_evidence() -> None:
+    assert evidence_for(MODEL, Prospect(), opening=True) == "confidence"
+    assert evidence_for(LOOKUP, Prospect(match=4), opening=False) == "match"
+    assert evidence_for(LOOKUP, Prospect(match=4), opening=True) == "opening match"
+    assert evidence_for(LOOKUP, Prospect(match=1, resumed=True), opening=True) == "resumed match"
 
 
-@pytest.mark.parametrize("kept", [[0.5], [0.5] * 31 + [1.5], [0.5] * 31 + ["x"], "x", None])
-def test_a_damaged_record_is_refused(kept: object) -> None:
-    with pytest.raises(ValueError, match="no shares of the same classes"):
-        Habits.from_json({**Habits().to_json(), "chain": kept})  # type: ignore[dict-item]
+def test_what_was_learned_survives_a_restart() -> None:
+    acceptance = Acceptance()
+    acceptance.learn("code", "model", "confidence", [0.9, 0.4, 0.99], 2)
+    acceptance.learn("code", "lookup", "match", [4, 5, 6], 3)
+    again = Acceptance.from_json(json.loads(json.dumps(acceptance.to_json())))
+    assert again.to_json() == acceptance.to_json()
+    assert stands(again, 0.4, "code") == pytest.approx(stands(acceptance, 0.4, "code"), abs=1e-3)
 
 
-def test_a_record_from_before_some_shares_were_kept_is_still_one() -> None:
-    habits = Habits()
-    habits.by_match.observe([0], True)
-    kept = habits.to_json()
-    del kept["by_resumed"], kept["onward"]
-    again = Habits.from_json(kept).to_json()
-    assert again["by_match"] == kept["by_match"]
-    assert again["by_resumed"] == Habits().to_json()["by_resumed"]
-    with pytest.raises(KeyError):
-        Habits.from_json({name: shares for name, shares in kept.items() if name != "by_match"})
+COUNTS = {"accepted": [1.0], "tested": [2.0], "frequency": [2.0]}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"accepted": [3.0]}, {"tested": ["x"]}, {"frequency": [-1.0]}, {"tested": [2.0, 2.0]}, {"accepted": None}],
+)
+def test_a_damaged_record_is_rejected(damage: dict[str, object]) -> None:
+    assert Acceptance.from_json({"prose": {"heads": {"nothing": COUNTS}}}).to_json()
+    with pytest.raises((ValueError, TypeError)):
+        Acceptance.from_json({"prose": {"heads": {"nothing": COUNTS | damage}}})
+
+
+@pytest.mark.parametrize(
+    ("request_text", "kind"),
+    [
+        ("What is a whale?", "prose"),
+        ("Tell me a story", "free"),
+        ("Write a Python function", "code"),
+        ("Correct this:\nteh cat", "pasted"),
+        ("word " * 80, "pasted"),
+        ("", "prose"),
+    ],
+)
+def test_kinds_of_text_are_told_from_the_request(request_text: str, kind: str) -> None:
+    assert kind_of(request_text) == kind

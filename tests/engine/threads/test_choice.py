@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine.policy.controller import Controller
-from specchat_engine.threads.choice import BLOCKS, Choice, Trial
+from specchat_engine.policy.cost_model import CostsByThreads
+from specchat_engine.threads.choice import BLOCKS, Choice, Trial, try_draft_threads, try_target_threads
+from support.threaded import ThreadedScript, shared_out
 
 DAY = date(2026, 3, 1)
 
@@ -115,10 +117,10 @@ def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     controller = Controller()
     controller.use_threads(2, 1)
     controller.target.observe(1, 0, 10.0)
-    controller.draft.observe(1, 0, 1.0)
+    controller.costs_of("model").by_threads.now.observe(1, 0, 1.0)
     controller.use_threads(4, 1)
     assert controller.target.at(1, 0) is None
-    assert controller.draft.at(1, 0) == pytest.approx(1.0)
+    assert controller.costs_of("model").by_threads.now.at(1, 0) == pytest.approx(1.0)
     controller.target.observe(1, 0, 6.0)
     kept = Controller.from_json(controller.to_json())
     for known in (controller, kept):
@@ -135,3 +137,73 @@ def test_what_was_learned_before_a_count_was_named_belongs_to_the_first_that_has
     assert controller.target.at(1, 0) == pytest.approx(10.0)
     controller.use_threads(4, 0)
     assert controller.target.at(1, 0) is None
+
+
+def test_thread_counts_of_a_target_take_turns_and_every_pass_leaves_the_model_as_it_was() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
+    target.threads = 4
+    target.read([1, 2, 3], lambda: False)
+    target.made.clear()
+    for _ in try_target_threads(target, trial, CostsByThreads()):
+        assert (target.threads, target.tokens) == (4, [1, 2, 3])
+    assert target.made[:6] == [(1, 4), (1, 4), (5, 4), (1, 2), (1, 2), (5, 2)]
+    assert target.made[6:9] == [(1, 2), (1, 2), (5, 2)]
+    assert (trial.block, trial.chosen, trial.speeds) == ((), 4, ((4, 1.0), (2, 0.5)))
+
+
+def test_a_count_that_is_far_behind_makes_no_wide_pass() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((8, 4, 1), 8)
+    list(try_target_threads(target, trial, CostsByThreads()))
+    assert [width for width, threads in target.made if threads == 1] == [1]
+    assert [width for width, threads in target.made if threads == 4] == [1, 1, 5] * 2
+    assert trial.speeds == ((8, 1.0), (4, 0.5), (1, 0.125))
+
+
+def test_passes_that_compare_thread_counts_tell_the_costs_of_each_as_well() -> None:
+    target, draft = ThreadedScript(shared_out), ThreadedScript(shared_out, max_rows=1)
+    target.threads = draft.threads = 2
+    targets, drafts = CostsByThreads(), CostsByThreads()
+    list(try_target_threads(target, Trial((2, 1), 2), targets))
+    list(try_draft_threads(target, draft, Trial((2, 1), 2), drafts))
+    for threads in (1, 2):
+        assert targets.of(threads).measured(0) == pytest.approx({1: 1 / threads, 5: 3 / threads})
+        assert drafts.of(threads).measured(0) == pytest.approx({4: 4 / threads}), "a draft of usual length"
+    assert (targets.of(2).seen(1), targets.of(2).seen(5), targets.of(2).seen(2)) == (2, 2, 0)
+
+
+def test_one_slow_pass_of_a_count_that_was_timed_decides_nothing() -> None:
+    def times(width: int, threads: int) -> float:
+        return 50.0 if len(target.made) in (10, 13) else 1.0 if threads == 4 else 0.8
+
+    target, trial = ThreadedScript(times), Trial((4, 2), 4)
+    list(try_target_threads(target, trial, CostsByThreads()))
+    assert (len(target.made), trial.chosen) == (30, 2)
+
+
+def test_a_target_is_judged_by_its_wide_passes_as_well() -> None:
+    def times(width: int, threads: int) -> float:
+        return 1.0 if width == 1 else 6.0 if threads == 4 else 5.0
+
+    target, trial = ThreadedScript(times), Trial((4, 2), 4)
+    list(try_target_threads(target, trial, CostsByThreads()))
+    assert (trial.chosen, trial.speeds) == (2, ((4, 0.857), (2, 1.0)))
+
+
+@pytest.mark.parametrize(("target_ms", "chosen"), [(1.0, 1), (100.0, 4)])
+def test_threads_of_a_draft_model_are_judged_by_the_round_that_they_are_part_of(target_ms: float, chosen: int) -> None:
+    target = ThreadedScript(lambda *_: target_ms)
+    draft = ThreadedScript(lambda _, threads: 0.1 * threads, max_rows=1)
+    target.threads = draft.threads = 4
+    trial = Trial((4, 1), 4)
+    for _ in try_draft_threads(target, draft, trial, CostsByThreads()):
+        assert (target.tokens, draft.tokens, draft.threads) == ([], [], 4)
+    assert draft.made[:10] == [(1, 4)] * 5 + [(1, 1)] * 5
+    assert target.made[:2] == [(5, 4), (5, 4)]
+    assert trial.chosen == chosen
+
+
+def test_a_full_memory_ends_a_trial_without_a_choice() -> None:
+    target, trial = ThreadedScript(shared_out), Trial((4, 2), 4)
+    target.capacity = 3
+    assert len(list(try_target_threads(target, trial, CostsByThreads()))) == 2
+    assert (trial.chosen, bool(trial.block)) == (4, True)
