@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from specchat.settings.schema import SETTINGS
 from specchat.settings.setting import Setting, Steps
 from specchat.settings.values import BadValue, Choice, Number
-from specchat.stats.rules import LOSSY_SIGN
+from specchat.stats.line import LOSSY_SIGN
 from specchat_engine.allowed import AUTO, OneOf
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions

@@ -1,15 +1,15 @@
-"""One turn as it grows: a model that takes rounds and gives the snapshots that widgets draw."""
+"""One turn while it streams: a model that takes rounds, and the snapshots of it that widgets draw."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from dataclasses import dataclass, field
 from typing import Any
 
-from specchat.chat.turn_view import TurnView
 from specchat.stats.break_even import break_even
 from specchat.stats.explain import Shown
+from specchat.stats.line import figures_line
 from specchat.stats.summary import Figures, Summary
 from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -18,36 +18,122 @@ from specchat_engine.decoding.stats import measured_speedup
 from specchat_engine.model_info import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
-"""So many words the ribbon has at most; then the oldest go all at once, so that the others seldom move."""
+"""The most words in the ribbon. When it is full, the oldest are dropped many at a time, so that it seldom shifts."""
 
 HISTORY_BARS = 64
 RECENT_ROUNDS = 24
-"""Rounds over which the live tokens/s are smoothed."""
+"""The rounds over which the live tokens/s are averaged."""
 
 NO_COSTS = MeasuredCosts()
 
 
-class TurnModel:
-    """Takes the rounds of one turn and gives snapshots; each call costs the same however long the turn is.
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """The figures of one turn at one moment.
 
-    `plain_ms` is the time of a plain pass that the turn before measured: with it the speed-up shows while it streams.
-    `costs` are those that the turn before told of, which the gauge needs; `memory` is what the pair takes.
+    `shown` holds the counts. `k_most` is the largest k of the turn, `ribbon` the latest rounds as words of `●○·◆`,
+    `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as many. `final` is True when the
+    turn is over.
     """
 
-    __slots__ = (
-        "_bars",
-        "_by_source",
-        "_costs",
-        "_k",
-        "_k_bars",
-        "_k_most",
-        "_memory",
-        "_new",
-        "_plain_ms",
-        "_reason",
-        "_recent",
-        "_ribbon",
-    )
+    shown: Shown = field(default_factory=lambda: Shown(Summary()))
+    tokens_per_second: float | None = None
+    speedup: float | None = None
+    k_most: int = 0
+    ribbon: tuple[str, ...] = ()
+    history: tuple[float, ...] = ()
+    k_history: tuple[float, ...] = ()
+    final: bool = False
+
+    @classmethod
+    def before(cls, memory: MemoryUse | None) -> TurnView:
+        """The view before the first turn of a pair."""
+        return cls(Shown(Summary(), memory=memory))
+
+    @property
+    def figures(self) -> Figures:
+        """The counts and times of all rounds."""
+        return self.shown.figures
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens so far."""
+        return self.figures.num_tokens
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds so far."""
+        return self.figures.num_rounds
+
+    @property
+    def k(self) -> int:
+        """The k of the last round."""
+        return self.shown.k
+
+    @property
+    def reason(self) -> str:
+        """Why the last round had that k."""
+        return self.shown.reason
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / drafted; None if nothing was drafted."""
+        return self.figures.acceptance_rate
+
+    @property
+    def alpha(self) -> float | None:
+        """α; None if nothing was compared."""
+        return self.figures.alpha
+
+    @property
+    def block_efficiency(self) -> float | None:
+        """τ; None before the first round."""
+        return self.figures.block_efficiency
+
+    @property
+    def by_position(self) -> tuple[float, ...]:
+        """The share of accepted tokens at each position of the drafts."""
+        figures = self.figures
+        return tuple(hit / tried for hit, tried in zip(figures.accepted_at, figures.drafted_at, strict=True))
+
+    @property
+    def sources(self) -> tuple[tuple[str, float], ...]:
+        """Each source's share of the drafts, the largest first."""
+        drafts = {name: figures.num_drafts for name, figures in self.shown.summary.by_source.items()}
+        total = self.figures.num_drafts or 1
+        ordered = sorted(drafts.items(), key=lambda source: -source[1])
+        return tuple((name, count / total) for name, count in ordered if count)
+
+    @property
+    def drafted(self) -> bool:
+        """True if anything was drafted in this turn."""
+        return self.figures.num_draft_tokens > 0
+
+    @property
+    def over_the_turn(self) -> float | None:
+        """Tokens/s since the turn began."""
+        return self.figures.tokens_per_second
+
+    def share(self, part: str) -> float:
+        """The share of draft, verify, rollback or other in the time of decoding, from 0 to 1."""
+        return self.figures.shares.get(part, 0.0)
+
+    def summary(self) -> str:
+        """The line of figures under the answer; empty before the first round."""
+        if not self.num_rounds:
+            return ""
+        names = ("num_tokens", "num_draft_tokens", "acceptance_rate", "alpha", "block_efficiency")
+        stats = {name: getattr(self.figures, name) for name in names}
+        return figures_line(stats | {"tokens_per_second": self.tokens_per_second, "speedup": self.speedup})
+
+
+class TurnModel:
+    """Takes the rounds of one turn and gives snapshots.
+
+    `plain_ms` is the time of a plain pass measured in an earlier turn, from which the speed-up is computed while the
+    answer streams. `costs` are those reported by the turn before, for the break-even gauge; `memory` is what the pair
+    takes.
+    """
 
     def __init__(
         self,
@@ -59,7 +145,6 @@ class TurnModel:
         self._costs = costs
         self._memory = memory
         self._by_source: dict[str, Figures] = {}
-        self._new: list[Round] = []
         self._ribbon: list[str] = []
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._bars = _Bars()
@@ -71,98 +156,67 @@ class TurnModel:
     @property
     def num_tokens(self) -> int:
         """Tokens so far."""
-        return sum(figures.num_tokens for figures in self._figures().values())
+        return sum(figures.num_tokens for figures in self._by_source.values())
 
     def observe(self, rounds: Iterable[Round]) -> None:
         """Counts rounds, in order."""
-        batch = list(rounds)
-        for event in batch:
+        by_source: dict[str, list[Round]] = {}
+        for event in rounds:
             self._k, self._reason = event.k, event.reason
             self._k_most = max(self._k_most, event.k)
-            milliseconds = event.ms.total
-            self._recent.append((event.num_emitted, milliseconds))
-            self._bars.add(event.num_emitted * 1000, milliseconds)
+            self._recent.append((event.num_emitted, event.ms.total))
+            self._bars.add(event.num_emitted * 1000, event.ms.total)
             self._k_bars.add(event.k, 1)
             self._ribbon.append(word_of(event))
+            by_source.setdefault(event.source, []).append(event)
         while len(self._ribbon) > RIBBON_ROUNDS:
             del self._ribbon[:_RIBBON_STEP]
-        self._new += batch
+        for source, group in by_source.items():
+            self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(group)
 
     def view(self) -> TurnView:
-        """The turn so far, its tokens/s smoothed over the latest rounds."""
+        """The turn so far, with tokens/s averaged over the latest rounds."""
         tokens = sum(count for count, _ in self._recent)
         milliseconds = sum(spent for _, spent in self._recent)
-        speedup = measured_speedup(self._plain_ms, self._total)
-        return self._snapshot(tokens / milliseconds * 1000 if milliseconds else None, speedup, final=False)
+        total = self._total()
+        speed = tokens / milliseconds * 1000 if milliseconds else None
+        return self._snapshot(total, speed, measured_speedup(self._plain_ms, total), final=False)
 
     def final_view(self, totals: Mapping[str, Any] | None, costs: MeasuredCosts | None = None) -> TurnView:
-        """The whole turn, exact: tokens/s and speed-up from the engine's own totals where it sent them."""
+        """The whole turn, with tokens/s and speed-up from the engine's own totals where it sent them."""
         self._costs = self._costs if costs is None else costs
+        total = self._total()
         if totals is None:
-            return self._snapshot(self._total.tokens_per_second, None, final=True)
-        return self._snapshot(totals["tokens_per_second"], totals["speedup"], final=True)
+            return self._snapshot(total, total.tokens_per_second, None, final=True)
+        return self._snapshot(total, totals["tokens_per_second"], totals["speedup"], final=True)
 
-    def _figures(self) -> dict[str, Figures]:
-        """The figures by source; rounds are added up when somebody asks, many at a time."""
-        for source, group in groupby(sorted(self._new, key=_source), key=_source):
-            self._by_source[source] = self._by_source.get(source, Figures()) + Figures.of(list(group))
-        self._new.clear()
-        return self._by_source
-
-    @property
     def _total(self) -> Figures:
-        return sum(self._figures().values(), Figures())
+        return sum(self._by_source.values(), Figures())
 
-    def _snapshot(self, tokens_per_second: float | None, speedup: float | None, *, final: bool) -> TurnView:
-        total = self._total
-        shares = total.shares
-        drafts = total.num_drafts or 1
+    def _snapshot(
+        self, total: Figures, tokens_per_second: float | None, speedup: float | None, *, final: bool
+    ) -> TurnView:
         summary = Summary(
             turns=1,
             total=total,
-            by_source=dict(self._figures()),
+            by_source=dict(self._by_source),
             plain_ms=speedup * total.decode_ms if speedup else 0.0,
             against_ms=total.decode_ms if speedup else 0.0,
         )
-        sources = {name: figures.num_drafts for name, figures in self._figures().items() if figures.num_drafts}
         return TurnView(
-            num_tokens=total.num_tokens,
-            num_rounds=total.num_rounds,
-            num_draft_tokens=total.num_draft_tokens,
+            shown=Shown(summary, self._k, self._reason, break_even(total, self._costs), self._memory),
             tokens_per_second=tokens_per_second,
             speedup=speedup,
-            acceptance_rate=total.acceptance_rate,
-            alpha=total.alpha,
-            block_efficiency=total.block_efficiency,
-            k=self._k,
             k_most=self._k_most,
-            reason=self._reason,
-            by_position=tuple(hit / tried for hit, tried in zip(total.accepted_at, total.drafted_at, strict=True)),
-            draft_share=shares.get("draft", 0.0),
-            verify_share=shares.get("verify", 0.0),
-            rollback_share=shares.get("rollback", 0.0),
-            other_share=shares.get("other", 0.0),
-            sources=tuple((name, count / drafts) for name, count in sorted(sources.items(), key=_most)),
             ribbon=tuple(self._ribbon),
             history=self._bars.values(),
             k_history=self._k_bars.values(),
-            shown=Shown(summary, self._k, self._reason, break_even(total, self._costs), self._memory),
             final=final,
         )
 
 
-def _source(event: Round) -> str:
-    return event.source
-
-
-def _most(source: tuple[str, int]) -> int:
-    return -source[1]
-
-
 class _Bars:
-    """A ratio over a turn of unknown length: when there are too many bars, two become one."""
-
-    __slots__ = ("_bars", "_filled", "_rounds_a_bar")
+    """A ratio over a turn of unknown length. When there are too many bars, each two become one."""
 
     def __init__(self) -> None:
         self._bars: list[tuple[float, float]] = []

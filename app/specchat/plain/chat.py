@@ -21,7 +21,7 @@ from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
-from specchat.stats.endings import ending, with_ending
+from specchat.stats.line import ending, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.interrupting import stops_on_interrupt
 from specchat.traces.trace import Trace

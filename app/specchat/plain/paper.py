@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from specchat.stats.rules import rule_label
+from specchat.stats.line import rule_label
 from specchat.terminal.filter import TerminalFilter, clean_line
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, Round

@@ -1,4 +1,4 @@
-"""What the advisor looks at, and what it says."""
+"""The input of the advisor, an answered turn, and its output, a piece of advice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from specchat.stats.break_even import BreakEven, break_even
 from specchat.stats.curve import fitted
 from specchat.stats.summary import Figures, Summary
-from specchat.stats.whatif import WhatIf, what_if
+from specchat.stats.what_if import WhatIf, what_if
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
@@ -32,10 +32,10 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Answered:
-    """A turn behind its end. `stats` is the trace's object of that name; `prompt` is all text that was sent.
+    """A finished turn. `stats` is the trace's object of that name; `prompt` is all text that was sent.
 
-    `drafters` and `k_max` are what the loaded pair can do, `threads` what it computes with, `cores` what the machine
-    has, `earlier_turns` how many answers of this pair came before.
+    `drafters` and `k_max` are what the loaded pair supports. `threads` is the number that it computes with, `cores` the
+    number that the machine has, and `earlier_turns` the number of earlier answers of this pair.
     """
 
     rounds: tuple[Round, ...]
@@ -56,17 +56,17 @@ class Answered:
 
     @cached_property
     def fitted_costs(self) -> MeasuredCosts:
-        """The costs of passes at the pace of this turn."""
+        """The costs of passes, scaled to the speed of this turn."""
         return fitted(self.costs, self.rounds)
 
     @cached_property
     def prediction(self) -> WhatIf | None:
-        """What another k would have given, None where that cannot be told."""
+        """The predictions for other k; None if too little was measured."""
         return what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max)
 
     @cached_property
     def break_even(self) -> BreakEven | None:
-        """Which α its drafts needed, None where that cannot be told."""
+        """The α that its drafts needed to pay off; None if too little was measured."""
         return break_even(self.figures, self.fitted_costs)
 
     @property
@@ -77,10 +77,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One line that helps: `gain` is how much faster answers would be, 0.06 for 6 %.
+    """One line of advice. `gain` is how much faster answers would be: 0.06 for 6 %.
 
-    `remedy` makes better settings of the present ones; where what helps is no setting, `command` is what to type, and
-    where nothing has to be done both are empty. `why` says in a few lines what was measured and computed.
+    `remedy` returns improved settings. If no setting helps, `command` is what to type; both are empty if nothing has to
+    be done. `why` explains in a few lines what was measured and computed.
     """
 
     cause: Cause

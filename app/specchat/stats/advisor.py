@@ -1,14 +1,15 @@
-"""At most one line of advice after a turn: only where something can be gained, and not again and again.
+"""At most one remark after a turn: advice if something can be gained, or a notice that α has fallen.
 
-A cause is told when it costs 6 % in two answers in a row, or 15 % in one: a single answer's few per cent are often
-chance. It is forgotten when it costs less than 3 %. What was told is not told again for eight answers, unless it has
-come to cost twice as much.
+A cause is reported when it costs 6 % in two answers in a row, or 15 % in one: a few per cent in a single answer are
+often chance. It is forgotten when it costs less than 3 %. The same cause is not repeated for eight answers unless it
+costs twice as much by then. A notice needs a statistical test, so that chance alone rarely causes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import exp, lgamma
 
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.stats.drafting_causes import drafting_advice
@@ -21,8 +22,8 @@ _WORSE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was told of a cause: in which answer, and what it cost then."""
+class Reported:
+    """When a cause was reported: the number of the answer, and the gain named then."""
 
     answer: int
     gain: float
@@ -30,16 +31,16 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the advisor remembers of a conversation: how many answers there were, in how many in a row each cause was
-    worth telling, and what it told."""
+    """What the advisor remembers of a conversation: the number of answers, in how many in a row each cause was worth
+    reporting, and what it reported."""
 
     answers: int = 0
     seen: Mapping[Cause, int] = field(default_factory=dict)
-    told: Mapping[Cause, Told] = field(default_factory=dict)
+    told: Mapping[Cause, Reported] = field(default_factory=dict)
 
 
 def advise(turn: Answered, memory: Memory) -> tuple[Advice | None, Memory]:
-    """The advice after this turn, None where there is none to give, and what to remember."""
+    """The advice after this turn, or None, and what to remember."""
     found = causes(turn)
     answers = memory.answers + 1
     seen = {cause: _times_seen(found.get(cause), memory.seen.get(cause, 0)) for cause in Cause}
@@ -49,19 +50,19 @@ def advise(turn: Answered, memory: Memory) -> tuple[Advice | None, Memory]:
         if _worth_telling(advice, seen[cause]) and not _silent(advice, memory.told.get(cause), answers)
     ]
     chosen = max(due, key=lambda advice: advice.gain, default=None)
-    told = {**memory.told, chosen.cause: Told(answers, chosen.gain)} if chosen else memory.told
+    told = {**memory.told, chosen.cause: Reported(answers, chosen.gain)} if chosen else memory.told
     return chosen, Memory(answers, {cause: times for cause, times in seen.items() if times}, told)
 
 
 def causes(turn: Answered) -> dict[Cause, Advice]:
-    """Everything that could be said of a turn, however little it is worth."""
+    """All advice for a turn, however small its gain."""
     if not turn.rounds:
         return {}
     return {advice.cause: advice for advice in (*drafting_advice(turn), *surrounding_advice(turn))}
 
 
 def _times_seen(advice: Advice | None, before: int) -> int:
-    """Between 3 % and 6 % a cause is neither seen once more nor forgotten."""
+    """In how many answers a cause was seen. A gain from 3 % to 6 % leaves the count unchanged."""
     if advice is None or advice.gain < NOTHING:
         return 0
     return before + 1 if advice.gain >= WORTH else before
@@ -71,5 +72,82 @@ def _worth_telling(advice: Advice, seen: int) -> bool:
     return advice.gain >= AT_ONCE or (advice.gain >= WORTH and seen >= _ANSWERS)
 
 
-def _silent(advice: Advice, told: Told | None, answers: int) -> bool:
+def _silent(advice: Advice, told: Reported | None, answers: int) -> bool:
     return told is not None and answers - told.answer <= _SILENCE and advice.gain < _WORSE * told.gain
+
+
+CHANCE = 0.002
+"""The highest probability of a notice while nothing has changed."""
+
+TURNS, TOKENS = 5, 24
+"""The fewest turns of a record, and compared tokens of a turn, for a test."""
+
+_DROP = 0.05
+"""A smaller drop may be significant in a long answer, but nobody would notice it."""
+
+_SPREAD, _SPREAD_TURNS, _LEAST_SPREAD = 0.08, 4, 0.03
+"""The prior spread of α between texts, the number of turns that it counts for, and the lowest spread assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaRecord:
+    """α over the turns of a pair: their number, their mean, and the sum of their squared deviations."""
+
+    turns: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, turns: Iterable[tuple[int, int]]) -> AlphaRecord:
+        """The record of turns, each given as (compared tokens, accepted tokens).
+
+        Turns with too few compared tokens do not count.
+        """
+        alphas = [cls(1, accepted / tested) for tested, accepted in turns if tested >= TOKENS]
+        return sum(alphas, cls())
+
+    def __add__(self, other: AlphaRecord) -> AlphaRecord:
+        """Both together. Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm", 1979."""
+        turns = self.turns + other.turns
+        if not turns:
+            return self
+        apart = other.mean - self.mean
+        return AlphaRecord(
+            turns,
+            self.mean + apart * other.turns / turns,
+            self.squares + other.squares + apart * apart * self.turns * other.turns / turns,
+        )
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of α between turns. It includes chance within turns, which makes notices rarer."""
+        variance = (self.squares + _SPREAD_TURNS * _SPREAD**2) / (max(self.turns - 1, 0) + _SPREAD_TURNS)
+        return float(max(variance**0.5, _LEAST_SPREAD))
+
+
+def fallen_alpha(tested: int, accepted: int, record: AlphaRecord) -> str | None:
+    """The notice after a turn with so few accepted tokens, or None if that may be chance.
+
+    The number of accepted tokens is tested against a beta-binomial distribution: a turn's α varies around the mean of
+    the record as in earlier turns, the mean itself is uncertain, and tokens within a turn vary by chance.
+    """
+    if record.turns < TURNS or tested < TOKENS or record.mean - accepted / tested < _DROP:
+        return None
+    if at_most(accepted, tested, record.mean, record.spread * (1 + 1 / record.turns) ** 0.5) > CHANCE:
+        return None
+    return (
+        f"α {accepted / tested:.2f} in this answer; the mean of this pair is {record.mean:.2f} "
+        f"(over {record.turns} answers), and chance is an unlikely explanation"
+    )
+
+
+def at_most(hits: int, trials: int, mean: float, spread: float) -> float:
+    """P[X ≤ hits] for a beta-binomial count: the mean and standard deviation are those of the beta distribution."""
+    mean = min(max(mean, 1e-3), 1 - 1e-3)
+    weight = max(mean * (1 - mean) / spread**2 - 1, 1e-3)
+    a, b = mean * weight, (1 - mean) * weight
+    base = lgamma(trials + 1) + lgamma(weight) - lgamma(a) - lgamma(b) - lgamma(trials + weight)
+    return sum(
+        exp(base + lgamma(x + a) - lgamma(x + 1) + lgamma(trials - x + b) - lgamma(trials - x + 1))
+        for x in range(hits + 1)
+    )

@@ -1,4 +1,4 @@
-"""The break-even gauge: which α drafts of this length need on this machine, and which they have."""
+"""The break-even gauge: the α that drafts of a length need to pay off on this machine, and the α they have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from specchat_engine.decoding.costs import MeasuredCosts
 
 
 class BreakEven(NamedTuple):
-    """`needed` is the α at which drafts of k tokens are as fast as none, None where no α reaches that; `has` is α.
+    """`needed` is the α at which drafts of k tokens are as fast as none, or None if no α suffices; `has` is the α.
 
-    `speedup` is the prediction S = E(α, k) / (C(k+1)/C(1) + k·c), with the rest of a round counted on both sides.
+    `speedup` is the prediction S = E(α, k) / (C(k+1)/C(1) + k·c). The rest of a round counts on both sides.
     """
 
     k: int
@@ -26,14 +26,16 @@ class BreakEven(NamedTuple):
 
     @property
     def pays(self) -> bool:
-        """Whether drafts are faster than none."""
+        """True if drafts are faster than none."""
         return self.speedup > 1
 
     def sentence(self) -> str:
         """The gauge in words: `needs α 0.61 at k = 6, has 0.48: costs 12 %`."""
         if self.needed is None:
             times = self.relative_cost + self.k * self.draft_cost
-            return f"no α pays at k = {self.k}: a round of it takes {times:.1f} × a plain one, for {self.k + 1} tokens"
+            return (
+                f"no α pays off at k = {self.k}: it takes {times:.1f} × a plain round for at most {self.k + 1} tokens"
+            )
         change = self.speedup - 1
         verdict = f"gains {per_cent(change)}" if change > 0 else f"costs {per_cent(-change)}"
         if abs(change) < 0.005:
@@ -42,9 +44,9 @@ class BreakEven(NamedTuple):
 
 
 def break_even(figures: Figures, costs: MeasuredCosts, k: int | None = None) -> BreakEven | None:
-    """The gauge for drafts of k tokens, by default as long as they were on average.
+    """The gauge for drafts of k tokens, by default of the average length.
 
-    None where nothing was compared, or too few costs were measured.
+    None if nothing was compared or too few costs were measured.
     """
     curve, alpha = curve_of(costs), figures.alpha
     if curve is None or alpha is None or not figures.num_rounds:
@@ -56,7 +58,7 @@ def break_even(figures: Figures, costs: MeasuredCosts, k: int | None = None) -> 
 
 
 def gauge(alpha: float, k: int, curve: CostCurve, step_ms: float, between_ms: float) -> BreakEven:
-    """The gauge from its parts, times in milliseconds; k is 1 or more."""
+    """The gauge from its parts. Times are in milliseconds; k is at least 1."""
     plain_ms = curve.at(1) + between_ms
     c, relative_cost = step_ms / plain_ms, (curve.at(k + 1) + between_ms) / plain_ms
     return BreakEven(

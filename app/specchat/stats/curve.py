@@ -1,4 +1,4 @@
-"""C(w) at any width, from the widths that were measured; every value says what it rests on."""
+"""C(w) at any width, interpolated between the measured widths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OFTEN, _SOME = 8, 3
 
 
 class Basis(IntEnum):
-    """What a number rests on, the firmest first: it was measured, lies between measured ones, or beyond them."""
+    """How a value was found, the most reliable way first."""
 
     MEASURED = 0
     INTERPOLATED = 1
@@ -23,16 +23,16 @@ class Basis(IntEnum):
 
 
 class CostCurve(NamedTuple):
-    """The milliseconds of target passes: measured `points` (width, ms), ascending, straight lines between them.
+    """The milliseconds of target passes: measured `points` (width, ms), ascending, with straight lines between them.
 
-    Beyond the last width its last slope goes on, and below the first its first one; a wider pass is never cheaper
-    there. Make one with `curve_of`, which knows when too little was measured for a line.
+    Beyond the measured widths the slope of the last line continues; there a wider pass is never cheaper. Create one
+    with `curve_of`, which checks that enough was measured.
     """
 
     points: tuple[tuple[int, float], ...]
 
     def at(self, width: int) -> float:
-        """The expected milliseconds of a pass over so many tokens."""
+        """The expected milliseconds of a pass over `width` tokens."""
         place = min(max(bisect_left([known for known, _ in self.points], width), 1), len(self.points) - 1)
         (left, low), (right, high) = self.points[place - 1], self.points[place]
         slope = (high - low) / (right - left)
@@ -43,7 +43,7 @@ class CostCurve(NamedTuple):
         return low + slope * (width - left)
 
     def basis(self, width: int) -> Basis:
-        """What that value rests on."""
+        """How that value was found."""
         widths = [known for known, _ in self.points]
         if width in widths:
             return Basis.MEASURED
@@ -51,15 +51,15 @@ class CostCurve(NamedTuple):
 
 
 def curve_of(costs: MeasuredCosts) -> CostCurve | None:
-    """The curve through what was measured; None where fewer than two widths were, through which no line leads."""
+    """The curve through the measured widths; None if there are fewer than two."""
     points = tuple((width, ms) for width, ms in costs.verify if ms > 0)
     return CostCurve(points) if len(points) > 1 else None
 
 
 def costs_of(rounds: Iterable[Round], plain_ms: float | None = None) -> MeasuredCosts:
-    """What the rounds themselves tell of costs, for traces without a record of them: medians by width.
+    """The costs measured in rounds, for traces that did not record costs: medians by width.
 
-    `plain_ms` is C(1) where it is known otherwise. An answer's first round is left out: it runs on cold caches.
+    `plain_ms` is C(1) if it is known from elsewhere. The first round of an answer, which is often slower, is left out.
     """
     by_width, steps = _passes(rounds)
     verify = {width: median(times) for width, times in by_width.items()} | ({1: plain_ms} if plain_ms else {})
@@ -67,10 +67,10 @@ def costs_of(rounds: Iterable[Round], plain_ms: float | None = None) -> Measured
 
 
 def fitted(record: MeasuredCosts, rounds: Iterable[Round]) -> MeasuredCosts:
-    """A record of costs, brought to the pace of a turn by the passes that the turn made itself.
+    """Recorded costs, scaled to the speed of a turn by the turn's own passes.
 
-    A machine that slows down slows all widths alike, so the record keeps its shape and takes the turn's level. A width
-    that the turn passed eight times counts as it was there, and so does one, passed three times, that the record lacks.
+    A machine that slows down slows all widths alike, so the curve keeps its shape and is scaled. A width with at least
+    eight passes in the turn takes its value from there; a width that the record lacks needs only three.
     """
     by_width, steps = _passes(rounds)
     known = dict(record.verify)
@@ -85,7 +85,7 @@ def fitted(record: MeasuredCosts, rounds: Iterable[Round]) -> MeasuredCosts:
 
 
 def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float]]:
-    """The times of the target's passes by width and of the draft model's steps, those of the first round left out."""
+    """The times of target passes by width and of draft steps, without the first round."""
     by_width: dict[int, list[float]] = {}
     steps: list[float] = []
     for event in rounds:

@@ -1,4 +1,4 @@
-"""Causes that lie in the drafts: how long they are, how often they stand, what they cost, at which temperature."""
+"""Causes in the drafts: their length, their acceptance, their cost, and the temperature."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import replace
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.stats.break_even import BreakEven, gauge
 from specchat.stats.curve import Basis
-from specchat.stats.whatif import Point, WhatIf, predicted
+from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.rounds import BY_MODEL, Outcome
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
 _TESTED, _ROUNDS = 40, 12
-"""So many compared tokens and rounds are needed before anything is said of drafts: α is then known to about 0.08."""
+"""The fewest compared tokens and rounds for advice about drafts: α is then known to about 0.08."""
 
 _AUTO_MISSES = 0.15
-"""k auto is told to be wrong only where a fixed k would have been so much faster: it pays for learning, too."""
+"""How much faster a fixed k must be than auto before it is advised: auto also spends time on learning."""
 
 _LOST, _LOST_SHARE, _WARM = 8, 0.35, 0.3
-"""Temperature is blamed above 0.3, for 8 refusals and a third of all that refused the target's own best token."""
+"""Temperature is blamed above 0.3, if it rejected the target's most likely token 8 times and in 35 % of cases."""
 
 _DRAFT_SHARE, _SMALLER = 0.3, 3
-"""A draft model is called large where it takes 30 % of the time; compared with one of a third of its cost."""
+"""A draft model that takes 30 % of the time is called large, and compared with one of a third of its cost."""
 
 
 def drafting_advice(turn: Answered) -> Iterator[Advice]:
-    """What can be gained by other drafts, in no order."""
+    """What other drafts could gain, in no order."""
     prediction = turn.prediction
     if prediction is None or prediction.chain.num_tested < _TESTED or turn.figures.num_drafts < _ROUNDS:
         return
@@ -39,8 +39,8 @@ def drafting_advice(turn: Answered) -> Iterator[Advice]:
 
 
 def best_to_advise(prediction: WhatIf) -> Point:
-    """The fastest k of those that are known well enough: its pass not beyond the widths that were measured, its drafts
-    not twice as long as those that were tried."""
+    """The fastest k of those that are known well enough: the width of its pass lies within the measured ones, and its
+    drafts are at most twice as long as those that were tried."""
     tried = len(prediction.chain.tested_at)
     known = [
         point
@@ -63,7 +63,7 @@ def _length(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
         yield Advice(
             Cause.LOW_ALPHA,
             f"drafting cost {per_cent(gain / (1 + gain))} on this text ({_needs(found)}): "
-            "k auto stops where it does not pay",
+            "k auto stops when it does not pay off",
             gain,
             (*why, f"Break-even: {found.sentence()}."),
             _with_k(AUTO),
@@ -77,17 +77,17 @@ def _length(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
 
 
 def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
-    """The target's best token was drafted and chance took another: less chance, fewer of these refusals."""
+    """The draft had the target's most likely token, but sampling chose another: a lower temperature does that less."""
     temperature = turn.settings.sampling.temperature
-    refused = [
+    rejected = [
         event.top[0].id == token.id
         for event in turn.rounds
         if event.source in BY_MODEL and event.top
         for token in event.drafted
         if token.outcome is Outcome.REJECTED
     ]
-    lost, tested = sum(refused), prediction.chain.num_tested
-    if temperature <= _WARM or lost < _LOST or lost < _LOST_SHARE * len(refused):
+    lost, tested = sum(rejected), prediction.chain.num_tested
+    if temperature <= _WARM or lost < _LOST or lost < _LOST_SHARE * len(rejected):
         return
     alpha, length = prediction.chain.alpha, max(1, round(turn.figures.mean_draft))
     cooler = round(temperature / 2, 2)
@@ -95,17 +95,17 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     gain = expected_tokens(hoped, length) / expected_tokens(alpha, length) - 1
     yield Advice(
         Cause.TEMPERATURE,
-        f"temperature {temperature:g} costs acceptance: {lost} of {len(refused)} refused tokens were the target's own "
-        f"favourite; {cooler:g} may give {per_cent(gain)} (the text changes)",
+        f"temperature {temperature:g} costs acceptance: {lost} of {len(rejected)} rejected tokens were the target's "
+        f"most likely ones; {cooler:g} may gain {per_cent(gain)} (the text changes)",
         gain,
         (
-            f"{tested} drafted tokens were compared, {len(refused)} refused (α {alpha:.2f}).",
-            f"In {lost} of these refusals the draft had the token that the target finds most likely, and the draw at "
-            f"temperature {temperature:g} took another.",
-            f"At temperature 0 they would stand: α up to {alpha + lost / tested:.2f}; half of that is counted on.",
+            f"{tested} drafted tokens were compared, {len(rejected)} of them rejected (α {alpha:.2f}).",
+            f"In {lost} of these cases the draft had the target's most likely token, but sampling at temperature "
+            f"{temperature:g} chose another.",
+            f"At temperature 0 they would be accepted: α up to {alpha + lost / tested:.2f}. The estimate assumes half.",
             f"E(α, k) = (1 − α^(k+1)) / (1 − α): {expected_tokens(alpha, length):.2f} tokens a round at α {alpha:.2f}, "
             f"{expected_tokens(hoped, length):.2f} at {hoped:.2f}, k = {length}.",
-            "Another temperature means another text: less varied, closer to what the model finds most likely.",
+            "Another temperature gives another text: less varied, closer to what the model finds most likely.",
         ),
         lambda settings: replace(settings, sampling=replace(settings.sampling, temperature=cooler)),
     )
@@ -122,15 +122,15 @@ def _large_draft(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     now = max(best_to_advise(prediction).tokens_per_second, prediction.now)
     yield Advice(
         Cause.LARGE_DRAFT,
-        f"the draft model takes {per_cent(share)} of the time (c {c:.2f}): one of a third of its cost that is right as "
-        f"often would give {per_cent(best / now - 1)}",
+        f"the draft model takes {per_cent(share)} of the time (c {c:.2f}): one at a third of its cost with the same "
+        f"acceptance would gain {per_cent(best / now - 1)}",
         best / now - 1,
         (
             f"A draft step takes {step_ms:.2f} ms, a plain pass of the target {plain_ms:.2f} ms: c = {c:.2f}.",
             f"Drafting took {per_cent(share)} of the time of decoding.",
             f"With c = {c / _SMALLER:.2f} and the same acceptance (α {chain.alpha:.2f}) the best k would give "
-            f"{best:.0f} tok/s, with this draft {now:.0f}.",
-            "A smaller draft is right less often: `specchat bench` tells which one wins.",
+            f"{best:.0f} tok/s; with this draft it gives {now:.0f}.",
+            "A smaller draft is usually accepted less often. `specchat bench` shows which one is faster.",
         ),
         command="/draft",
     )
@@ -151,12 +151,12 @@ def _shares_line(prediction: WhatIf) -> Iterator[str]:
 
 
 def _comparison(prediction: WhatIf, best: Point) -> Iterator[str]:
-    """What was set and what is advised, the formula with the numbers put in."""
-    yield "Tokens/s of a k = (1 + Σ a₁⋯aᵢ) / (C(k+1) + k · draft step + rest), the aᵢ by position."
+    """The formula with the numbers of the present and of the advised k."""
+    yield "Tokens/s at k = (1 + Σ a₁⋯aᵢ) / (C(k+1) + k · draft step + rest), with aᵢ by position."
     if prediction.ran != AUTO and prediction.ran < len(prediction.points):
         yield _told(prediction, prediction.points[prediction.ran])
     else:
-        yield f"k {prediction.ran}: {prediction.now:.0f} tok/s, its own rounds at these costs."
+        yield f"k {prediction.ran}: {prediction.now:.0f} tok/s, from its own rounds at these costs."
     yield _told(prediction, best)
 
 
@@ -165,13 +165,13 @@ def _told(prediction: WhatIf, point: Point) -> str:
     pass_ms, basis = prediction.curve.at(width), prediction.curve.basis(width).name.lower()
     time = f"({pass_ms:.2f} + {point.k} · {step_ms:.2f} + {prediction.between_ms:.2f}) ms"
     if prediction.chain.reach:
-        time = f"{point.round_ms:.2f} ms, over drafts as long as matches were,"
-    beyond = "" if prediction.chain.measured(point.k) else "; positions that were hardly tried count as α"
+        time = f"{point.round_ms:.2f} ms, for drafts as long as the matches were,"
+    beyond = "" if prediction.chain.measured(point.k) else "; rarely tried positions count with α"
     speed = f"{point.tokens_per_second:.0f} tok/s"
     return f"k = {point.k}: {point.tokens:.2f} / {time} = {speed} (C({width}) {basis}{beyond})."
 
 
 def _same_text(settings: Settings) -> str:
     if settings.verifier == "coupled":
-        return "The text stays the same: k changes only how fast it comes."
-    return "Under this rule another k may draw another text."
+        return "The text stays the same: k changes only the speed."
+    return "With this verifier another k may give another text."

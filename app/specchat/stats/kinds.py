@@ -1,7 +1,7 @@
-"""Which kind of content each token of an answer belongs to: prose, code, a list or table, or thinking.
+"""The kind of content of each token of an answer: prose, code, a list or table, or thinking.
 
-This reads what was answered. `specchat_engine.policy.acceptance` guesses from the request what will be: two questions,
-and neither can answer the other's.
+This module reads the answer. `specchat_engine.policy.acceptance` guesses the kind of text from the request, before
+there is an answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from specchat_engine.decoding.rounds import Outcome, Round
 
 
 class ContentKind(StrEnum):
-    """What a token is part of; `LIST` holds tables too, `CODE` is what stands in fences."""
+    """What a token is part of. `LIST` includes tables; `CODE` is text in fences."""
 
     PROSE = "prose"
     CODE = "code"
@@ -33,7 +33,7 @@ THINKING_TAGS = (
     ("◁think▷", "◁/think▷"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
 )
-"""How models mark what they think: what opens it, at the start of a line, and what closes it."""
+"""The marks around thinking: the opening one, at the start of a line, and the closing one."""
 
 _CLOSING = tuple(closing for _, closing in THINKING_TAGS)
 _LONGEST_TAG = max(len(tag) for pair in THINKING_TAGS for tag in pair)
@@ -41,13 +41,13 @@ _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _PART_OF_ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)]?)?")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _KEPT = 256
-"""Of a line so much is looked at: what tells its kind, or closes a fence, is shorter."""
+"""Only this many characters of a line are examined. Whatever tells its kind or closes a fence is shorter."""
 
 
 class KindReader:
-    """Reads the texts of an answer's tokens in order. How the answer is cut into tokens changes no character's kind.
+    """Reads the texts of an answer's tokens in order. The kind of a character does not depend on token boundaries.
 
-    `thinking`: the prompt has opened it already, and the answer only closes it.
+    `thinking` is True if the prompt has opened the thinking and the answer only closes it.
     """
 
     def __init__(self, *, thinking: bool = False) -> None:
@@ -60,14 +60,14 @@ class KindReader:
         self._tokens: deque[str] = deque()
 
     def feed(self, text: str) -> list[ContentKind]:
-        """The kinds of the tokens that are decided now, in order: this token's own may follow with a later one."""
+        """The kinds of the tokens that are now decided, in order. A later token may decide this one's kind."""
         self._tokens.append(text)
         for character in text:
             self._read(character)
         return [*self._decided()]
 
     def finish(self) -> list[ContentKind]:
-        """The kinds of the tokens that are left; nothing follows."""
+        """The kinds of the remaining tokens at the end of the answer."""
         if self._open and self._line and not self._closing and not self._fence:
             self._label(_kind_of_line(self._line, self._last, complete=True) or self._last)
         return [*self._decided()]
@@ -102,7 +102,7 @@ class KindReader:
             self._begin_line()
 
     def _read_start(self, character: str) -> None:
-        """A line whose kind is not known yet waits until enough of it has come."""
+        """A line whose kind is not yet known waits for more characters."""
         self._line += character
         start = self._line.lstrip()
         for opening, closing in THINKING_TAGS:
@@ -122,7 +122,7 @@ class KindReader:
             self._begin_line()
 
     def _label(self, kind: ContentKind) -> None:
-        """All of the line that waited is of this kind."""
+        """Gives this kind to all of the line that waited."""
         self._kinds.extend([kind] * len(self._line))
         self._open = False
 
@@ -130,7 +130,7 @@ class KindReader:
         self._line, self._open = "", True
 
     def _decided(self) -> Iterator[ContentKind]:
-        """A token is of the kind of its first character that is no space; one without a character is like the next."""
+        """A token has the kind of its first character that is no white space, an empty token that of the next."""
         while self._tokens and len(self._tokens[0]) <= len(self._kinds):
             text = self._tokens.popleft()
             kinds = [self._kinds.popleft() for _ in text]
@@ -139,7 +139,7 @@ class KindReader:
 
 
 def _kind_of_line(line: str, before: ContentKind, *, complete: bool) -> ContentKind | None:
-    """The kind of a line that begins so, None while more of it may still change that. `before` is the last line's."""
+    """The kind of a line with this beginning; None if more of it may change that. `before` is the last line's kind."""
     start = line.lstrip()
     if not start:
         return before if complete else None
@@ -173,13 +173,13 @@ def kinds_of(texts: Iterable[str], *, thinking: bool = False) -> list[ContentKin
 
 
 def closes_unopened_thinking(text: str) -> bool:
-    """Whether an answer closes thinking that its prompt had opened, as some templates do."""
+    """True if an answer closes thinking that its prompt had opened, as some templates do."""
     places = [(text.find(tag), tag) for tag in (*_CLOSING, *(opening for opening, _ in THINKING_TAGS)) if tag in text]
     return bool(places) and min(places)[1] in _CLOSING[:-1]
 
 
 def kinds_of_rounds(rounds: Sequence[Round]) -> list[ContentKind]:
-    """The kind of each round of a whole answer: that of most of the tokens that it emitted, of the first where even."""
+    """The kind of each round of a whole answer: that of most of its emitted tokens, or of the first in a tie."""
     texts = [[token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED] for event in rounds]
     for event, emitted in zip(rounds, texts, strict=True):
         if len(emitted) < event.num_emitted:

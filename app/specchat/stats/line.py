@@ -1,45 +1,108 @@
-"""The statistics of a turn in words. They read the trace's objects, so a replayed turn says the same."""
+"""The line of figures under an answer: how it ended, which verifier judged it, how fast it was and what drafts gained.
+
+Every line of figures in the app, on the command line and in exports is written here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from specchat.stats.rules import rule_label
+from specchat.settings.options import DEFAULT_VERIFIER
+from specchat.store.records import State
+from specchat.terminal.blocks import per_cent
+
+LOSSY_SIGN = "≈"
+"""Marks a lossy verifier, so that colour is never the only sign."""
+
+STOPPED = "stopped"
+
+_BY_REASON: Mapping[str | None, str] = MappingProxyType(
+    {
+        "cancelled": STOPPED,
+        "length": "max tokens",
+        "context": "context full",
+        "error": "the answer broke off",
+        None: "recording cut short",
+    }
+)
+_BY_STATE: Mapping[State, str] = MappingProxyType(
+    {
+        State.CUT: "cut off: specchat ended while this was written",
+        State.STREAMING: "being written by another specchat",
+        State.STOPPED: STOPPED,
+    }
+)
+
+
+def figures_line(stats: Mapping[str, Any]) -> str:
+    """Speed, speed-up, acceptance rate, α and τ: `571 tok/s · 1.14 × plain · accepted 33 % · α 0.50 · τ 2.0`.
+
+    `stats` are named as in the last line of a trace. Values that are None are left out. Without a speed, the line
+    begins with the number of tokens.
+    """
+    return " · ".join((*([] if stats["tokens_per_second"] else [_tokens(stats)]), *_figures(stats)))
 
 
 def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
-    """One line: the rule where it is not the default, speed, gain, acceptance, α, τ, where the time went, the seed.
+    """The figures of a finished turn with the verifier, where the time went, and the seed.
 
-    `start` is the trace's first line. What was not measured is left out, and so is a rule that judged nothing.
+    `start` and `stats` are from the first and last lines of a trace. The default verifier is not named, nor one that
+    judged nothing.
     """
-    count = stats["num_tokens"]
-    parts = [f"{count} token{'' if count == 1 else 's'}"]
-    label = rule_label(start["verifier"], lossless=start["lossless"])
-    if label and stats["num_draft_tokens"]:
-        parts.append(label)
-    if (speed := stats["tokens_per_second"]) is not None:
-        parts.append(f"{speed:.0f} tok/s" if speed >= 100 else f"{speed:.1f} tok/s")
-    if (speedup := stats["speedup"]) is not None:
-        parts.append(f"{speedup:.2f} × plain")
-    if (rate := stats["acceptance_rate"]) is not None:
-        parts.append(f"accepted {rate:.0%}")
-    if (alpha := stats["alpha"]) is not None:
-        parts.append(f"α {alpha:.2f}")
-    if (efficiency := stats["block_efficiency"]) is not None:
-        parts.append(f"τ {efficiency:.1f}")
-    if shares := time_shares(stats):
-        shown = {name: share for name, share in shares.items() if name != "rollback" or share >= 0.005}
-        parts.append(" ".join(f"{name} {share:.0%}" for name, share in shown.items()))
-    parts.append(f"seed {start['seed']}")
-    return " · ".join(parts)
+    label = rule_label(start["verifier"], lossless=start["lossless"]) if stats["num_draft_tokens"] else ""
+    shares = {name: share for name, share in time_shares(stats).items() if name != "rollback" or share >= 0.005}
+    times = " ".join(f"{name} {per_cent(share)}" for name, share in shares.items())
+    parts = (_tokens(stats), label, *_figures(stats), times, f"seed {start['seed']}")
+    return " · ".join(part for part in parts if part)
 
 
 def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
-    """The shares of draft, verify, rollback and other in the time of decoding; they add up to 1, or are none.
+    """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed.
 
-    A trace from before roll-backs were timed has none of theirs.
+    Old traces did not time the rollback, which counts as 0 then.
     """
     times = {name: float(stats.get(f"{name}_ms", 0.0)) for name in ("draft", "verify", "rollback", "other")}
     total = sum(times.values())
     return {name: time / total for name, time in times.items()} if total > 0 else {}
+
+
+def ending(reason: str | None) -> str:
+    """The reason in a turn's last line in words; None stands for a recording without that line."""
+    return _BY_REASON.get(reason, "")
+
+
+def ending_in(state: State) -> str:
+    """How a stored answer without figures ended."""
+    return _BY_STATE.get(state, "")
+
+
+def with_ending(reason: str | None, *figures: str) -> str:
+    """How an answer ended, followed by figures; nothing for an answer that ended by itself."""
+    return " · ".join(part for part in (ending(reason), *figures) if part)
+
+
+def rule_label(verifier: str, *, lossless: bool) -> str:
+    """The verifier in a line of figures: `rejection`, `≈ typical (lossy)`, empty for the default one."""
+    if not lossless:
+        return f"{LOSSY_SIGN} {verifier} (lossy)"
+    return "" if verifier == DEFAULT_VERIFIER else verifier
+
+
+def _tokens(stats: Mapping[str, Any]) -> str:
+    count = stats["num_tokens"]
+    return f"{count} token{'' if count == 1 else 's'}"
+
+
+def _figures(stats: Mapping[str, Any]) -> Iterator[str]:
+    if speed := stats["tokens_per_second"]:
+        yield f"{speed:.{0 if speed >= 100 else 1}f} tok/s"
+    if (speedup := stats["speedup"]) is not None:
+        yield f"{speedup:.2f} × plain"
+    if (rate := stats["acceptance_rate"]) is not None:
+        yield f"accepted {per_cent(rate)}"
+    if (alpha := stats["alpha"]) is not None:
+        yield f"α {alpha:.2f}"
+    if (efficiency := stats["block_efficiency"]) is not None and stats["num_draft_tokens"]:
+        yield f"τ {efficiency:.1f}"

@@ -1,4 +1,4 @@
-"""How a measured quantity is spread, in bounded room: spreads of parts add up to the spread of all, exactly."""
+"""The distribution of measured values in bounded memory. Distributions of parts add up exactly."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ERROR = 0.01
-"""A quantile is off by no more than that share of it."""
+"""The largest relative error of a quantile."""
 
 _GROWTH = math.log((1 + ERROR) / (1 - ERROR))
 _LOWEST, _HIGHEST = 1e-4, 1e8
-"""Values beyond count as the nearest of these: at most 1,400 classes are ever kept, usually some dozen."""
+"""Values outside count as the nearer bound. There are at most 1,400 classes, usually a few dozen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Counts of values by classes whose bounds grow by 2 %. `a + b` is what all values of both would have given.
+    """Counts of values in classes whose bounds grow by 2 %. `a + b` is the distribution of the values of both.
 
     Source: Masson, Rim, Lee, "DDSketch", VLDB 2019, arXiv 1908.10693, section 2.
     """
@@ -27,7 +27,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        """The spread of positive values; what is not positive counts as the lowest."""
+        """The distribution of positive values. Values that are not positive count as the lowest."""
         return cls(dict(Counter(_class(value) for value in values)))
 
     def __add__(self, other: Spread) -> Spread:
@@ -36,11 +36,11 @@ class Spread:
 
     @property
     def count(self) -> int:
-        """How many values there were."""
+        """The number of values."""
         return sum(self.counts.values())
 
     def quantile(self, share: float) -> float | None:
-        """The value that this share of the values does not exceed, within 1 %; None where there are none."""
+        """The value that this share of the values does not exceed, within 1 %; None without values."""
         rank = max(1, math.ceil(share * self.count))
         for place in sorted(self.counts):
             rank -= self.counts[place]
@@ -49,7 +49,7 @@ class Spread:
         return None
 
     def bins(self, most: int) -> list[tuple[float, float, int]]:
-        """At most so many neighbouring bins from the lowest value to the highest: lower end, upper end, count."""
+        """At most `most` adjacent bins from the lowest value to the highest: lower end, upper end, count."""
         if not self.counts:
             return []
         first, last = min(self.counts), max(self.counts)
@@ -65,7 +65,7 @@ class Spread:
         ]
 
     def to_json(self) -> list[list[int]]:
-        """Pairs of a class and its count, to be kept."""
+        """Pairs of a class and its count, as JSON."""
         return [[place, self.counts[place]] for place in sorted(self.counts)]
 
     @classmethod
@@ -73,12 +73,12 @@ class Spread:
         """Reads what `to_json` wrote. Raises TypeError or ValueError for anything else."""
         counts = {int(place): int(count) for place, count in kept}
         if any(count < 1 or not _class(_LOWEST) <= place <= _class(_HIGHEST) for place, count in counts.items()):
-            raise ValueError("these are no counts of a spread")
+            raise ValueError("these are not the counts of a distribution")
         return cls(counts)
 
 
 def _class(value: float) -> int:
-    """The class that a value falls into: `_upper(class - 1) < value <= _upper(class)`."""
+    """The class of a value: `_upper(class - 1) < value <= _upper(class)`."""
     return math.ceil(math.log(min(max(value, _LOWEST), _HIGHEST)) / _GROWTH)
 
 
@@ -87,5 +87,5 @@ def _upper(place: int) -> float:
 
 
 def _middle(place: int) -> float:
-    """The value that is within 1 % of every one of its class."""
+    """A value within 1 % of all values of its class."""
     return 2 * _upper(place) / (1 + math.exp(_GROWTH))

@@ -1,7 +1,7 @@
-"""Statistics of a turn, of a session, of a pair: made of rounds, added up without loss.
+"""Statistics of a turn, a session or a pair, summed from rounds.
 
-Counters and times add up exactly. Percentiles come from `Spread`, whose parts add up to the whole as well, each
-percentile within 1 % of the value.
+Counters and times add up exactly. Percentiles come from `Spread`, which also adds up exactly and gives percentiles
+within 1 %.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PARTS = ("draft", "verify", "rollback", "other")
 
 @dataclass(frozen=True, slots=True)
 class Figures(Timed):
-    """What some rounds did and what they took, in counts and milliseconds; `a + b` are those of both.
+    """Counts and milliseconds of some rounds; `a + b` are those of both.
 
-    At position i `drafted_at` tokens were drafted, `tested_at` of them compared, `accepted_at` accepted. `round_ms` is
-    the spread of the rounds' times.
+    At position i of the drafts, `drafted_at[i]` tokens were drafted, `tested_at[i]` of them compared and
+    `accepted_at[i]` accepted. `round_ms` is the distribution of the rounds' times.
     """
 
     num_rounds: int = 0
@@ -72,17 +72,17 @@ class Figures(Timed):
 
     @property
     def num_draft_tokens(self) -> int:
-        """Tokens that were drafted."""
+        """The number of drafted tokens."""
         return sum(self.drafted_at)
 
     @property
     def num_accepted_tokens(self) -> int:
-        """Drafted tokens that were accepted."""
+        """The number of accepted tokens."""
         return sum(self.accepted_at)
 
     @property
     def num_rejected_tokens(self) -> int:
-        """Drafted tokens that were compared and unequal."""
+        """The number of rejected tokens: compared and unequal."""
         return sum(self.tested_at) - sum(self.accepted_at)
 
     @property
@@ -92,12 +92,12 @@ class Figures(Timed):
 
     @property
     def mean_draft(self) -> float:
-        """Tokens of a draft, 0 where there was none."""
+        """The mean length of a draft; 0 without drafts."""
         return self.num_draft_tokens / self.num_drafts if self.num_drafts else 0.0
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares of draft, verify, rollback and other in the time of decoding; they add up to 1, or are none."""
+        """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed."""
         if not self.decode_ms:
             return {}
         return {part: float(getattr(self, f"{part}_ms")) / self.decode_ms for part in PARTS}
@@ -114,7 +114,7 @@ class Figures(Timed):
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next time."""
+        """The sums as JSON, to be stored."""
         return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
 
     @classmethod
@@ -128,11 +128,11 @@ class Figures(Timed):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Turns, summed up: all their rounds, and these by kind of content and by source. `a + b` sums up both.
+    """Sums over turns: of all rounds, by kind of content, and by source. `a + b` sums both.
 
-    A round counts as a whole for one kind and one source, so that the figures of all kinds add up to `total`.
-    `plain_ms` is what plain decoding would have taken for the tokens of the turns whose C(1) is known, `against_ms`
-    what their decoding took. `first_ms` is the spread of the time to the first token.
+    A whole round counts for one kind and one source, so that the figures of all kinds add up to `total`. `plain_ms` is
+    the time of plain decoding for the turns whose C(1) is known, `against_ms` the time that they took. `first_ms` is
+    the distribution of the time to the first token.
     """
 
     turns: int = 0
@@ -145,7 +145,7 @@ class Summary:
 
     @classmethod
     def of_turn(cls, rounds: Sequence[Round], stats: Mapping[str, Any] | None = None) -> Summary:
-        """One turn; `stats` is the object of that name in the trace's last line, where the turn came to its end."""
+        """The summary of one turn. `stats` is the object of that name in the trace's last line, if there is one."""
         total, stats = Figures.of(rounds), stats or {}
         speedup, first_ms = stats.get("speedup"), stats.get("ttft_ms")
         kinds = [kind.value for kind in kinds_of_rounds(rounds)]
@@ -173,11 +173,11 @@ class Summary:
 
     @property
     def speedup(self) -> float | None:
-        """Measured speed-up over plain decoding, None where C(1) was never known."""
+        """The measured speed-up over plain decoding; None if C(1) was never known."""
         return self.plain_ms / self.against_ms if self.against_ms else None
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next time."""
+        """The sums as JSON, to be stored."""
         return {
             "turns": self.turns,
             "total": self.total.to_json(),

@@ -1,4 +1,4 @@
-"""Causes that lie around the drafts: copies that nobody looks up, a cold start, time beside the passes, threads."""
+"""Causes outside the drafts: copied text without lookup, a cold start, time outside the passes, and threads."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.settings import AUTO
 
 _RUN = 6
-"""Words in a row that make a copy."""
+"""The number of consecutive words that count as copied."""
 
 _COPIED, _LONG_ENOUGH = 0.25, 40
-"""Lookup is advised where a quarter of an answer of 40 words or more stands in the prompt."""
+"""Lookup is advised if a quarter of an answer of 40 words or more is copied from the prompt."""
 
 _COPY_ALPHA, _COPY_K = 0.9, 8
-"""What lookup does on copies; the controller starts from the same for long matches."""
+"""What lookup is assumed to reach on copies. The controller starts from the same value for long matches."""
 
 _FIRST, _COLD_SHARE = 8, 0.1
-"""A cold start is told where the first 8 rounds took 10 % of the time more than 8 usual ones."""
+"""A cold start is reported if the first 8 rounds took longer than 8 usual ones by 10 % of the answer's time."""
 
 _OTHER_SHARE, _OTHER_USUAL = 0.25, 0.08
-"""Time beside the passes is told from 25 % on; 8 % of it is what sampling and drawing usually take."""
+"""Time outside the passes is reported from 25 % on. 8 % is what sampling usually takes."""
 
 _UNEVEN = 1.5
-"""Rounds are uneven where of ten one takes that much longer than the median: passes wait for processors."""
+"""Rounds are uneven if one in ten takes this many times the median: passes then wait for processors."""
 
 
 def surrounding_advice(turn: Answered) -> Iterator[Advice]:
-    """What can be gained without other drafts, in no order."""
+    """What could be gained without other drafts, in no order."""
     yield from _copies(turn)
     yield from _cold(turn)
     yield from _other(turn)
@@ -40,7 +40,7 @@ def surrounding_advice(turn: Answered) -> Iterator[Advice]:
 
 
 def copied_share(answer: str, prompt: str) -> float:
-    """The share of the answer's words that stand in a run of six that the prompt has as well."""
+    """The share of the answer's words within six consecutive words that also occur in the prompt."""
     said, given = answer.split(), prompt.split()
     runs = {tuple(given[start : start + _RUN]) for start in range(len(given) - _RUN + 1)}
     copied = [False] * len(said)
@@ -65,23 +65,23 @@ def _copies(turn: Answered) -> Iterator[Advice]:
     gain = token_ms / (share * min(copy_ms, token_ms) + (1 - share) * token_ms) - 1
     yield Advice(
         Cause.COPIES,
-        f"{per_cent(share)} of this answer stands in the prompt: with lookup it would have come about "
+        f"{per_cent(share)} of this answer is copied from the prompt: with lookup it would have been about "
         f"{per_cent(gain)} faster",
         gain,
         (
-            f"{per_cent(share)} of the answer's words stand in runs of {_RUN} words that are in the prompt as well.",
+            f"{per_cent(share)} of the answer's words are in runs of {_RUN} words that also occur in the prompt.",
             f"A token took {token_ms:.2f} ms.",
-            f"Lookup drafts for nothing, and of copied tokens about {per_cent(_COPY_ALPHA)} stand:",
+            f"Lookup drafts at no cost, and about {per_cent(_COPY_ALPHA)} of copied tokens are accepted:",
             f"E({_COPY_ALPHA}, {_COPY_K}) = {expected_tokens(_COPY_ALPHA, _COPY_K):.1f} tokens in "
             f"C({_COPY_K + 1}) + rest = {curve.at(_COPY_K + 1) + between_ms:.2f} ms: {copy_ms:.2f} ms a token.",
-            "The text stays the same under the coupled rule: who drafts changes only how fast it comes.",
+            "With the coupled verifier the text stays the same: the drafter changes only the speed.",
         ),
         lambda chosen: replace(chosen, drafter="hybrid", k=AUTO if chosen.k == 0 else chosen.k),
     )
 
 
 def _cold(turn: Answered) -> Iterator[Advice]:
-    """The first answer of a pair pays for what later ones find done."""
+    """The first answer of a pair pays for work that later ones do not repeat."""
     times = [event.ms.total / max(event.num_emitted, 1) for event in turn.rounds]
     if turn.earlier_turns or len(times) < 3 * _FIRST:
         return
@@ -95,14 +95,14 @@ def _cold(turn: Answered) -> Iterator[Advice]:
         return
     yield Advice(
         Cause.COLD,
-        f"the first answer of this pair: {per_cent(extra / total)} of its time went into first passes and measuring; "
-        "the next will be faster by itself",
+        f"this was the first answer of this pair: {per_cent(extra / total)} of its time went into first passes and "
+        "measuring; the next answer will be faster",
         extra / (total - extra),
         (
-            f"A token took {usual:.2f} ms as a rule, in the first {_FIRST} rounds up to {max(times[:_FIRST]):.2f} ms.",
-            f"Beyond the usual these rounds took {extra:.0f} of {total:.0f} ms.",
-            "First passes read the weights into memory, and k auto measures what passes cost before it drafts.",
-            "What was measured is kept, also for the next start.",
+            f"A token usually took {usual:.2f} ms, in the first {_FIRST} rounds up to {max(times[:_FIRST]):.2f} ms.",
+            f"These rounds took {extra:.0f} ms more than usual, of {total:.0f} ms in all.",
+            "The first passes read the weights into memory, and k auto measures the cost of passes before it drafts.",
+            "The measurements are kept for later answers and later starts.",
         ),
     )
 
@@ -116,17 +116,17 @@ def _other(turn: Answered) -> Iterator[Advice]:
     between_ms = figures.other_ms / figures.num_rounds
     told = f"{per_cent(share)} of the time went into neither drafting nor verifying"
     why = [
-        f"Of {figures.decode_ms:.0f} ms of decoding {figures.other_ms:.0f} ms were spent beside the models' passes, "
-        f"{between_ms:.2f} ms a round; usual are about {per_cent(_OTHER_USUAL)}.",
-        "That is sampling, asking a grammar, deciding on k, and waiting for a processor that something else holds.",
-        f"Without what is unusual: {per_cent(gain)} faster.",
+        f"{figures.other_ms:.0f} of {figures.decode_ms:.0f} ms of decoding were spent outside the models' passes, "
+        f"{between_ms:.2f} ms a round. About {per_cent(_OTHER_USUAL)} are usual.",
+        "That is sampling, checking a grammar, deciding on k, and waiting for a processor that is in use.",
+        f"With the usual share, decoding would be {per_cent(gain)} faster.",
     ]
     if sampling.grammar:
-        why.append("A grammar is asked about tokens in every round; a simpler one is quicker.")
-        yield Advice(Cause.OTHER, f"{told}: the grammar is asked in every round", gain, tuple(why))
+        why.append("A grammar checks tokens in every round; a simpler one is faster.")
+        yield Advice(Cause.OTHER, f"{told}: the grammar is checked in every round", gain, tuple(why))
     elif sampling.top_k == 0 or sampling.top_k > 1000:
         many = "all tokens" if sampling.top_k == 0 else f"{sampling.top_k} tokens"
-        why.append("Fewer candidates change the text a little: what is cut off had next to no probability.")
+        why.append("Fewer candidates change the text a little: those removed had almost no probability.")
         yield Advice(
             Cause.OTHER,
             f"{told}: top-k keeps {many} at every position; 40 is usual",
@@ -135,10 +135,10 @@ def _other(turn: Answered) -> Iterator[Advice]:
             lambda settings: replace(settings, sampling=replace(settings.sampling, top_k=40)),
         )
     elif turn.cores > 1 and turn.threads >= turn.cores:
-        why.append(f"All {turn.cores} cores compute: one left free draws the screen and does the rest.")
+        why.append(f"All {turn.cores} cores compute. One that is left free can draw the screen and do the rest.")
         yield Advice(
             Cause.OTHER,
-            f"{told}, with all {turn.cores} cores computing: leave one free",
+            f"{told}, and all {turn.cores} cores compute: leave one free",
             gain,
             tuple(why),
             command=f"/set threads {turn.cores - 1}",
@@ -146,7 +146,7 @@ def _other(turn: Answered) -> Iterator[Advice]:
 
 
 def _threads(turn: Answered) -> Iterator[Advice]:
-    """More threads than cores, and rounds that show it. The gain is what the slow rounds took beyond the median."""
+    """More threads than cores, and uneven rounds. The gain is the time of slow rounds beyond the median."""
     figures = turn.figures
     middle, slow = figures.round_ms.quantile(0.5), figures.round_ms.quantile(0.9)
     if not (middle and slow) or turn.threads <= turn.cores or not turn.cores or figures.num_rounds < 2 * _FIRST:
@@ -161,9 +161,9 @@ def _threads(turn: Answered) -> Iterator[Advice]:
         figures.decode_ms / usual - 1,
         (
             f"The median round took {middle:.2f} ms, one in ten {slow:.2f} ms or more.",
-            f"The threads work in step, and {turn.threads} of them share {turn.cores} cores: the last is waited for.",
-            f"If all rounds took the median at most: {per_cent(figures.decode_ms / usual - 1)} faster.",
-            "Another number of threads holds from the next round on; auto measures which is best.",
+            f"{turn.threads} threads share {turn.cores} cores and work in step, so all of them wait for the slowest.",
+            f"Without rounds longer than the median, decoding is {per_cent(figures.decode_ms / usual - 1)} faster.",
+            "Another number of threads takes effect with the next round; auto measures the best one.",
         ),
         command=f"/set threads {turn.cores}",
     )

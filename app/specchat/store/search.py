@@ -14,7 +14,7 @@ _WORDS = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words, so the index sees sentences as words."""
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese do not separate words, so the index sees sentences as words."""
 
 
 @dataclass(frozen=True, slots=True)

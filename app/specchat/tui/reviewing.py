@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from specchat.stats.advice import Advice, Answered
-from specchat.stats.advisor import Memory, advise
+from specchat.stats.advisor import AlphaRecord, Memory, advise, fallen_alpha
 from specchat.stats.curve import costs_of
-from specchat.stats.notice import AlphaRecord, fallen_alpha
 from specchat.stats.summary import Summary
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS, Counters

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from app.tui.scripted_client import ended, script
@@ -32,7 +34,7 @@ def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
 
 def test_the_shares_of_time_add_up() -> None:
     view = seen(" a b> c|> d")
-    assert view.draft_share + view.verify_share + view.rollback_share + view.other_share == pytest.approx(1)
+    assert view.share("draft") + view.share("verify") + view.share("rollback") + view.share("other") == pytest.approx(1)
 
 
 def test_a_snapshot_does_not_change_afterwards() -> None:
@@ -40,7 +42,7 @@ def test_a_snapshot_does_not_change_afterwards() -> None:
     rounds = script(" a> b| c> d")
     model.observe(rounds[:1])
     view = model.view()
-    copy = view._replace()
+    copy = replace(view)
     model.observe(rounds[1:])
     assert view == copy
     assert model.view() != view

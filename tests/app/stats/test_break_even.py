@@ -24,7 +24,7 @@ def test_a_gauge_that_pays_and_one_that_cannot() -> None:
     assert "gains" in gauge(0.95, 6, CURVE, 0.1, 0.0).sentence()
     never = gauge(0.9, 2, CURVE, 2.5, 0.0)
     assert never.needed is None
-    assert never.sentence() == "no α pays at k = 2: a round of it takes 4.0 × a plain one, for 3 tokens"
+    assert never.sentence() == "no α pays off at k = 2: it takes 4.0 × a plain round for at most 3 tokens"
 
 
 @given(st.floats(0, 1), st.integers(1, 8), st.floats(0, 1), st.floats(0, 2))

@@ -4,11 +4,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat.stats.charts import Line, as_text, histogram, k_chart, kinds_table, position_bars
+from specchat.stats.charts import (
+    BEST,
+    DOTTED,
+    POINTS,
+    SOLID,
+    Line,
+    as_text,
+    histogram,
+    k_chart,
+    kinds_table,
+    position_bars,
+    what_if_chart,
+)
 from specchat.stats.spread import Spread
 from specchat.stats.summary import Figures, Summary
-from specchat.stats.whatif import WhatIf, what_if
-from specchat.stats.whatif_chart import BEST, DOTTED, POINTS, SOLID, what_if_chart
+from specchat.stats.what_if import WhatIf, what_if
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from support.drawn_rounds import made_round, rounds_drawn, simulated

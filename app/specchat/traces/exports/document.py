@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat.models.formatting import model_name, pair_name
-from specchat.stats.endings import with_ending
-from specchat.stats.line import statistics_line
+from specchat.stats.line import statistics_line, with_ending
 from specchat.traces.trace import Trace
 
 SaidMessage = tuple[str, str, str]

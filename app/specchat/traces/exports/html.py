@@ -11,8 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from specchat.stats.endings import ending
-from specchat.stats.rules import rule_label
+from specchat.stats.line import ending, rule_label
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import word_of
 from specchat.terminal.pieces import Ink, Inker

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure, explain
 from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
 from specchat.tui.legend import legend_line

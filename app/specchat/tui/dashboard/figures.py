@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
 from specchat.terminal.blocks import bar, columns, levels, number, per_cent, percent, speed
 from specchat.terminal.filter import clean_line
@@ -187,9 +187,9 @@ def _break_even(view: TurnView) -> str:
 
 def _times(view: TurnView) -> list[tuple[str, float]]:
     """The shares of the decoding time. There is room for three; a long rollback replaces `other`."""
-    back = view.rollback_share >= 0.02
-    last = ("back", view.rollback_share) if back else ("other", view.other_share)
-    return [("draft", view.draft_share), ("verify", view.verify_share), last]
+    back = view.share("rollback") >= 0.02
+    last = ("back", view.share("rollback")) if back else ("other", view.share("other"))
+    return [("draft", view.share("draft")), ("verify", view.share("verify")), last]
 
 
 def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:

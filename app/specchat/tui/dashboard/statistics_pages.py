@@ -9,10 +9,9 @@ from textual.content import Content
 
 from specchat.stats.advice import Answered
 from specchat.stats.advisor import causes
-from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars
+from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart
 from specchat.stats.explain import Figure, Shown, explain
 from specchat.stats.summary import Figures, Summary
-from specchat.stats.whatif_chart import what_if_chart
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
 from specchat.terminal.filter import clean_line

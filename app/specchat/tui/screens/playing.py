@@ -6,10 +6,9 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from specchat.chat.session import plain_ms_of
-from specchat.chat.turn import TurnModel
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.curve import fitted
-from specchat.stats.endings import with_ending
+from specchat.stats.line import with_ending
 from specchat.traces.exports.document import target_of
 from specchat.traces.trace import Trace
 from specchat.tui.reviewing import costs_in

@@ -33,7 +33,7 @@ def test_every_token_stands_in_its_ink_between_the_question_and_the_figures() ->
         ("quiet", "specchat-guide 18M ⇠ specchat-draft 2M"),
         ("quiet", "›"),
     ]
-    answer = shown[4:-7]
+    answer = shown[4:-8]
     assert answer == [
         ("plain", "The"),
         ("accepted", "cat sat on"),
@@ -45,7 +45,7 @@ def test_every_token_stands_in_its_ink_between_the_question_and_the_figures() ->
         ("accepted", "."),
         ("discarded", "It"),
     ]
-    assert shown[-7][1].startswith("8 tokens · 571 tok/s")
+    assert shown[-8][1].startswith("8 tokens · 571 tok/s")
     legend = ["accepted", "rejected", "correction", "discarded", "bonus", "plain"]
     assert shown[-6:] == [(word, word) for word in legend]
 

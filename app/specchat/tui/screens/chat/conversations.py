@@ -5,7 +5,7 @@ from __future__ import annotations
 from specchat.chat.conversation import Conversation
 from specchat.chat.session import new_conversation
 from specchat.chat.stored_settings import settings_from
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
 from specchat.store.records import StoredSession, new_seed
 from specchat.tui.screens.chat.prompt_cache import PromptCaches

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.widget import Widget
 
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnView
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.running_turn import RunningTurn
 from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Started, WorkerFailed

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from specchat.chat.session import ChatSession
-from specchat.chat.turn import TurnModel
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import model_name
 from specchat.stats.curve import fitted
-from specchat.stats.endings import with_ending
-from specchat.stats.rules import rule_label
+from specchat.stats.line import rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
 from specchat.traces.trace import Trace

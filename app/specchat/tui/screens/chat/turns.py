@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from specchat.chat.session import Phase, Unsent
 from specchat.models.formatting import pair_name
-from specchat.stats.endings import STOPPED
+from specchat.stats.line import STOPPED
 from specchat.store.records import State
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink

@@ -11,9 +11,9 @@ from textual.widgets import Static
 
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History
-from specchat.chat.turn_view import TurnView
+from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
-from specchat.stats.endings import ending_in
+from specchat.stats.line import ending_in
 from specchat.store.records import StoredMessage
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
 from specchat.tui.legend import legend_line

@@ -47,7 +47,7 @@ def test_without_advice_a_pair_that_was_better_before_is_told() -> None:
     memory = looked([], Settings(k=4)).memory
     found = looked([(100, 80)] * 9, Settings(k=4), memory)
     assert found.notice is not None
-    assert "this pair's usual is 0.80" in found.notice
+    assert "the mean of this pair is 0.80" in found.notice
     assert looked([(100, 0)] * 9, Settings(k=4), memory).notice is None
 
 

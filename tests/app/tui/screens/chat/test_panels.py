@@ -26,11 +26,11 @@ async def test_a_key_explains_one_figure_after_the_other() -> None:
         assert "tokens in" in text(pilot)
         assert "read the prompt" in text(pilot)
         await press(pilot, "down", "down", "down")
-        assert "were the same: α 1.00" in " ".join(text(pilot).split())
+        assert "were equal to it: α 1.00" in " ".join(text(pilot).split())
         await press(pilot, "escape")
         assert prompt(pilot).has_focus
         assert panel(pilot).display
-        assert "were the same" not in text(pilot)
+        assert "were equal to it" not in text(pilot)
 
 
 async def test_the_key_hides_the_panel_and_brings_it_back() -> None:
