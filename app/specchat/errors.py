@@ -1,14 +1,16 @@
-"""What can go wrong in the application itself; the engine has its own tree.
+"""The errors of the application; the engine has its own tree. The exit codes of commands are here, too.
 
 SpecchatError
-├── ConfigError   a value in a flag, a variable or the configuration file that cannot be used
-├── TraceError    a file that is no trace, or traces that cannot be compared
+├── ConfigError   an unusable value in a flag, a variable or the configuration file
+├── TraceError    a file that is not a trace, or traces that cannot be compared
 ├── ExportError   a session that cannot be written to this file
-├── HubError      the hub cannot be reached, refuses, or does not have what was asked for
-├── FetchError    a download that cannot be finished now; what has arrived is kept where it can be used
-├── LibraryError  a name that no model on this machine has, or a model that cannot be removed or renamed
-├── AttachmentError   a file that a message names and that cannot go with it
-└── BundleError   a file that the doctor cannot pack a bug report into
+├── StoreError    stored conversations cannot do what was asked
+│   └── StoreUnavailable  their file cannot be opened, read or written now
+├── HubError      the hub cannot be reached, rejects a request, or does not have the file
+├── FetchError    a download that cannot be finished now; it can be resumed if possible
+├── LibraryError  an unknown model name, or a model that cannot be removed or renamed
+├── AttachmentError   a file that a message names and that cannot be attached
+└── BundleError   a file that the doctor cannot write a bug report to
 
 Every message is one line: what failed, the value, what to do.
 """
@@ -20,44 +22,44 @@ INTERRUPTED = 130
 
 
 class SpecchatError(Exception):
-    """The base of everything that the application raises on purpose."""
+    """The base of all errors that the application raises on purpose."""
 
 
 class ConfigError(SpecchatError):
-    """A setting with a value that it cannot have, or a configuration file that cannot be read."""
+    """A setting with an unusable value, or a configuration file that cannot be read."""
 
 
 class TraceError(SpecchatError):
-    """A file that is no trace, a line in it that cannot be used, or two traces that do not belong together."""
+    """A file that is not a trace, an unusable line in it, or two traces that cannot be compared."""
 
 
 class ExportError(SpecchatError):
-    """A session that cannot be exported: nothing to write, an unknown kind of file, or a file that exists."""
+    """A session that cannot be exported: nothing to write, an unknown kind of file, or an existing file."""
 
 
 class StoreError(SpecchatError):
-    """Something that the stored conversations cannot do, such as a message in a session that was deleted for good."""
+    """Something that the store cannot do, such as adding a message to a session that was deleted for good."""
 
 
 class StoreUnavailable(StoreError):
-    """The file of the stored conversations cannot be opened, read or written at present."""
+    """The file of the stored conversations cannot be opened, read or written now."""
 
 
 class HubError(SpecchatError):
-    """The hub cannot be reached, refuses, or does not have what was asked for."""
+    """The hub cannot be reached, rejects the request, or does not have what was asked for."""
 
 
 class FetchError(SpecchatError):
-    """A download that cannot be finished now: no space, a broken file, a server that gives up."""
+    """A download that cannot be finished now: no space, a broken file, a failing server."""
 
 
 class LibraryError(SpecchatError):
-    """A model's name that nothing on this machine has, or that cannot be given away; a model that cannot be removed."""
+    """An unknown model name, a name that cannot be given, or a model that cannot be removed."""
 
 
 class AttachmentError(SpecchatError):
-    """A file that a message names and that is missing, too large or no text."""
+    """A file that a message names and that is missing, too large or not text."""
 
 
 class BundleError(SpecchatError):
-    """A file that the doctor cannot pack a bug report into: it exists, or cannot be written."""
+    """A file that the doctor cannot write a bug report to: it exists, or cannot be written."""

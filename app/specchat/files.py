@@ -1,4 +1,4 @@
-"""Small files of the user's and of the application's own."""
+"""Reading and writing the small files of the user and the application."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from specchat.errors import ConfigError
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes a small file at one stroke: whatever fails, a reader sees the old text or the new one. Raises OSError."""
+    """Writes a small file atomically: a reader sees either the old text or the new one. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Another name for each thread: parts of a model are installed by several at once, and applications share folders.
+    # Each thread has its own name: several threads, and several processes, may write the same file.
     beside = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     try:
         beside.write_text(text, encoding="utf-8")
@@ -27,12 +27,12 @@ def replace_text(path: Path, text: str) -> None:
 
 @contextmanager
 def reading_toml(file: Path) -> Iterator[None]:
-    """Turns what goes wrong while a TOML file is read into a ConfigError: which file, what it is, what to do."""
+    """Turns errors while a TOML file is read into a ConfigError that names the file and the remedy."""
     try:
         yield
     except OSError as error:
         raise ConfigError(
             f"{file} cannot be read: {error.strerror or error}; make it readable, or move it away"
         ) from None
-    except ValueError as error:  # the TOML's, or its encoding's
+    except ValueError as error:  # of the TOML or of its encoding
         raise ConfigError(f"{file} is not valid TOML: {error}; correct it, or move it away") from None

@@ -11,6 +11,7 @@ from specchat.settings.setting import Setting, Steps
 from specchat.settings.values import BadValue, Choice, Number
 from specchat.stats.line import LOSSY_SIGN
 from specchat_engine.allowed import AUTO, OneOf
+from specchat_engine.codec import from_json
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -25,7 +26,7 @@ _SMALLEST_CONTEXT = 512
 class Knob(Generic[Holder]):
     """One setting of what holds it: the settings of the next round, or the options with which models are loaded.
 
-    `kind` is the setting's own, or narrower where the loaded pair allows less.
+    `kind` is the setting's own, or a narrower one if the loaded pair allows less.
     """
 
     setting: Setting
@@ -150,3 +151,17 @@ LOAD_KNOBS: Mapping[str, Knob[LoadOptions]] = {
 def with_threads(options: LoadOptions, wanted: LoadOptions) -> LoadOptions:
     """The options with the threads of others, which need no reload."""
     return replace(options, threads=wanted.threads, threads_draft=wanted.threads_draft)
+
+
+def settings_from(kept: Mapping[str, Any], drafters: Sequence[str], k_max: int) -> Settings:
+    """The settings of a stored session, with a drafter and a k that the loaded pair has.
+
+    Raises SettingError for values that are not allowed.
+    """
+    try:
+        settings = from_json(Settings, kept)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise SettingError(f"{error}: the present settings stay") from None
+    if settings.drafter not in drafters:
+        settings = replace(settings, drafter=drafters[0])
+    return settings if settings.k == AUTO else replace(settings, k=min(settings.k, k_max))

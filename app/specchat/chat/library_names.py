@@ -1,4 +1,4 @@
-"""The names of the library's models for whoever writes /model or /draft: aliases first."""
+"""The names of the library's models, to complete /model and /draft: aliases first."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _FRESH = 5.0
-"""Seconds that a list serves before it is read again."""
+"""Seconds before a list is read again."""
 
 
 class LibraryNames:
-    """Looking through folders takes a while: a thread does it, and what it found last serves meanwhile."""
+    """Reads the names in a thread, since searching folders takes a while, and serves the last list meanwhile."""
 
     def __init__(self, read: Callable[[], Iterable[Entry]] | None = None) -> None:
-        """`read` tells all models; by default those at hand."""
+        """`read` returns all models; the default are those on this machine."""
         self._read = read or _models_at_hand
         self._entries: list[Entry] = []
         self._read_at = float("-inf")
         self._reader: threading.Thread | None = None
 
     def __call__(self) -> list[tuple[str, str]]:
-        """Every name that can be loaded, with a few words about it: the user's own names, then the models'."""
+        """Every name that can be loaded, with a few words about it: the user's aliases, then the models' names."""
         self.refresh()
         entries = [*self._entries]
         aliases = [(alias, f"{one.name} · {_words(one)}") for one in entries for alias in one.aliases]
         return [*sorted(aliases), *((one.name, _words(one)) for one in entries)]
 
     def refresh(self) -> None:
-        """Reads again, unless that was done a moment ago or is going on."""
+        """Reads the list again, unless that was done a moment ago or is being done."""
         if monotonic() - self._read_at > _FRESH and not (self._reader and self._reader.is_alive()):
             self._reader = threading.Thread(target=self._look, name="library names", daemon=True)
             self._reader.start()
 
     def wait(self) -> None:
-        """Waits until what is being read is known."""
+        """Waits for a list that is being read."""
         if self._reader is not None:
             self._reader.join()
 
     def path_of(self, name: str) -> Path | None:
-        """The file of a model that was found under this name."""
+        """The file of the model with this name or alias; None if there is none."""
         return next((one.path for one in self._entries if name in (one.name, *one.aliases)), None)
 
     def _look(self) -> None:

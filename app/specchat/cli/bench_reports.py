@@ -108,9 +108,9 @@ def _print_text(benchmark: Benchmark, console: Console, tool: Tool | None) -> No
         for table in tables(benchmark, temperature, console):
             console.print(table)
             console.print()
-        told = hindsight_table(benchmark, temperature)
-        if told is not None:
-            console.print(told)
+        hindsight = hindsight_table(benchmark, temperature)
+        if hindsight is not None:
+            console.print(hindsight)
             console.print()
         shown = [row for row in benchmark.rows if row.temperature == temperature]
         lines = [*bars(shown, min(console.width, 100))]

@@ -47,11 +47,11 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
 def _stream(session: Session, prompt: str, output: Output) -> int:
     try:
         with stops_on_interrupt(session.cancel):
-            error, told = _print_rounds(session, prompt, output)
+            error, num_printed = _print_rounds(session, prompt, output)
         if error:
             output.error(error)
         output.end(session.end_line())
-        for notice in session.notices[told:]:
+        for notice in session.notices[num_printed:]:
             say(notice)
     except BrokenPipeError:
         return 0
@@ -68,7 +68,7 @@ def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, i
     """
     error = ""
     started = False
-    told = 0
+    num_printed = 0
     rounds = session.generate(prompt)
     while True:
         try:
@@ -78,9 +78,9 @@ def _print_rounds(session: Session, prompt: str, output: Output) -> tuple[str, i
         if not started:
             output.start(session.start_line())
             started = True
-            told = len(session.notices)
+            num_printed = len(session.notices)
             for notice in session.notices:
                 say(notice)
         if event is None:
-            return error, told
+            return error, num_printed
         output.round(event)

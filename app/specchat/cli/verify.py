@@ -43,7 +43,7 @@ class Scope:
 
 
 def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool) -> int:
-    """Compares, prints what differs, and returns the exit code: 1 where a difference is not numerics.
+    """Compares, prints what differs, and returns the exit code: 1 if a difference is not numerics.
 
     `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
     verifier narrows what is compared. Raises SettingError if nothing is left, EngineError if loading fails.

@@ -12,9 +12,9 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.exporting import export_conversation
+from specchat.chat.knobs import settings_from
 from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
-from specchat.chat.stored_settings import settings_from
 from specchat.errors import SpecchatError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names

@@ -8,11 +8,11 @@ from specchat.errors import ConfigError
 from specchat.files import replace_text
 from specchat.settings.paths import theme_file
 
-_HEAD = "# Written by specchat whenever a theme is chosen in the app; a theme in config.toml comes before it.\n"
+_HEAD = "# specchat writes this file when a theme is chosen in the app; a theme in config.toml overrides it.\n"
 
 
 def chosen_theme() -> str | None:
-    """The theme's name; None where none was chosen, or the file cannot be used: colours are no reason to fail."""
+    """The theme's name; None if none was chosen or the file cannot be used, which is no reason to fail."""
     try:
         text = theme_file().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -27,7 +27,7 @@ def chosen_theme() -> str | None:
 
 
 def remember_theme(name: str) -> None:
-    """The next start has this theme. Raises ConfigError where the file cannot be written."""
+    """Stores a theme for the next start. Raises ConfigError if the file cannot be written."""
     file = theme_file()
     try:
         replace_text(file, f"{_HEAD}theme = {json.dumps(name)}\n")

@@ -32,7 +32,7 @@ def read_config(flags: Mapping[str, object]) -> Config:
     A source that names a model but no draft hides the draft of the sources below it, which belongs to another model. In
     the same way one that names a grammar, in whatever form, hides all forms in the sources below.
 
-    Raises ConfigError, in one line: where the value stands, what it is, what to do.
+    Raises ConfigError with one line: the place of the value, the value, what to use instead.
     """
     found: dict[str, _Source] = {}
     for source in (_file(), _variables(), _Source(flags, lambda setting: setting.flag)):

@@ -1,4 +1,4 @@
-"""Where the application keeps things, as the platform wants it."""
+"""Where the application stores things, by the platform's conventions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAME = "specchat"
 
 
 def expanded(path: Path) -> Path:
-    """The path with the home folder in place of `~`; taken as written where there is no such user."""
+    """The path with the home folder in place of `~`; the path as written if there is no such user."""
     try:
         return path.expanduser()
     except RuntimeError:

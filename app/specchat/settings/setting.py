@@ -32,8 +32,8 @@ class Group(StrEnum):
 class Steps:
     """How a knob shows a setting and steps through its values.
 
-    `shown` replaces the number for single values and may be typed, too. Steps end at `end`, or where the range does; a
-    step away from "auto" leads to `from_auto`. The names in `lossy` say that they are.
+    `shown` replaces the number for single values and may be typed, too. Steps end at `end`, else at the end of the
+    range; a step away from "auto" leads to `from_auto`. The names in `lossy` say that they are.
     """
 
     label: str

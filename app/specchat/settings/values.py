@@ -36,7 +36,7 @@ class Kind(Protocol):
 
     @property
     def metavar(self) -> str:
-        """What stands for a value in the help."""
+        """The placeholder for a value in the help."""
         ...
 
     def read(self, value: object) -> Any:
@@ -46,7 +46,7 @@ class Kind(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or the word "auto" where the range has it."""
+    """A number, or the word "auto" if the range has it."""
 
     rule: Range
 

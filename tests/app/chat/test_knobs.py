@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +12,10 @@ from hypothesis import strategies as st
 from specchat.chat.commands.invocations import Refusal, Reload
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import parse
-from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs, panel_knobs, with_threads
+from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs, panel_knobs, settings_from, with_threads
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 
@@ -126,3 +130,31 @@ def test_a_value_that_cannot_be_is_rejected_before_anything_is_loaded(value: str
 def test_a_rejected_number_is_reported_with_its_range() -> None:
     with pytest.raises(SettingError, match=r"gpu-layers is 'x': use a whole number from -1 to 10000 \(-1 is all\)"):
         LOAD_KNOBS["gpu-layers"].typed(LoadOptions(), "x")
+
+
+DRAFTERS = ("hybrid", "model", "lookup", "none")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(k=7, drafter="lookup", verifier="typical", max_tokens=9, stop=("END",)),
+        Settings(sampling=SamplingParams(temperature=0.3, logit_bias=((5, -1.0),))),
+    ],
+)
+def test_stored_settings_are_restored(settings: Settings) -> None:
+    kept = json.loads(json.dumps(asdict(settings)))
+    assert settings_from(kept, DRAFTERS, 32) == settings
+
+
+def test_stored_settings_are_narrowed_to_what_the_pair_has() -> None:
+    kept = asdict(Settings(k=20, drafter="model"))
+    found = settings_from(kept, ("lookup", "none"), 8)
+    assert (found.k, found.drafter) == (8, "lookup")
+
+
+@pytest.mark.parametrize("kept", [{"k": -3}, {"sampling": {"temperature": "hot"}}, {"sampling": 5}, {"k": []}])
+def test_stored_values_that_are_not_allowed_are_rejected(kept: dict[str, object]) -> None:
+    with pytest.raises(SettingError):
+        settings_from(kept, DRAFTERS, 32)

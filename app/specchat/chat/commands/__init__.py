@@ -1,1 +1,1 @@
-"""What is written behind a slash: the commands, how they are read, and what completes them. Pure, without a widget."""
+"""Slash commands: what they ask for, how they are read, and what completes them. Pure, without a widget."""

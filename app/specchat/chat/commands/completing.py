@@ -26,7 +26,7 @@ class Completion:
     end: int
 
     def applied(self, typed: str) -> tuple[str, int]:
-        """The completed text, and where the cursor stands in it."""
+        """The completed text, and the place of the cursor in it."""
         return typed[: self.start] + self.text + typed[self.end :], self.start + len(self.text)
 
 

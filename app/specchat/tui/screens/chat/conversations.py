@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from specchat.chat.conversation import Conversation
+from specchat.chat.knobs import settings_from
 from specchat.chat.session import new_conversation
-from specchat.chat.stored_settings import settings_from
 from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
 from specchat.store.records import StoredSession, new_seed
