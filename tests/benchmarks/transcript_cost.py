@@ -49,19 +49,19 @@ async def measure(view: View, earlier: int, frames: int, tokens: int) -> float:
     async with app.run_test(size=(140, 40)) as pilot:
         transcript = app.query_one(Transcript)
         for number in range(earlier // 2):
-            await transcript.add(UserMessage(f"Question {number}"))
+            transcript.add(UserMessage(f"Question {number}"))
             answer = Answer("guide")
-            await transcript.add(answer)
-            await answer.append(script(ROUND))
-            await answer.finish("10 tok/s")
+            transcript.add(answer)
+            answer.append(script(ROUND))
+            answer.finish("10 tok/s")
         answer = Answer("guide", view)
-        await transcript.add(answer, follow=True)
+        transcript.add(answer, follow=True)
         await pilot.pause()
         spent = 0.0
         for number in range(frames):
             rounds = frame(number, tokens)
             begun = time.thread_time()
-            await answer.append(rounds)
+            answer.append(rounds)
             await asyncio.sleep(1 / FRAMES_A_SECOND)
             spent += time.thread_time() - begun
         return spent * 1000 / frames

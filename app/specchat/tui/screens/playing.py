@@ -78,7 +78,7 @@ class Played(Transcript, can_focus=False):
             self._model.final_view(stats, self._costs) if self._count == len(self.trace.rounds) else self._model.view()
         )
 
-    async def begin(self, trace: Trace) -> None:
+    def begin(self, trace: Trace) -> None:
         """Show the beginning of a trace."""
         self.trace = trace
         self._count = 0
@@ -87,28 +87,28 @@ class Played(Transcript, can_focus=False):
         self._answer = Answer(target_of(trace.start) or "answer", self._view)
         self._answer.figures = ""
         asked = [UserMessage(trace.question)] if self._alone and trace.question else []
-        await self.load([*asked, self._answer])
+        self.load([*asked, self._answer])
         if trace.opening is not None:
-            await self._answer.append([trace.opening])
+            self._answer.append([trace.opening])
 
-    async def show(self, count: int) -> None:
+    def show(self, count: int) -> None:
         """Show this many rounds."""
         if count < self._count:
-            await self.begin(self.trace)
+            self.begin(self.trace)
         new = self.trace.rounds[self._count : count]
         if not new:
             return
         self._count += len(new)
         self._model.observe(new)
-        await self._answer.append(new)
+        self._answer.append(new)
         if self._count == len(self.trace.rounds):
-            await self._answer.finish(self._ended(), self.trace.text)
-            await self._answer.show(self._view)
+            self._answer.finish(self._ended(), self.trace.text)
+            self._answer.show(self._view)
 
-    async def cycle_view(self) -> None:
+    def cycle_view(self) -> None:
         """Show the answer in the next view."""
         self._view = self._view.following
-        await self._answer.show(self._view)
+        self._answer.show(self._view)
 
     def _ended(self) -> str:
         """The line below the whole answer."""

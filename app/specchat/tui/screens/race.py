@@ -58,7 +58,7 @@ class RaceScreen(PlayingScreen):
         """Offer the controls only when there is something to play."""
         return action not in ("pause", "round", "faster", "go", "view") or self._race is not None
 
-    async def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
+    def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
         """Show both answers as far as they had come at this time."""
         race = self._race
         if race is None:
@@ -68,16 +68,16 @@ class RaceScreen(PlayingScreen):
         for name, runner in sides:
             title, played = self.query_one(f"#{name}-title", Static), self.query_one(f"#{name}", Played)
             title.update(lane_title(name, runner, seconds, title.size.width), layout=False)
-            await played.show(runner.timeline.due(seconds))
+            played.show(runner.timeline.due(seconds))
         lead = self.query_one("#lead", Static)
         lead.update(lead_line(race, seconds, self._most, lead.size.width), layout=False)
         ended = seconds >= race.duration
         self.query_one("#verdict", Static).update(verdict_line(race) if ended else "", layout=False)
 
-    async def action_view(self) -> None:
+    def action_view(self) -> None:
         """Show both answers in the next view."""
         for played in self.query(Played):
-            await played.cycle_view()
+            played.cycle_view()
 
     def action_leave(self) -> None:
         """Stop the recording if it runs, and go back."""
@@ -120,7 +120,7 @@ class RaceScreen(PlayingScreen):
             before=self.query_one(KeyRow),
         )
         for played in self.query(Played):
-            await played.begin(played.trace)
+            played.begin(played.trace)
         self.refresh_bindings()
 
     def _show_recording(self) -> None:

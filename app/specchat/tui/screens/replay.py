@@ -54,36 +54,36 @@ class ReplayScreen(PlayingScreen):
         yield DeckBar(self._deck(), id="deck")
         yield KeyRow()
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Show the beginning."""
         self.query_one(Dashboard).can_focus = False
-        await self.query_one(Played).begin(self._traces[self._turn])
+        self.query_one(Played).begin(self._traces[self._turn])
         self._show_head()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the keys for turns only if there are several."""
         return action != "turn" or len(self._traces) > 1
 
-    async def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
+    def on_deck_bar_moved(self, message: DeckBar.Moved) -> None:
         """Show the rounds up to the current time."""
         played = self.query_one(Played)
-        await played.show(self._timeline.due(self.query_one(DeckBar).place))
+        played.show(self._timeline.due(self.query_one(DeckBar).place))
         figures = played.figures()
         self.query_one(Dashboard).show(figures)
         self.query_one(DashboardRow).show(figures)
         self.query_one(DeckBar).tell(f"round {played.count} of {len(played.trace.rounds)}")
 
-    async def action_turn(self, steps: int) -> None:
+    def action_turn(self, steps: int) -> None:
         """Play another turn of the trace."""
         self._turn = (self._turn + steps) % len(self._traces)
         self._timeline = Timeline(self._traces[self._turn])
-        await self.query_one(Played).begin(self._traces[self._turn])
+        self.query_one(Played).begin(self._traces[self._turn])
         self.query_one(DeckBar).begin(self._deck())
         self._show_head()
 
-    async def action_view(self) -> None:
+    def action_view(self) -> None:
         """Show the answer in the next view."""
-        await self.query_one(Played).cycle_view()
+        self.query_one(Played).cycle_view()
 
     def action_scroll(self, where: str) -> None:
         """Scroll the answer."""

@@ -96,7 +96,7 @@ class Answer(Entry):
         self._parts.take_text(shown(text))
         self.changed()
 
-    async def append(self, rounds: Sequence[Round]) -> None:
+    def append(self, rounds: Sequence[Round]) -> None:
         """Add rounds at the end."""
         if not self.rounds:
             self.figures = ""
@@ -104,7 +104,7 @@ class Answer(Entry):
         self._parts.take(rounds)
         self._draw_growth()
 
-    async def finish(self, figures: str, text: str | None = None) -> None:
+    def finish(self, figures: str, text: str | None = None) -> None:
         """End the answer. `text` is the answer where a stop string cut it.
 
         The answer becomes Markdown, unless the user chose a view while it streamed.
@@ -115,15 +115,15 @@ class Answer(Entry):
         if text is not None and shown(text) != self._parts.text:
             self._final = text
             self._cut()
-        await self.show(self.view if self._chosen else View.MARKDOWN)
+        self.show(self.view if self._chosen else View.MARKDOWN)
 
-    async def cycle_view(self) -> View:
+    def cycle_view(self) -> View:
         """Show the next view and return it."""
         self._chosen = True
-        await self.show(self.view.following)
+        self.show(self.view.following)
         return self.view
 
-    async def show(self, view: View) -> None:
+    def show(self, view: View) -> None:
         """Show the answer in this view."""
         if view is not View.MARKDOWN:
             self._read_trace()

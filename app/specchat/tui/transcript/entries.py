@@ -102,7 +102,7 @@ class Entry:
             row += len(section)
         return max(0, row - 1)
 
-    async def remove(self) -> None:
+    def remove(self) -> None:
         """Remove the entry from its view."""
         if self.host is not None:
             self.host.remove_entry(self)

@@ -54,16 +54,16 @@ class Transcript(EntriesView, can_focus=True):
         self._code = 0
         self.show_entries([Welcome()])
 
-    async def clear(self) -> None:
+    def clear(self) -> None:
         """Show an empty conversation."""
-        await self.load(())
+        self.load(())
 
-    async def load(self, entries: Iterable[Entry]) -> None:
+    def load(self, entries: Iterable[Entry]) -> None:
         """Show the end of a whole conversation. Entries above are laid out when the user scrolls there."""
         self.leave()
         self.show_entries(list(entries) or [Welcome()])
 
-    async def add(self, entry: Entry, *, follow: bool = False) -> None:
+    def add(self, entry: Entry, *, follow: bool = False) -> None:
         """Add an entry at the end. With `follow`, go there even if the user had scrolled up."""
         if any(isinstance(there, Welcome) for there in self.entries):
             self.show_entries([])

@@ -13,11 +13,11 @@ def rows(answer: Answer) -> str:
 async def test_the_given_prefix_is_shown_before_the_first_round() -> None:
     answer = Answer("guide", View.TRACE)
     answer.begin_with("So far")
-    await answer.append(script("> so|~bad~> good"))
+    answer.append(script("> so|~bad~> good"))
     assert "So far so" in rows(answer)
     assert answer.raw == "So far so good"
-    await answer.finish("9 tok/s", "So far so good")
-    await answer.show(View.TRACE)
+    answer.finish("9 tok/s", "So far so good")
+    answer.show(View.TRACE)
     assert "So far" in rows(answer)
     assert "bad" in rows(answer)
 

@@ -48,7 +48,7 @@ async def stage(*entries: Entry, size: tuple[int, int] = (60, 20)) -> AsyncItera
     app = Stage()
     async with app.run_test(size=size, message_hook=app.on_event_posted) as pilot:
         transcript = app.query_one(Transcript)
-        await transcript.load(entries)
+        transcript.load(entries)
         await pilot.pause()
         yield pilot, transcript
 
@@ -120,7 +120,7 @@ async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
         await pilot.pause()
         place = transcript.scroll_y
         assert rows(transcript)[-1] == "  ↓ jump to end (Ctrl+End)"
-        await transcript.add(numbered(5))
+        transcript.add(numbered(5))
         await pilot.pause()
         assert transcript.scroll_y == place
         assert rows(transcript)[-1] == "  ↓ jump to end (Ctrl+End) · 6 new lines"
@@ -133,14 +133,14 @@ async def test_a_hint_counts_new_lines_and_a_click_goes_to_the_end() -> None:
 async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() -> None:
     async with stage(numbered(200)) as (pilot, transcript):
         answer = Answer("guide")
-        await transcript.add(answer)
+        transcript.add(answer)
         await pilot.pause()
-        await answer.append(script("> one\n" * 5))
+        answer.append(script("> one\n" * 5))
         transcript.scroll_home(animate=False)
-        await answer.append(script("> two\n" * 5))
+        answer.append(script("> two\n" * 5))
         assert not transcript.following
-        await transcript.add(UserMessage("sent"), follow=True)
-        await answer.append(script("> three\n" * 5))
+        transcript.add(UserMessage("sent"), follow=True)
+        answer.append(script("> three\n" * 5))
         await pilot.pause()
         assert transcript.following
         assert transcript.scroll_y == transcript.max_scroll_y
@@ -164,12 +164,12 @@ async def test_a_new_width_keeps_the_readers_place_even_while_an_answer_grows() 
         transcript.scroll_to(y=15, animate=False)
         await pilot.pause()
         first = rows(transcript)[0].split()[1]
-        await answer.append(script("> more|> text"))
+        answer.append(script("> more|> text"))
         for width in (40, 100, 80):
             await pilot.resize_terminal(width, 20)
             await pilot.pause()
             assert first in rows(transcript)[0].split(), width
-        await answer.append(script("> and| more> text"))
+        answer.append(script("> and| more> text"))
         assert first in rows(transcript)[0].split()
 
 
@@ -179,10 +179,10 @@ async def test_a_thought_streams_unfolded_then_folds_and_unfolds_on_a_click() ->
         rounds = script(">x|> well|>y|> Yes")
         for place, tag in ((0, "<think>"), (2, "</think>")):
             rounds[place] = replace(rounds[place], token=replace(rounds[place].token, text=tag))
-        await thinking.append(rounds[:2])
+        thinking.append(rounds[:2])
         assert any(row.startswith("  ▾ thinking … 2 tokens") for row in rows(transcript))
         assert any("well" in row for row in rows(transcript))
-        await thinking.append(rounds[2:])
+        thinking.append(rounds[2:])
         assert any(row.startswith("  ▸ thought for 3 tokens · 0.0 s") for row in rows(transcript))
         assert not any("well" in row for row in rows(transcript))
         at = next(y for y, row in enumerate(rows(transcript)) if "▸" in row)
@@ -202,7 +202,7 @@ async def test_a_stored_answer_reads_its_trace_only_when_needed() -> None:
     async with stage(answer) as (_, transcript):
         assert not asked
         assert answer.view is View.MARKDOWN
-        await answer.cycle_view()
+        answer.cycle_view()
         assert asked == [True]
         assert "   a b c" in rows(transcript)
 
@@ -289,6 +289,6 @@ async def test_hostile_text_stays_inside_its_box() -> None:
 async def test_removing_an_entry_removes_its_rows() -> None:
     gone = UserMessage("gone")
     async with stage(UserMessage("stays"), gone) as (_, transcript):
-        await gone.remove()
+        gone.remove()
         assert transcript.entries == [transcript.entries[0]]
         assert not any("gone" in row for row in rows(transcript))

@@ -55,7 +55,7 @@ class Stage(App[None]):
         traced = Answer.stored(
             "guide", " all moves on", "612 tok/s · α 0.50", trace=script(" all~ needs~/ a/> moves|> on")
         )
-        await self.query_one(Transcript).load(
+        self.query_one(Transcript).load(
             [
                 UserMessage("Write a function\nthat adds.", siblings=Siblings(2, 3)),
                 Answer.stored("guide", MARKDOWN, "612 tok/s · accepted 76 %", siblings=Siblings(1, 2)),
@@ -77,7 +77,7 @@ async def choose_a_token(pilot: Pilot[None]) -> None:
 async def look_above(pilot: Pilot[None]) -> None:
     await pilot.pause()
     pilot.app.query_one(Transcript).move("home")
-    await pilot.app.query_one(Transcript).add(TranscriptNotice("one more"))
+    pilot.app.query_one(Transcript).add(TranscriptNotice("one more"))
     await pilot.pause()
 
 

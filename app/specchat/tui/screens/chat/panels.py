@@ -70,7 +70,7 @@ class Panels:
         """Shows the answer in view in another way. If it is still streaming, later answers stream that way too."""
         answer = self._view.transcript.answer_in_view()
         if answer is not None:
-            view = await answer.cycle_view()
+            view = answer.cycle_view()
             if answer.live:
                 self._state.live_view = view
 

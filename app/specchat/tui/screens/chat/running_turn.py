@@ -80,21 +80,21 @@ class RunningTurn:
             return Trace(self._start, rounds, None, last.message)
         return Trace(self._start, rounds, end_line(last.reason, last.text, last.stats, last.costs))
 
-    async def take(self, rounds: Sequence[Round]) -> None:
+    def take(self, rounds: Sequence[Round]) -> None:
         """Adds rounds that arrived together."""
         self._model.observe(rounds)
         self._rounds.extend(rounds)
         self._text.extend(event.text for event in rounds)
-        await self.answer.append(rounds)
+        self.answer.append(rounds)
 
-    async def finish(self, last: Ended | WorkerFailed) -> Outcome:
+    def finish(self, last: Ended | WorkerFailed) -> Outcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         costs = fitted(ended.costs, self._rounds) if ended else None
         figures = self._model.final_view(ended.stats if ended else None, costs)
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in self._verifiers if figures.drafted]
         line = with_ending(ended.reason if ended else "error", figures.summary(), *rules)
-        await self.answer.finish(line, ended.text if ended else None)
+        self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
         if isinstance(last, WorkerFailed):

@@ -57,7 +57,7 @@ class TurnRunner:
         unsent = Unsent(text, state.editing)
         state.editing = None
         view.prompt.taken()
-        await view.transcript.add(UserMessage(shown or text), follow=True)
+        view.transcript.add(UserMessage(shown or text), follow=True)
         if state.session.phase is Phase.READY and state.settings is not None:
             await self._begin(unsent, state.settings)
         else:
@@ -77,7 +77,7 @@ class TurnRunner:
         state.archive.said(session.conversation, message)
         state.turn = RunningTurn(session, message, state.live_view, settings)
         state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
-        await self._view.transcript.add(state.turn.answer)
+        self._view.transcript.add(state.turn.answer)
         self._link.ask(question, settings)
         self._on_change()
 
@@ -89,7 +89,7 @@ class TurnRunner:
 
     async def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""
-        await turn.take(rounds)
+        turn.take(rounds)
         self._figures.request()
         self._storing.request()
         self._on_change()
@@ -100,7 +100,7 @@ class TurnRunner:
         state.turn = None
         self._figures.cancel()
         self._storing.cancel()
-        outcome = await turn.finish(last)
+        outcome = turn.finish(last)
         self._archive(turn, turn.trace(last))
         view.show_figures(outcome.figures)
         if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
@@ -112,7 +112,7 @@ class TurnRunner:
         if outcome.unanswered is not None:
             view.prompt.give_back(outcome.unanswered)
             if outcome.failure is not None:
-                await turn.answer.remove()
+                turn.answer.remove()
         view.show_header()
         self._on_change()
 

@@ -79,7 +79,7 @@ class ChatView:
 
     async def notice(self, text: str, *, failure: bool = False) -> None:
         """Adds a notice to the transcript, where it stays."""
-        await self.transcript.add(TranscriptNotice(text, failure=failure))
+        self.transcript.add(TranscriptNotice(text, failure=failure))
 
     def is_busy(self) -> bool:
         """Whether an answer is being written; if so, a note says how to stop it."""
@@ -103,7 +103,7 @@ class ChatView:
 
     async def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""
-        await self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
+        self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
 
     def answer_in_view(self) -> int | None:
         """The id of the answer that the user looks at."""

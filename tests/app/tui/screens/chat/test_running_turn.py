@@ -15,8 +15,8 @@ async def test_an_answer_that_was_given_its_beginning_keeps_it_when_it_breaks_of
     message, _ = session.begin((4, 5))
     turn = RunningTurn(session, message, View.TRACE, settings)
     turn.started({"type": "start", "prefix": [4, 5], "prefix_text": "Once upon"})
-    await turn.take(script("> a| time"))
+    turn.take(script("> a| time"))
     assert turn.text == "Once upon a time"
-    await turn.finish(WorkerFailed("the engine's process ended", died=True))
+    turn.finish(WorkerFailed("the engine's process ended", died=True))
     kept = session.conversation.path()[-1]
     assert (kept.content, kept.state) == ("Once upon a time", State.CUT)
