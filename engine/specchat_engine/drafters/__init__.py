@@ -1,4 +1,4 @@
-"""What proposes tokens: a small model, one with another vocabulary, or the text so far."""
+"""What proposes tokens: a small model, a model with another vocabulary, or the text so far."""
 
 from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
@@ -9,5 +9,5 @@ __all__ = ["ModelDrafter", "PromptLookupDrafter", "TranslatedDrafter", "Translat
 
 
 def drafting_with(model: SessionModel, translation: Translation | None) -> ModelDrafter | TranslatedDrafter:
-    """The drafter for a draft model, through text where there is a translation."""
+    """The drafter for a draft model, through text if there is a translation."""
     return TranslatedDrafter(model, translation) if translation else ModelDrafter(model)

@@ -1,4 +1,4 @@
-"""Where a copy was left, so that it is taken up again behind an edit."""
+"""Follows a text that copies an earlier one, and finds where the copy continues after an edit."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from collections.abc import Sequence
 from specchat_engine.drafters.ngram_index import Match
 
 _COPIED = 4
-"""Tokens that a text has to follow its source for, to count as a copy."""
+"""A text is a copy after it agreed with its source for this many tokens."""
 
 _REACH = 12
-"""Tokens of the source, from where a copy was left, among which it may go on: an edit replaces or leaves out a few."""
+"""The copy may continue within this many tokens of the source after the edit, which replaces or drops a few."""
 
 _PATIENCE = 8
-"""Tokens that an edit may have; a text that says more of its own is a copy no longer."""
+"""An edit has at most this many tokens; after more of them the text is no longer a copy."""
 
 
-class Trail:
+class CopyTracker:
     """Follows a text along its source, from match to match.
 
-    Behind a changed name no earlier place ends in the same few tokens, yet the copy mostly goes on just behind the old
-    name. So where a copy was left a moment ago, a single token counts as a match if it stands there.
+    After a changed name no earlier place ends in the same few tokens, yet the copy mostly continues right after the old
+    name. So for a short while after a copy was left, a single equal token near that place counts as a match.
     """
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Another text begins."""
+        """Starts with another text."""
         self._match: Match | None = None
         self._end = self._left = self._since = 0
 
     @property
     def astray(self) -> bool:
-        """Whether a copy was left a moment ago and may be taken up again."""
+        """Whether a copy was left a moment ago and may continue."""
         return self._left > 0
 
-    def meet(self, tokens: Sequence[int], found: Match | None) -> Match | None:
-        """The match to propose from behind all `tokens`: the longest that was `found`, or where the copy goes on."""
+    def update(self, tokens: Sequence[int], found: Match | None) -> Match | None:
+        """The match to propose from after all `tokens`: the longest that was `found`, or where the copy continues."""
         self._follow(tokens)
         followed = self._match
         if followed and followed.resumed and (found is None or found.length <= followed.length):
             return followed
         if self._left and (found is None or found.length < _COPIED):
-            found = self._taken_up(tokens) or found
+            found = self._resumed(tokens) or found
         self._match = found
         return found
 
     def _follow(self, tokens: Sequence[int]) -> None:
-        """Goes along the last match for as long as the text did."""
+        """Advances the last match as long as the text agrees with it."""
         match, end = self._match, len(tokens)
         if match:
             place, new = match.place, end - self._end
@@ -68,8 +68,8 @@ class Trail:
         if end - self._since > _PATIENCE + 1:
             self._left = 0
 
-    def _taken_up(self, tokens: Sequence[int]) -> Match | None:
-        """The place behind the last token, where that stands in the source near where it was left."""
+    def _resumed(self, tokens: Sequence[int]) -> Match | None:
+        """The place after the last token, if that token is in the source near the place where it was left."""
         last = tokens[-1]
         for place in range(self._left, min(self._left + _REACH, self._since)):
             if tokens[place] == last:

@@ -13,7 +13,7 @@ from specchat_engine.settings import Settings
 
 
 class ModelDrafter:
-    """Draws from the draft model by the target's rule: roughly, and with its noise, where the verifier couples."""
+    """Draws from the draft model by the target's rule, and with the target's noise if the verifier is coupled."""
 
     name = "model"
     law: ProposalLaw = "drawn"
@@ -23,15 +23,15 @@ class ModelDrafter:
         self.model = model
 
     def open(self, tokens: Sequence[int], _: Fitted) -> None:
-        """A turn opens with these tokens; forgets what its memory holds of others."""
+        """Opens a turn with these tokens: keeps their common prefix in memory and drops the rest."""
         self.model.keep(tokens[:-1])
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads all of the prompt but its last token, as far as the draft's context reaches."""
+        """Reads the prompt except for its last token, as far as the draft's context reaches."""
         self.model.read(tokens[: min(len(tokens) - 1, self.model.capacity)], cancelled)
 
     def unread(self, tokens: Sequence[int]) -> int:
-        """How many of these tokens it has not read."""
+        """How many of these tokens it has not read yet."""
         return len(tokens) - self.model.length
 
     @property
@@ -60,18 +60,18 @@ class ModelDrafter:
         """The turn is over; its memory stays as it is."""
 
     def room(self, tokens: Sequence[int]) -> int:
-        """For how many more tokens behind these it surely goes on drafting."""
+        """How many more tokens after these it can surely draft."""
         return self.model.capacity - len(tokens)
 
     def full(self, tokens: Sequence[int]) -> str:
-        """Why it cannot draft behind these tokens, empty where it can."""
+        """Why it cannot draft after these tokens, empty if it can."""
         full = self.room(tokens) < 0
         return f"the draft's context of {self.model.capacity} tokens is full" if full else ""
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Up to k tokens, each with its row of q; it stops behind a token that ends the answer, or where no more pay.
+        """Up to k tokens, each with its row of q; stops after a token that ends the answer or if no more would pay.
 
-        What the model has not read yet goes in the first pass, together with the last token.
+        The first pass also reads what the model has not read yet.
         """
         note = self.full(context.tokens)
         if note:
@@ -103,7 +103,7 @@ class ModelDrafter:
         return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), first_ms=first_ms)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Forgets what was not accepted."""
+        """Drops what was not accepted."""
         valid = len(context.tokens) - (verdict.token is not None)
         if self.model.length > valid:
             self.model.rewind(valid)

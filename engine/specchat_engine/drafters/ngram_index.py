@@ -1,8 +1,8 @@
-"""Where the last tokens of a growing text stood before, longest match first, without searching the text.
+"""Finds where the last tokens of a growing text occurred before, the longest match first, without searching the text.
 
-Hash chains as in Deutsch and Gailly, "ZLIB Compressed Data Format" and DEFLATE, RFC 1950 and 1951: places whose last n
-tokens have the same hash are linked, latest first, and candidates are compared backwards only where they can beat the
-best so far. A text of n tokens takes 8 n bytes and one megabyte.
+Hash chains as in DEFLATE (Deutsch, RFC 1951): places whose last n tokens have the same hash are linked, latest first.
+Candidates are compared backwards, and only if they can beat the best so far. A text of n tokens takes 8 n bytes and
+one megabyte.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dataclasses import dataclass
 _BITS = 17
 _MASK = (1 << _BITS) - 1
 _LOOKED_AT = 256
-"""So many of the latest candidates are looked at: a common pair of tokens has thousands of them in a long text."""
+"""Only this many of the latest candidates are compared: a common pair of tokens has thousands in a long text."""
 
 _LONG = 8
-"""Matches from this length on have a chain of their own, so that common short ones do not hide an old long one."""
+"""Matches of at least this length have their own chain, so that common short ones do not hide an old long one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An earlier occurrence of the last `length` tokens; `place` is the index of the token behind it.
+    """An earlier occurrence of the last `length` tokens; `place` is the index of the token after it.
 
-    `resumed`: a copy that was left is taken up again there, so that even few tokens say much.
+    `resumed` says that a copy continues there after an edit, so that even a short match is good evidence.
     """
 
     place: int
@@ -32,12 +32,12 @@ class Match:
     resumed: bool = False
 
 
-class MatchIndex:
+class NgramIndex:
     """A text, and for its last tokens the longest earlier match of `shortest` to `longest` tokens."""
 
     def __init__(self, shortest: int, longest: int) -> None:
         self.tokens: list[int] = []
-        """Token ids, and a negative number, another one each time, where a stretch ends."""
+        """Token ids, and a unique negative number after each part of the text."""
         self._longest = longest
         self._parts = 0
         sizes = {shortest, max(shortest, min(longest, _LONG))}
@@ -51,14 +51,14 @@ class MatchIndex:
                 chain.link(self.tokens)
 
     def part(self) -> None:
-        """Ends a stretch of the text: nothing follows its last tokens, and no match reaches back beyond its end."""
+        """Ends a part of the text: nothing follows its last tokens, and no match reaches back across its end."""
         for chain in self._chains:
             chain.unlink(self.tokens)
         self._parts += 1
         self.learn([-self._parts])
 
     def find(self) -> Match | None:
-        """The longest match, of equal ones the latest; lengths beyond `longest` count as that."""
+        """The longest match, the latest of equal ones; lengths above `longest` count as `longest`."""
         for chain in self._chains:
             match = chain.search(self.tokens, self._longest)
             if match:
@@ -77,7 +77,7 @@ class _Chain:
         self._earlier = array("i", [0])
 
     def link(self, tokens: list[int]) -> None:
-        """Adds the place behind the last token."""
+        """Adds the place after the last token."""
         end = len(tokens)
         if end < self._size:
             self._earlier.append(0)
@@ -87,7 +87,7 @@ class _Chain:
         self._latest[bucket] = end
 
     def unlink(self, tokens: list[int]) -> None:
-        """Takes the last place out of its chain."""
+        """Removes the last place from its chain."""
         if len(tokens) >= self._size:
             self._latest[self._bucket(tokens)] = self._earlier[-1]
 

@@ -1,8 +1,8 @@
-"""Prompt lookup: what followed the last time these tokens stood here follows again.
+"""Prompt lookup: proposes what followed the last tokens the last time they occurred.
 
-Source: Saxena, "Prompt Lookup Decoding", 2023; here the longest match decides, of equal ones the latest. What was said
-before a conversation turned, or in another one, is looked through as well, since the next answer is often like it:
-Oliaro et al., "SuffixDecoding", 2024. Behind an edit the copy is taken up again where it was left (trail.py).
+Source: Saxena, "Prompt Lookup Decoding", 2023; here the longest match decides, the latest of equal ones. Earlier
+versions of the conversation and other conversations are searched too, since answers are often similar: Oliaro et al.,
+"SuffixDecoding", 2024. After an edit, a copy continues where it was left (copy_tracker.py).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
-from specchat_engine.drafters.copy_tracker import Trail
-from specchat_engine.drafters.ngram_index import Match, MatchIndex
+from specchat_engine.drafters.copy_tracker import CopyTracker
+from specchat_engine.drafters.ngram_index import Match, NgramIndex
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.settings import check_ngrams
 
 _PAST = 1 << 16
-"""Tokens that are kept beside the conversation; where there are more, all of them are forgotten at its next turn."""
+"""At most this many tokens from outside the conversation are kept; above, all of them are dropped at the next turn."""
 
 
 class PromptLookupDrafter:
-    """Proposes what followed the longest earlier match of the last tokens, of `ngram_min` to `ngram_max` of them.
+    """Proposes what followed the longest earlier match of the last `ngram_min` to `ngram_max` tokens.
 
-    The text that is searched is all that was said: the conversation and, where it `recalls`, what that no longer holds.
+    It searches the conversation and, if `recalls` is set, text that is no longer part of it.
     """
 
     name = "lookup"
@@ -35,23 +35,23 @@ class PromptLookupDrafter:
         self.ngram_min = ngram_min
         self.ngram_max = ngram_max
         self.recalls = True
-        self._index = MatchIndex(ngram_min, ngram_max)
+        self._index = NgramIndex(ngram_min, ngram_max)
         self._conversation: list[int] = []
-        self._trail = Trail()
+        self._tracker = CopyTracker()
 
     @property
     def astray(self) -> bool:
-        """Whether the text has just left what it copied, and may return to it at any token."""
-        return self._trail.astray
+        """Whether the text has just left what it copied and may return to it at any token."""
+        return self._tracker.astray
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Indexes what the prompt has beyond the last turn, which it may have turned away from."""
-        self._trail.clear()
+        """Indexes what is new in the prompt since the last turn; the conversation may have been edited."""
+        self._tracker.clear()
         common = common_prefix(self._conversation, tokens)
         turned = common < len(self._conversation)
         past = len(self._index.tokens) - len(self._conversation)
         if past > _PAST or (not self.recalls and (past or turned)):
-            self._index, self._conversation = MatchIndex(self.ngram_min, self.ngram_max), []
+            self._index, self._conversation = NgramIndex(self.ngram_min, self.ngram_max), []
         elif turned:
             self._index.part()
             del self._conversation[common:]
@@ -59,7 +59,7 @@ class PromptLookupDrafter:
         self.read(tokens)
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Indexes what the conversation says beyond what was read of it."""
+        """Indexes the tokens of the conversation that were not read yet."""
         new = tokens[len(self._conversation) :]
         self._conversation.extend(new)
         self._index.learn(new)
@@ -67,17 +67,17 @@ class PromptLookupDrafter:
     def find(self, context: Context) -> Match | None:
         """The earlier place that a proposal would start from."""
         self.read(context.tokens)
-        return self._trail.meet(self._index.tokens, self._index.find())
+        return self._tracker.update(self._index.tokens, self._index.find())
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Up to k tokens; nothing where the last tokens never stood before. A run that reaches the end repeats."""
+        """Up to k tokens; none if the last tokens did not occur before. A match that reaches the end repeats."""
         match = self.find(context)
         if match is None:
             return Draft((), source=self.name, note="no earlier match")
         return Draft(self.continuation(match, k, context.ends), source=self.name)
 
     def continuation(self, match: Match, k: int, ends: frozenset[int] = frozenset()) -> tuple[int, ...]:
-        """Up to k tokens that followed the match, the last of them the first that ends an answer, or what was said."""
+        """Up to k tokens that followed the match, up to the first that ends an answer or the end of its part."""
         known = self._index.tokens
         tokens: list[int] = []
         for place in range(match.place, match.place + k):
@@ -90,7 +90,7 @@ class PromptLookupDrafter:
         return tuple(tokens)
 
     def foretold(self, match: Match, emitted: Sequence[int]) -> list[bool]:
-        """Of the emitted tokens, as far as they agree with the match and one further: which of them followed it."""
+        """Which of the emitted tokens followed the match, up to and including the first that did not."""
         said: list[bool] = []
         for token, foretold in zip(emitted, self.continuation(match, len(emitted)), strict=False):
             said.append(token == foretold)
@@ -99,4 +99,4 @@ class PromptLookupDrafter:
         return said
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Nothing to learn here: the next proposal reads the context."""
+        """Learns nothing: the next proposal reads the context."""

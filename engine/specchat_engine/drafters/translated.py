@@ -1,8 +1,8 @@
-"""Drafting across heterogeneous vocabularies: the draft model reads and writes text, not the target's tokens.
+"""Drafting with another vocabulary: the draft model reads and writes text instead of the target's tokens.
 
-What the target said is detokenised and tokenised again by the draft's vocabulary, continued there, and the drafted text
-comes back as the target's tokens, as far as these are certain. Source: "universal assisted generation", Mamou et al.,
-2024; Timor et al., arXiv 2502.05202, whose algorithm SLEM this is, save that it is verified by our rules.
+The target's text is tokenized again by the draft's vocabulary and continued there. The drafted text comes back as the
+target's tokens, as far as these are certain. Sources: "universal assisted generation", Mamou et al., 2024; Timor et
+al., arXiv 2502.05202 (the algorithm SLEM, here verified by our own rules).
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings
 
 _STEPS, _MORE = 4, 8
-"""At most so many draft steps for each token wanted, and so many more."""
+"""The most draft steps for each wanted token, and how many more in all."""
 
 _LITTLE = 8
-"""So few tokens are always read again, in the pass of the first draft step, and cost next to nothing there."""
+"""Up to this many tokens are always read again in the pass of the first draft step, at almost no cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The vocabularies of a target and a draft model that differ, and how the draft's prompts are made.
+    """The different vocabularies of a target and a draft model, and how the draft's prompts are made.
 
-    `template` is the draft's own, None where it has none.
+    `template` is the draft's own chat template, None if it has none.
     """
 
     target: SessionVocabulary
@@ -50,8 +50,8 @@ class Translation:
         object.__setattr__(self, "own_entries", Entries(self.draft))
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """The conversation in the draft's ids: by its own template, since a model that was tuned for chats knows its
-        own marks as tokens and the target's only as text; as plain paragraphs where it has none, or refuses."""
+        """The conversation in the draft's ids, by its own template: a chat model knows its own control tokens, and the
+        target's only as text. Plain paragraphs if there is no template or it fails."""
         if self.template:
             try:
                 return encode(messages, self.template, self.draft)
@@ -62,16 +62,16 @@ class Translation:
 
     @property
     def end(self) -> int | None:
-        """The target's token for the end of an answer, None where it has none."""
+        """The target's token for the end of an answer, None if it has none."""
         return next((one for name in ("eot", "eos") if (one := self.target.special[name]) in self.target.ends), None)
 
 
 class TranslatedDrafter:
-    """Proposes what a draft model with another vocabulary would go on to write.
+    """Proposes how a draft model with another vocabulary would continue the text.
 
-    It drafts greedily: noise that belongs to token ids means nothing in another vocabulary, and without shared noise
-    the likeliest token is accepted more often than a drawn one. So a proposal is a function of the text: a point mass.
-    It drafts about one token more than it proposes, which makes those before it certain.
+    It drafts greedily: the shared noise belongs to token ids and means nothing in another vocabulary, and without it
+    the likeliest token is accepted more often than a drawn one. A proposal is therefore a function of the text, a point
+    mass. It drafts about one token more than it proposes, which makes the tokens before it certain.
     """
 
     name = "model"
@@ -89,7 +89,7 @@ class TranslatedDrafter:
         self._begin([], 0)
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """A turn opens with these tokens, of which the prompt's come first; forgets what is not the same in it."""
+        """Opens a turn with these tokens, the prompt's first: keeps the common prefix in memory and drops the rest."""
         self._begin(self._translation.prompt(prompt.messages), len(prompt.tokens))
         self._follow(tokens)
         wanted = self._wanted
@@ -97,7 +97,7 @@ class TranslatedDrafter:
         self._held = wanted[: self.model.length]
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads all but the last of its own tokens, as far as its context reaches."""
+        """Reads its own tokens except for the last, as far as its context reaches."""
         self._follow(tokens)
         wanted = self._wanted
         try:
@@ -106,7 +106,7 @@ class TranslatedDrafter:
             self._held = wanted[: self.model.length]
 
     def unread(self, tokens: Sequence[int]) -> int:
-        """How many of its own tokens it has not read; few count as one."""
+        """How many of its own tokens it has not read yet; a few count as one."""
         self._follow(tokens)
         unread = len(self._synchronised()) - self.model.length
         return unread if unread > _LITTLE else 1
@@ -122,7 +122,7 @@ class TranslatedDrafter:
         return self.model.goes_back_freely
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Nothing: no setting is about its drafts."""
+        """Does nothing: no setting concerns its drafts."""
 
     def prospect(self, context: Context) -> Prospect:
         """What it has to read before it drafts, or why it cannot draft."""
@@ -130,23 +130,23 @@ class TranslatedDrafter:
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
 
     def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
-        """Nothing: it follows no match."""
+        """Empty: it follows no match."""
         return ()
 
     def end(self, context: Context) -> None:
-        """The turn is over; its memory stays as it is."""
+        """Ends the turn; its memory stays as it is."""
 
     def full(self, tokens: Sequence[int]) -> str:
-        """Why it cannot draft behind these tokens, empty where it can."""
+        """Why it cannot draft after these tokens, empty if it can."""
         self._follow(tokens)
         length = len(self._prompt) + len(self._said.tokens)
         if not length:
-            return "the draft model has nothing to go on from"
+            return "the draft model has no text to continue"
         full = length > self.model.capacity
         return f"the draft's context of {self.model.capacity} tokens is full" if full else ""
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Up to k of the target's tokens, those of the drafted text that no further text would change."""
+        """Up to k of the target's tokens: those of the drafted text that no further text would change."""
         note = self.full(context.tokens)
         if note:
             return Draft((), source=self.source, note=note)
@@ -182,7 +182,7 @@ class TranslatedDrafter:
         return self._draft(tokens, confidence)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Forgets what was not accepted."""
+        """Drops what was not accepted."""
         self._follow(context.tokens)
         self._synchronised()
 
@@ -192,7 +192,7 @@ class TranslatedDrafter:
         return self._prompt + self._said.tokens
 
     def _begin(self, prompt: list[int], length: int) -> None:
-        """Nothing is said yet behind a prompt of its own tokens, which are `length` of the target's."""
+        """Starts after a prompt of its own tokens, which is `length` tokens of the target."""
         self._prompt = prompt
         self._seen = length
         self._settled = 0
@@ -202,11 +202,11 @@ class TranslatedDrafter:
 
     @property
     def _rest(self) -> bytes:
-        """The bytes of a character that the target has not finished."""
+        """The bytes of a character that the target has begun."""
         return self._decoder.getstate()[0]
 
     def _follow(self, tokens: Sequence[int]) -> None:
-        """Hears what the target said since the last time."""
+        """Adds what the target has said since the last call."""
         if len(tokens) > self._seen:
             more = self._decoder.decode(b"".join(map(self._pieces, tokens[self._seen :])))
             self._said.extend(more)
@@ -214,7 +214,7 @@ class TranslatedDrafter:
             self._seen = len(tokens)
 
     def _synchronised(self) -> list[int]:
-        """The context in the draft's own tokens, of which its memory then holds the beginning, never all of it."""
+        """The context in the draft's own tokens; afterwards its memory holds the beginning of it, never all of it."""
         wanted, held = self._wanted, self._held
         settled = len(self._prompt) + self._said.settled
         start = min(self._settled, settled, len(held))
@@ -226,7 +226,7 @@ class TranslatedDrafter:
         return wanted
 
     def _secure(self, wanted: list[int]) -> None:
-        """Lets a memory that cannot just be cut come back to what will stay: the words before the last ones."""
+        """Makes a checkpoint, if the memory needs one, at the part that will stay: all but the last words."""
         stays = min(len(self._prompt) + self._said.settled, len(wanted) - 1)
         if not self.model.goes_back_freely and self.model.length <= stays:
             more = wanted[self.model.length : stays]
@@ -236,17 +236,17 @@ class TranslatedDrafter:
             self.model.checkpoint()
 
     def _best(self, row: NDArray[np.float32], owed: bytes) -> int | None:
-        """The likeliest token of a row [V] that begins as it must; None where there is none."""
+        """The likeliest token of a row [V] that begins with the owed bytes; None if there is none."""
         if not owed:
             return int(row.argmax())
         ids = self._own_entries.along(owed)
         return int(ids[row[ids].argmax()]) if len(ids) else None
 
     def _translated(self, drafted: DraftedText, known: int) -> list[tuple[int, int]]:
-        """The certain tokens of the drafted text, each with the length of the text up to its end, in bytes.
+        """The certain tokens of the drafted text, each with the length in bytes of the text up to its end.
 
-        They are those of the whole text where a token begins with the draft; where the target parted a word that it
-        would not part in writing, those of the draft alone.
+        They are tokens of the whole text if a token begins where the draft begins. Otherwise the target ended inside a
+        word that its tokenizer would not split, and they are tokens of the draft alone.
         """
         more, rest = drafted.text, len(self._rest)
         size = len(more.encode())

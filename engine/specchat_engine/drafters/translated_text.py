@@ -1,8 +1,8 @@
-"""The tokens of a text that grows, found again without tokenizing all of it.
+"""Text for a draft model with another vocabulary: the context as it grows, the draft, and which tokens are certain.
 
-Tokenizers cut a text into words before they look for tokens, and no word changes the tokens of those before it. So it
-is enough to begin at the last place where a word surely begins, or one word earlier, so that the tokenizer finds
-itself in the middle of a text; where the tokens do not part there, all of the text is tokenized.
+A tokenizer splits a text into words before it looks for tokens, and no word changes the tokens of the words before it.
+So it is enough to tokenize again from the last place where a word surely begins, or one word earlier, so that the
+tokenizer sees the middle of a text. If no token begins there, the whole text is tokenized.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.prompt.encoding import common_prefix
 
 _PARTED = re.compile(r"(?<=[\w.,;:!?)]) (?=[^\W\d_])|(?<=\n)(?=[^\W\d_])")
-"""Before the one space, or behind the line break, in front of a letter: there every pre-tokenizer that llama.cpp knows
-begins a word, whatever follows."""
+"""Before a single space, or after a line break, that precedes a letter: every pre-tokenizer in llama.cpp begins a word
+there, whatever follows."""
 
 
 class TextTokenizer(Protocol):
-    """What is asked of a vocabulary here."""
+    """What this module needs from a vocabulary."""
 
     def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
         """The ids of a text."""
@@ -38,7 +38,7 @@ class TextTokenizer(Protocol):
 class GrowingText:
     """A text and its `tokens`, the same as if all of it had been tokenized at once.
 
-    The first `settled` tokens stay whatever follows.
+    The first `settled` tokens stay the same, whatever follows.
     """
 
     __slots__ = ("_before", "_from", "_vocabulary", "settled", "text", "tokens")
@@ -52,18 +52,18 @@ class GrowingText:
 
     @property
     def tail(self) -> str:
-        """The text behind the settled tokens."""
+        """The text after the settled tokens."""
         return self.text[self._from :]
 
     def extend(self, more: str) -> None:
-        """Puts more text behind the text."""
+        """Appends text."""
         if more:
             self.tokens[self.settled :] = self.continued(more)
             self.text += more
             self._settle()
 
     def continued(self, more: str) -> list[int]:
-        """The tokens of the tail with more text behind it; nothing is settled where it cannot be told by itself."""
+        """The tokens of the tail with more text after it; nothing stays settled if the tail cannot be separated."""
         text = self.text + more
         if self._from:
             tokens = self._vocabulary.tokenize(text[self._before :], special=False)
@@ -74,7 +74,7 @@ class GrowingText:
         return self._vocabulary.tokenize(text, special=False)
 
     def _settle(self) -> None:
-        """Moves on to the last place where a word begins."""
+        """Settles the tokens before the last place where a word begins."""
         places = [found.start() for found in _PARTED.finditer(self.text, self._from + 1)]
         if places:
             unsettled = self.tokens[self.settled :]
@@ -85,9 +85,9 @@ class GrowingText:
 
 
 def parted(tokens: Sequence[int], distance: int, piece: Callable[[int], bytes]) -> int | None:
-    """How many of the tokens lie before the last `distance` bytes of their text; None where one lies across.
+    """How many of the tokens end before the last `distance` bytes of their text; None if a token crosses that place.
 
-    Counted from the end, since some tokenizers put a space before a text.
+    Counts from the end, since some tokenizers put a space before a text.
     """
     count = len(tokens)
     while distance > 0 and count:
@@ -99,7 +99,7 @@ def parted(tokens: Sequence[int], distance: int, piece: Callable[[int], bytes]) 
 class DraftedText:
     """The text of a draft, and how sure the draft model was of each part of it.
 
-    It begins with the bytes of a character that the target has begun, which are owed until they were drafted again.
+    If the target has begun a character, the draft owes its bytes: it has to begin with them.
     """
 
     __slots__ = ("_begun", "_data", "_sure", "_told", "complete", "ended", "text")
@@ -119,7 +119,7 @@ class DraftedText:
         return self._begun[len(self._data) :]
 
     def add(self, piece: bytes, sure: float, *, ended: bool) -> bool:
-        """Puts a token's bytes behind the text; False where it says nothing, or no text."""
+        """Appends a token's bytes; False if there are none or they are not UTF-8."""
         if not (piece or ended):
             return False
         self._sure.append((len(self._data), sure))
@@ -133,7 +133,7 @@ class DraftedText:
         return True
 
     def confidence(self, length: int) -> float:
-        """How sure the draft was of the tokens that begin in the first `length` bytes and were not told yet."""
+        """How sure the draft was of the tokens that begin in the first `length` bytes, without those asked before."""
         product = 1.0
         while self._told < len(self._sure) and self._sure[self._told][0] < length:
             product *= self._sure[self._told][1]
@@ -142,9 +142,9 @@ class DraftedText:
 
 
 class Entries:
-    """The texts of all tokens of a vocabulary, in order, so that it can be asked what a text may become.
+    """The texts of all tokens of a vocabulary in sorted order, to look up how a text may continue.
 
-    They are put in order when it is made, which takes some tenths of a second for a large vocabulary.
+    Sorting takes a few tenths of a second for a large vocabulary.
     """
 
     def __init__(self, vocabulary: SessionVocabulary) -> None:
@@ -155,13 +155,13 @@ class Entries:
         self._longest = max(map(len, self._texts), default=0)
 
     def grows(self, data: bytes) -> bool:
-        """Whether a token is longer than these bytes and begins with them."""
+        """Whether a longer token begins with these bytes."""
         texts = self._texts
         place = bisect_right(texts, data)
         return place < len(texts) and texts[place].startswith(data)
 
     def along(self, data: bytes) -> NDArray[np.int64]:
-        """The tokens that begin with these bytes, or that these bytes begin with."""
+        """The tokens that begin with these bytes, and those that these bytes begin with."""
         texts, ids = self._texts, self._ids
         first = bisect_left(texts, data)
         last = bisect_right(texts, data + b"\xff" * self._longest, first)
@@ -172,9 +172,9 @@ class Entries:
         return np.array(found, np.int64)
 
     def certain(self, text: str, tokens: Sequence[int], known: int = 0) -> int:
-        """How many of the tokens of a text stay the same whatever follows it.
+        """How many of the tokens of a text stay the same, whatever follows it.
 
-        Where these are no more than `known`, it may also be less than that.
+        The result may be too small if it is at most `known`.
         """
         data = text.encode()
         open_from = next(
@@ -186,11 +186,11 @@ class Entries:
         count = bisect_right(lengths, open_from + added)
         if count <= known:
             return count
-        behind = lengths[count - 1] - added
+        end_of_certain = lengths[count - 1] - added
         place = len(data)
         for end in range(len(text) - 1, 0, -1):
             place -= len(text[end].encode())
-            if place <= behind or count <= known:
+            if place <= end_of_certain or count <= known:
                 break
             if self.grows(data[place:]):
                 count = min(count, common_prefix(self.vocabulary.tokenize(text[:end], special=False), tokens))

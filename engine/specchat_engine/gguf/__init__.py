@@ -1,4 +1,4 @@
-"""The header of a GGUF file, read in Python within bounds, before any native code sees the file.
+"""Reads the header of a GGUF file in Python, within bounds, before any native code sees the file.
 
     header = read_header(FileSource(file), "model.gguf")
 

@@ -1,4 +1,8 @@
-"""Where a header's bytes come from: a file, or the first bytes of something far away."""
+"""Reads a header byte by byte from a file or from the first bytes of a download, within fixed limits.
+
+The largest known headers stay below half of each limit. Together the limits bound the reader to about 200 MB of memory
+and two seconds, whatever a file claims.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from specchat_engine.errors import HeaderError
 
 
 class MoreNeeded(Exception):
-    """The header goes on behind the bytes that are there: call again with at least `size` first bytes.
+    """The header continues after the available bytes: call again with at least the first `size` bytes.
 
-    It asks for twice as many each time, never for more than a header may have.
+    It asks for twice as many each time, but never for more than a header may have.
     """
 
     def __init__(self, size: int) -> None:
@@ -25,10 +29,10 @@ class Source(Protocol):
 
     @property
     def size(self) -> int | None:
-        """The size of the whole file in bytes, None where that is not known."""
+        """The size of the whole file in bytes, None if unknown."""
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes, fewer only where not all are at hand, none only behind the end."""
+        """Up to `size` bytes; fewer only if not all are available, none only after the end."""
 
 
 class FileSource:
@@ -39,20 +43,20 @@ class FileSource:
         self.size: int | None = os.fstat(file.fileno()).st_size
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Raises OSError."""
+        """Reads from the file. Raises OSError."""
         self._file.seek(offset)
         return self._file.read(size)
 
 
 class PrefixSource:
-    """The first bytes of a file whose whole size may be known; `read_at` raises MoreNeeded behind them."""
+    """The first bytes of a file whose whole size may be known; `read_at` raises MoreNeeded after them."""
 
     def __init__(self, data: bytes, size: int | None = None) -> None:
         self._data = data
         self.size = size
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """What there is of these bytes. Raises MoreNeeded where nothing is, but could be."""
+        """The available part of these bytes. Raises MoreNeeded if none is available yet."""
         if offset >= len(self._data) and (self.size is None or offset < self.size):
             raise MoreNeeded(offset + size if self.size is None else min(offset + size, self.size))
         return self._data[offset : offset + size]
@@ -65,47 +69,47 @@ MAX_KEYS: Final = 2**14
 """Files have 20 to 100 keys."""
 
 MAX_KEY_BYTES: Final = 2**16 - 1
-"""The format's own limit."""
+"""The limit of the format."""
 
 MAX_TEXT_BYTES: Final = 16 * 2**20
-"""All single strings and keys together: templates, licences, a tokenizer as JSON. Decoded, one takes up to four times
-its bytes."""
+"""All single strings and keys together: templates, licences, a tokenizer as JSON. A decoded string can take four times
+as many bytes."""
 
 MAX_STRINGS: Final = 3 * 2**19
-"""Strings in all arrays together: each costs a step in Python. 262,144 tokens have twice as many merges."""
+"""Strings in all arrays together: each takes a step in Python. 262,144 tokens have twice as many merges."""
 
 MAX_NESTED: Final = 2**14
-"""Arrays within arrays: each is an object of its own. No known file has one."""
+"""Arrays within arrays, each a separate object. No known file has one."""
 
 MAX_DEPTH: Final = 4
-"""How deep arrays lie in arrays."""
+"""How deep arrays are nested."""
 
 MAX_TENSORS: Final = 2**15
 """The largest known models have some 2,000."""
 
 MAX_TENSOR_NAME_BYTES: Final = 63
-"""llama.cpp refuses longer ones."""
+"""llama.cpp rejects longer ones."""
 
 MAX_DIMENSIONS: Final = 4
 """ggml's tensors have up to four."""
 
 MAX_ELEMENTS: Final = 2**63 - 1
-"""Elements or bytes of a tensor, and offsets: what a signed 64-bit number holds."""
+"""Elements or bytes of a tensor, and offsets: the largest signed 64-bit number."""
 
 MAX_ALIGNMENT: Final = 2**20
-"""Of the tensors' data in bytes; 32 in nearly all files, 4,096 or 16,384 for some."""
+"""Of the tensors' data, in bytes; 32 in nearly all files, 4,096 or 16,384 in some."""
 
 
 ByteOrder = Literal["little", "big"]
 
 _FIRST = 64 * 1024
-"""Bytes of the first read; each later one asks for as many as there are already."""
+"""Bytes of the first read; each later read doubles what is there."""
 
 AGAIN = "download it again"
 
 
 class Cursor:
-    """A place in a header. `data` holds all bytes that were read so far."""
+    """A position in a header. `data` holds all bytes that were read so far."""
 
     def __init__(self, source: Source, name: str) -> None:
         self.name = name
@@ -115,7 +119,7 @@ class Cursor:
         self.set_order("little")
 
     def set_order(self, order: ByteOrder) -> None:
-        """How numbers are read from here on."""
+        """Sets the byte order of all numbers from here on."""
         self.order: ByteOrder = order
         mark = "<" if order == "little" else ">"
         self.structs = {code: struct.Struct(mark + code) for code in "bBhHiIqQfd"}
@@ -152,9 +156,9 @@ class Cursor:
         return taken
 
     def error(self, problem: str, offset: int, remedy: str = AGAIN) -> HeaderError:
-        """What to raise: the file, what is wrong, where, what to do."""
+        """The error to raise: names the file, the problem, the position and the remedy."""
         return HeaderError(f"{self.name} could not be loaded: {problem} (at byte {offset}); {remedy}")
 
     def truncated(self, needed: int, have: int) -> HeaderError:
-        """What to raise where the file ends too early."""
+        """The error to raise if the file ends too early."""
         return HeaderError(f"{self.name} is truncated: it has {have} bytes; {AGAIN} ({needed} bytes at least)")

@@ -1,4 +1,4 @@
-"""Model files on this machine, looked at before native code opens them."""
+"""Checks model files on this machine before native code opens them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_PARTS: Final = 512
 
 
 def read_file(path: Path) -> Header:
-    """The header of one file. Raises ModelFileError for what cannot be read, HeaderError for what is no whole GGUF."""
+    """The header of one file. Raises ModelFileError if it cannot be read, HeaderError if it is no GGUF file."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelFileError(f"{path} is not a regular file: name the .gguf file itself")
@@ -34,7 +34,7 @@ def read_file(path: Path) -> Header:
 
 
 def read_model(path: Path) -> Header:
-    """The header of a model with the tensors of all its files, where they can be handed to llama.cpp.
+    """The header of a model that llama.cpp can load, with the tensors of all its files.
 
     `path` is the file, or the first of several. Raises ModelFileError or HeaderError for anything else.
     """
@@ -49,7 +49,7 @@ def read_model(path: Path) -> Header:
 
 
 def part_paths(path: Path, header: Header) -> list[Path]:
-    """All files of the model whose first file this is. Raises HeaderError where it is not the first."""
+    """All files of the model whose first file this is. Raises HeaderError if it is not the first."""
     count = header.split_count
     if count == 1:
         return [path]

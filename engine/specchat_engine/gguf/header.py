@@ -1,4 +1,4 @@
-"""What the numbers of the format stand for, in the words that people use."""
+"""A header, and what it says in the field's terms."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FILE_TYPES: Final = {
     40: "Q1_0",
     41: "Q2_0",
 }
-"""`general.file_type`: the mixture that most tensors are in."""
+"""`general.file_type`: the type of most tensors."""
 
 TOKENIZERS: Final = {
     "no_vocab": "none",
@@ -63,7 +63,7 @@ TOKENIZERS: Final = {
     "plamo2": "PLaMo-2",
     "gemma4": "byte-level BPE",
 }
-"""`tokenizer.ggml.model` to what llama.cpp makes of it."""
+"""`tokenizer.ggml.model` and the kind of tokenizer that llama.cpp uses for it."""
 
 
 _NO_TEXTS: Final = TextArray(b"", np.empty(0, np.uint32))
@@ -71,10 +71,10 @@ _NO_TEXTS: Final = TextArray(b"", np.empty(0, np.uint32))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Header:
-    """What stands before the weights. `data_offset` is where the tensors begin, in bytes; `file_size` None if unknown.
+    """Everything before the weights. `data_offset` is where the tensors begin, in bytes; `file_size` None if unknown.
 
-    The properties are None, empty or 0 where the file does not say, or says it in another type. A split model's file
-    tells of its own tensors only.
+    Properties are None, empty or 0 if the file does not have the value, or has it in another type. A file of a split
+    model lists its own tensors only.
     """
 
     version: int
@@ -106,12 +106,12 @@ class Header:
         return value if isinstance(value, bool) else None
 
     def texts(self, key: str) -> TextArray:
-        """A value that is a list of texts, empty where there is none."""
+        """A value that is a list of texts, empty if there is none."""
         value = self.metadata.get(key)
         return value if isinstance(value, TextArray) else _NO_TEXTS
 
     def numbers(self, key: str) -> list[float]:
-        """A value that is a list of numbers or true and false, empty where there is none."""
+        """A value that is a list of numbers or booleans, empty if there is none."""
         value = self.metadata.get(key)
         return [float(one) for one in value.tolist()] if isinstance(value, np.ndarray) else []
 
@@ -120,7 +120,7 @@ class Header:
         return self.integer(f"{self.architecture}.{key}")
 
     def per_layer(self, key: str) -> list[int]:
-        """A number under the architecture's prefix for each layer, where the file has one for all or one for each."""
+        """A number under the architecture's prefix for each layer; the file has one for all layers or one for each."""
         value = self.metadata.get(f"{self.architecture}.{key}")
         if isinstance(value, np.ndarray):
             return [int(one) for one in value.tolist() if np.isfinite(one)][: self.layers]
@@ -128,7 +128,7 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """As llama.cpp names it: llama, qwen3, gemma3; empty where the file does not say."""
+        """llama.cpp's name of the architecture: llama, qwen3, gemma3; empty if the file does not say."""
         return self.text("general.architecture") or ""
 
     @property
@@ -138,7 +138,7 @@ class Header:
 
     @property
     def quantisation(self) -> str:
-        """What most weights are kept in: Q4_K_M, F16."""
+        """The type of most weights: Q4_K_M, F16."""
         known = FILE_TYPES.get(self.integer("general.file_type") or 0)
         if known and "general.file_type" in self.metadata:
             return known
@@ -147,7 +147,7 @@ class Header:
 
     @property
     def bytes_per_type(self) -> dict[str, int]:
-        """Type name to the bytes of all tensors of that type; those of unknown size count nothing."""
+        """The bytes of all tensors of each type, by its name; tensors of unknown size count as 0."""
         sizes: dict[str, int] = {}
         for tensor in self.tensors:
             sizes[tensor.type_name] = sizes.get(tensor.type_name, 0) + (tensor.size or 0)
@@ -160,7 +160,7 @@ class Header:
 
     @property
     def n_ctx_train(self) -> int:
-        """The context that the model was made for, in tokens."""
+        """The context length that the model was trained for, in tokens."""
         return self.of_model("context_length") or 0
 
     @property
@@ -170,7 +170,7 @@ class Header:
 
     @property
     def layers(self) -> int:
-        """Blocks, those of a prediction head included; at most 4,096 are believed."""
+        """The number of blocks, including those of a prediction head; 4,096 at most."""
         return min(self.of_model("block_count") or 0, 4096)
 
     @property
@@ -195,12 +195,12 @@ class Header:
 
     @property
     def tokenizer(self) -> str:
-        """The kind of tokenizer under the file's name for it: gpt2, llama."""
+        """The file's name for the kind of tokenizer: gpt2, llama."""
         return self.text("tokenizer.ggml.model") or ""
 
     @property
     def pre_tokenizer(self) -> str:
-        """How text is cut before byte pairs are merged: qwen2, llama-bpe."""
+        """How text is split before byte pairs are merged: qwen2, llama-bpe."""
         return self.text("tokenizer.ggml.pre") or ""
 
     @property
@@ -210,12 +210,12 @@ class Header:
 
     @property
     def split_count(self) -> int:
-        """Over how many files the model is spread, 1 for a whole one."""
+        """The number of files that the model is split into, 1 for a single file."""
         return self.integer("split.count") or 1
 
     @property
     def sampling(self) -> dict[str, float]:
-        """What the author recommends, by the key's last part: temp, top_k."""
+        """The author's recommended sampling parameters, by the last part of the key: temp, top_k."""
         prefix = "general.sampling."
         found = {key.removeprefix(prefix): self.number(key) for key in self.metadata if key.startswith(prefix)}
         return {name: value for name, value in found.items() if value is not None}
@@ -227,12 +227,12 @@ class Header:
 
     @property
     def window(self) -> int:
-        """Tokens that sliding-window layers see, 0 for none."""
+        """The number of tokens that sliding-window layers see, 0 without such layers."""
         return self.of_model("attention.sliding_window") or 0
 
     @property
     def has_mtp(self) -> bool:
-        """Whether the model brings layers that predict several tokens (multi-token prediction)."""
+        """Whether the model has layers that predict several tokens (multi-token prediction)."""
         return bool(self.of_model("nextn_predict_layers")) or any(".nextn." in tensor.name for tensor in self.tensors)
 
     @property

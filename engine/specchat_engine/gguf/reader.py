@@ -1,4 +1,4 @@
-"""From bytes to a header."""
+"""Reads a whole header."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ALIGNMENT: Final = 32
 
 
 def read_header(source: Source, name: str = "the file") -> Header:
-    """Everything that stands before the weights; no size in it is trusted. `name` is the file's, for messages.
+    """Everything before the weights; no size in it is trusted. `name` is the file's, for messages.
 
-    Raises HeaderError, in one line, for what is not a whole and sound header; and what the source raises, so
-    MoreNeeded where it has only the first bytes.
+    Raises HeaderError, in one line, if the header is incomplete or broken, and what the source raises: MoreNeeded if it
+    has only the first bytes.
     """
     cursor = Cursor(source, name)
     version = _read_start(cursor)
@@ -54,7 +54,7 @@ def read_header(source: Source, name: str = "the file") -> Header:
 
 
 def _read_start(cursor: Cursor) -> int:
-    """The version; the byte order is known from here on."""
+    """Returns the version and sets the byte order."""
     name, size = cursor.name, cursor.source.size
     if size != 0:
         cursor.need(min(_START, size or _START))
@@ -84,7 +84,7 @@ def _read_metadata(cursor: Cursor, values: ValueReader, count: int) -> dict[str,
         except UnicodeDecodeError:
             raise cursor.error(f"the key {raw[:64]!r} is not UTF-8", start) from None
         if not key or key in metadata:
-            raise cursor.error(f"the key {key[:64]!r} stands there twice" if key else "a key is empty", start)
+            raise cursor.error(f"the key {key[:64]!r} appears twice" if key else "a key is empty", start)
         metadata[key] = values.value(key[:64])
     return metadata
 
@@ -93,4 +93,4 @@ def _alignment(cursor: Cursor, metadata: dict[str, Value]) -> int:
     value = metadata.get("general.alignment", _ALIGNMENT)
     if type(value) is int and 0 < value <= MAX_ALIGNMENT and not value & (value - 1):
         return value
-    raise cursor.error(f"its alignment is {str(value)[:64]}, no power of two up to {MAX_ALIGNMENT}", cursor.position)
+    raise cursor.error(f"its alignment is {str(value)[:64]}, not a power of two up to {MAX_ALIGNMENT}", cursor.position)

@@ -1,6 +1,7 @@
-"""What llama.cpp asserts of a header: where it finds otherwise it ends the process instead of reporting an error.
+"""Checks what llama.cpp asserts about a header: a failed assertion would end the process instead of being an error.
 
-Read in llama.cpp's load_hparams and in the loaders of architectures; to be read again when the pin moves.
+The conditions come from llama.cpp's load_hparams and its loaders of architectures. Check them again when the pinned
+version changes.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ _MOST: Final = {
     "ssm.group_count": 2**20,
     "shortconv.l_cache": 2**10,
 }
-"""Larger sizes than any model's, so that products of two stay far below 2^63."""
+"""More than any model has, and small enough that products of two stay far below 2^63."""
 
 
 def check_loadable(header: Header, name: str) -> None:
-    """Raises HeaderError where native code would not survive this header. `name` is the file's, for the message."""
+    """Raises HeaderError if this header would crash native code. `name` is the file's, for the message."""
     if header.byte_order != sys.byteorder:
         seen = int.from_bytes(header.version.to_bytes(4, "big"), "little")
         raise HeaderError(
@@ -75,7 +76,7 @@ def _hyperparameters(header: Header) -> Iterator[str]:
     prefix = header.architecture
     layers = header.of_model("block_count")
     if layers is not None and not 0 < layers <= _MAX_LAYERS:
-        yield f"it has {layers} layers, 1 to {_MAX_LAYERS} can be loaded"
+        yield f"it has {layers} layers, only 1 to {_MAX_LAYERS} can be loaded"
     if not 0 <= (header.of_model("nextn_predict_layers") or 0) <= (layers or 0):
         yield "it has more prediction layers than layers"
     experts, groups = header.experts, header.of_model("expert_group_count") or 0

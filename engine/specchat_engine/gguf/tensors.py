@@ -1,4 +1,4 @@
-"""What a header says of the tensors: names, shapes, types, places; and whether that can be."""
+"""A header's list of tensors: names, shapes, types and positions, and whether they are possible."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ TYPES: Final[dict[int, tuple[str, int, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """One tensor. `shape` begins with the row's length; `offset` counts from the beginning of the tensors' data.
+    """One tensor. `shape` begins with the length of a row; `offset` counts from the beginning of the tensors' data.
 
-    `size` is in bytes, None for a type that is not known.
+    `size` is in bytes, None for an unknown type.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TensorInfo:
 
     @property
     def type_name(self) -> str:
-        """As llama.cpp calls it: Q4_K, F16."""
+        """llama.cpp's name of the type: Q4_K, F16."""
         return TYPES[self.type][0] if self.type in TYPES else f"type {self.type}"
 
 
@@ -87,19 +87,20 @@ def read_tensor(cursor: Cursor, values: ValueReader, alignment: int) -> TensorIn
     if not 0 < elements <= MAX_ELEMENTS or offset > MAX_ELEMENTS:
         raise cursor.error(f"tensor {name!r} cannot have the shape {shape} and the offset {offset}", start)
     if offset % alignment:
-        raise cursor.error(f"tensor {name!r} begins at {offset}, no multiple of {alignment}", start)
+        raise cursor.error(f"tensor {name!r} begins at {offset}, not a multiple of {alignment}", start)
     size = None
     if kind in TYPES:
         _, block, bytes_ = TYPES[kind]
         row = shape[0] if shape else 1
         if row % block:
-            raise cursor.error(f"tensor {name!r} has rows of {row}, no multiple of {TYPES[kind][0]}'s {block}", start)
+            multiple = f"a multiple of {TYPES[kind][0]}'s {block}"
+            raise cursor.error(f"tensor {name!r} has rows of {row}, not {multiple}", start)
         size = elements // block * bytes_
     return TensorInfo(name, shape, kind, offset, elements, size)
 
 
 def check_places(cursor: Cursor, tensors: Sequence[TensorInfo], data_offset: int) -> None:
-    """Raises HeaderError where tensors overlap, or end behind the file's end where that is known."""
+    """Raises HeaderError if tensors overlap or end after the end of the file, if that is known."""
     size, end, before = cursor.source.size, 0, None
     for tensor in sorted(tensors, key=lambda tensor: tensor.offset):
         if before and tensor.offset < end:

@@ -1,4 +1,4 @@
-"""The values of a header's keys: numbers, texts, arrays of these."""
+"""The values of a header's keys: numbers, texts and arrays of them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B",
 
 _BOOL, _STRING, _ARRAY = 7, 8, 9
 _LENGTH = 8
-"""Bytes of the length before each string."""
+"""The number of bytes for the length before each string."""
 
 
 class TextArray:
-    """Many texts in one block of bytes, decoded when they are looked at; what is not UTF-8 becomes U+FFFD."""
+    """Many texts in one block of bytes, decoded on access; bytes that are not UTF-8 become U+FFFD."""
 
     __slots__ = ("_block", "_ends")
 
     def __init__(self, block: bytes, ends: NDArray[np.uint32]) -> None:
-        """`block` holds length and bytes of each text in turn, `ends` where each ends in it."""
+        """`block` holds the length and the bytes of each text in turn; `ends` says where each one ends in it."""
         self._block = block
         self._ends = ends
 
@@ -51,7 +51,7 @@ class TextArray:
 
     @property
     def has_twins(self) -> bool:
-        """Whether two texts are the same as llama.cpp reads them: up to a zero byte, and empty ones not counted."""
+        """Whether two texts are equal as llama.cpp reads them: up to a zero byte, ignoring empty ones."""
         block, ends = self._block, self._ends.tolist()
         texts = [block[start + _LENGTH : end] for start, end in zip([0, *ends], ends, strict=False)]
         if b"\0" in b"".join(texts):
@@ -60,7 +60,7 @@ class TextArray:
         return len(set(texts)) < len(texts) - empty + bool(empty)
 
     def first_difference(self, other: TextArray) -> int | None:
-        """The first index whose texts differ; None where one array begins with the other."""
+        """The first index whose texts differ; None if one array begins with the other."""
         shared = min(len(self), len(other))
         if not shared:
             return None
@@ -81,14 +81,14 @@ Value: TypeAlias = "int | float | bool | str | NDArray[np.generic] | TextArray |
 
 
 class ValueReader:
-    """Reads values one after the other and counts what they hold together."""
+    """Reads values one after the other and counts their total size."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self._text_bytes = self._strings = self._nested = 0
 
     def text(self, most: int, what: str) -> tuple[bytes, int]:
-        """A string's bytes and where it stands. Raises HeaderError for one of more than `most` bytes."""
+        """A string's bytes and its position. Raises HeaderError for one of more than `most` bytes."""
         cursor, start = self._cursor, self._cursor.position
         length = cursor.number("Q")
         if length > most:
@@ -99,7 +99,7 @@ class ValueReader:
         return cursor.take(length), start
 
     def value(self, key: str) -> Value:
-        """The value behind a key: its type, then itself. Raises HeaderError."""
+        """The value of a key: its type, then the value itself. Raises HeaderError."""
         start = self._cursor.position
         kind = self._cursor.number("I")
         if kind == _STRING:

@@ -1,4 +1,9 @@
-"""The rules of JSON, in GBNF, that the grammars of all schemas share."""
+"""Turns a JSON schema into a grammar: every answer that the grammar allows is JSON that the schema accepts.
+
+The grammar is narrower than the schema on purpose, so that a model cannot get lost: properties come in the schema's
+order, an object has no unlisted properties, and there is little space between two tokens. A schema that asks for
+something a grammar cannot express is an error, never ignored; only `oneOf` is read as `anyOf`.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +36,8 @@ SHARED_RULES: Final = {
     "hour": '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})? '
     '("Z" | [-+] ("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9])',
 }
-"""By name. No month has more than 28 days, so that every day exists. A character beyond the basic plane, which takes
-two escapes, is never escaped, so that each escape counts once for a string's length."""
+"""GBNF rules that the grammars of all schemas share. No month has more than 28 days, so every day exists. A character
+beyond the basic plane would need two escapes and is never escaped, so each escape counts once for a string's length."""
 
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -52,7 +57,7 @@ _NOTES = {"$schema", "$id", "$comment", "$defs", "definitions", "title", "descri
     "readOnly",
     "writeOnly",
 }
-"""What does not constrain a value where it stands."""
+"""Keywords that do not constrain a value."""
 _OF_TYPE = {
     "object": {"properties", "required", "additionalProperties"},
     "array": {"items", "prefixItems", "minItems", "maxItems"},
@@ -66,7 +71,8 @@ _LONGEST = 2000
 def schema_grammar(text: str) -> str:
     """The grammar, in GBNF, of all answers that this JSON schema describes.
 
-    Raises SettingError, in one line that names the place, for a text that is no JSON and for what a grammar cannot say.
+    Raises SettingError, in one line that names the place, if the text is not JSON or asks for something that a grammar
+    cannot express.
     """
     try:
         schema = json.loads(text, parse_constant=_no_constant)
@@ -81,7 +87,7 @@ def schema_grammar(text: str) -> str:
 
 
 class _Converter:
-    """Makes the rules of one schema. Each place has one rule, so that places may refer to one another."""
+    """Makes the rules of one schema. Each place in the schema has one rule, so places can refer to each other."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
@@ -101,7 +107,7 @@ class _Converter:
         return name
 
     def _rule(self, schema: Any, place: str) -> str:
-        """The name of the rule for what stands at this place."""
+        """The name of the rule for this place in the schema."""
         if place not in self._names:
             name = self._names[place] = self._add("")
             number = int(name[1:])
@@ -151,7 +157,7 @@ class _Converter:
             elif isinstance(found, dict) and key in found:
                 found = found[key]
             else:
-                raise _refusal(place, target, "there is nothing in that place")
+                raise _refusal(place, target, "there is nothing at that place")
         return self._rule(found, target)
 
     def _object(self, schema: Mapping[str, Any], place: str) -> str:
@@ -172,17 +178,17 @@ class _Converter:
         return f'"{{" space {self._members(members)} space "}}"'
 
     def _members(self, members: Sequence[tuple[str, bool]]) -> str:
-        """The listed properties in order, some of them required, with commas between those that are there.
+        """The listed properties in order, some of them required, with commas between those that are present.
 
-        Two chains of rules say what may come from property i on: where none stands before it, and where one does.
+        Two chains of rules say what may come from property i on: if no property precedes it, and if one does.
         """
-        alone = behind = '""'
+        first = later = '""'
         for member, needed in reversed(members):
-            first = f"{member} {behind}"
-            next_one = f'"," space {member} {behind}'
-            alone = self._add(first if needed else f"{first} | {alone}")
-            behind = self._add(next_one if needed else f"{next_one} | {behind}")
-        return alone
+            as_first = f"{member} {later}"
+            as_later = f'"," space {member} {later}'
+            first = self._add(as_first if needed else f"{as_first} | {first}")
+            later = self._add(as_later if needed else f"{as_later} | {later}")
+        return first
 
     def _array(self, schema: Mapping[str, Any], place: str) -> str:
         least, most = _bounds(schema, "minItems", "maxItems", place)

@@ -1,1 +1,1 @@
-"""How much memory a model takes and where it would go; what the models have read, saved."""
+"""How much memory a model needs, where it would be placed, and how its prompt cache is saved."""

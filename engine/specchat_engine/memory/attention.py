@@ -1,8 +1,8 @@
-"""How attention is computed where nobody chose: by llama.cpp's flash attention, or with all scores at hand.
+"""Chooses how attention is computed if the user did not: with llama.cpp's flash attention or with all scores kept.
 
 On x86 CPUs flash attention takes the rows of a pass one by one and converts every key and value from half precision for
-each: in a chat of some thousand tokens that is most of a pass, and of a wide one even more. With its scores kept, a
-pass multiplies matrices instead, and its logits depend less on how wide it is. docs/benchmarks.md has the figures.
+each row. In a chat of a few thousand tokens that is most of the time of a pass. With the scores kept, a pass multiplies
+matrices instead, and its logits depend less on the number of its tokens. docs/benchmarks.md has the figures.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from specchat_engine.gguf import Header
 from specchat_engine.load_options import LoadOptions
 
 _CELLS = 256
-"""llama.cpp makes memories in such steps."""
+"""llama.cpp rounds the size of a cache up to a multiple of this."""
 
 _FLOAT = 4
 _PLAIN_TYPES = frozenset({"f32", "f16", "bf16"})
-"""Values in other types need flash attention."""
+"""Cached values in other types need flash attention."""
 
 _WANTED, _MOST = 128 * 2**20, 512 * 2**20
-"""Scores take so many bytes at most where fewer tokens at a time help, and so many in any case."""
+"""Bytes for the scores: the first is the aim when tokens per step are reduced, the second the limit."""
 
 _FEWEST = 64
-"""Prompts are read so many tokens at a time at least: on two cores that takes no longer than 512, fewer do."""
+"""Prompts are read at least this many tokens at a time: on two cores 64 take no longer than 512, fewer would."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """`flash` is one of options.FLASH_ATTENTION, as llama.cpp is told; `ubatch_size` tokens are computed at a time."""
+    """`flash` is one of load_options.FLASH_ATTENTION; `ubatch_size` tokens are computed at a time."""
 
     flash: str
     ubatch_size: int
 
     @classmethod
     def of(cls, options: LoadOptions, header: Header, n_ctx: int, *, on_cpu: bool) -> Attention:
-        """For a context of `n_ctx` tokens of a model; `on_cpu`: no layer of it lies on a GPU.
+        """The choice for a context of `n_ctx` tokens; `on_cpu` says that no layer is on a GPU.
 
-        Scores are kept where nobody asked for flash attention, the CPU is an x86 and they fit: a float for each token
-        of a pass, each head and each token of the context; prompts may be read fewer tokens at a time for that.
+        Scores are kept if flash attention was not asked for, the CPU is an x86 and they fit. They take a float for each
+        token of a pass, each head and each token of the context. Prompts may be read in smaller steps for that.
         """
         asked = cls(options.flash_attention, options.ubatch_size)
         types = {options.cache_type_k, options.cache_type_v}
@@ -51,10 +51,10 @@ class Attention:
 
 
 def rounded(n_ctx: int) -> int:
-    """The tokens that a memory for `n_ctx` of them holds."""
+    """The number of tokens that a cache for `n_ctx` tokens really holds."""
     return -(-n_ctx // _CELLS) * _CELLS
 
 
 def is_x86() -> bool:
-    """Whether this processor is one on which keeping the scores was measured to be quicker."""
+    """Whether this is an x86 processor, on which keeping the scores was measured to be faster."""
     return platform.machine().lower() in {"x86_64", "amd64"}

@@ -1,4 +1,9 @@
-"""How much memory a model will take, from its header and the options alone."""
+"""Estimates how much memory a model will need from its header and the options alone.
+
+The formulas for a pass's working memory were fitted to what llama.cpp 0.3.36 reserves on a CPU for dense models with
+and without flash attention, mixtures of experts and state-space models. They are accurate to a few percent; for other
+architectures the nearest formula is used. Kernels on a GPU need some more, which is not included.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +20,30 @@ from specchat_engine.memory.layers import SNAPSHOTS, has_state, layer_memories
 
 MEGABYTE: Final = 2**20
 _SNAPSHOTS = 8
-"""As many as `llama.rollback.SNAPSHOTS`."""
+"""The same as `llama.rollback.SNAPSHOTS`."""
 _TOKEN_BYTES, _MERGE_BYTES = 160, 130
-"""What llama.cpp's and our tables take for each entry of the vocabulary, measured."""
+"""Bytes of llama.cpp's and our tables for each entry of the vocabulary, measured."""
 _PROCESS_BYTES = 7 * MEGABYTE
-"""Code pages and small things of a loaded model and its context, measured."""
+"""Code and small allocations of a loaded model and its context, measured."""
 
 _CACHE_BITS: Final = {name: 8 * bytes_ / block for name, block, bytes_ in TYPES.values()}
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
 _PER_TOKEN: Final = ("token_embd.", "per_layer_token_embd.")
-"""Tables of which a pass reads single rows; they stay in the computer's memory."""
+"""Tables of which a pass reads single rows; they stay in main memory."""
 
 REPACKED_X86: Final = frozenset({"Q4_0", "Q4_K", "IQ4_NL", "MXFP4"})
-"""Types that llama.cpp lays out anew for CPUs with AVX2, in a second copy."""
+"""Types for which llama.cpp makes a second copy in another layout on CPUs with AVX2."""
 REPACKED_ARM: Final = REPACKED_X86 | {"Q5_K", "Q6_K", "Q8_0"}
-"""Those for ARM CPUs with dot products."""
+"""The same for ARM CPUs with dot products."""
 TILED: Final = frozenset({"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"})
-"""Those that it multiplies in the tiles of x86 CPUs with AMX."""
+"""The same for x86 CPUs with AMX, which multiplies them in tiles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a model is going to be used. `rows` of logits come out of a pass; `gpu_layers` -1 are all.
+    """How a model will be used. A pass gives `rows` rows of logits; `gpu_layers` -1 means all.
 
-    `repacked` are the types that the CPU gets a second copy of.
+    `repacked` are the types of which the CPU gets a second copy.
     """
 
     n_ctx: int
@@ -61,7 +66,7 @@ class Use:
         gpu: bool = False,
         repacked: Collection[str] = (),
     ) -> Use:
-        """How the engine will use a model, as the target or, with `draft_of`, as a draft. `gpu`: there is one."""
+        """How the engine will use a model, as the target or, with `draft_of`, as a draft; `gpu` if there is one."""
         target = draft_of or header
         n_ctx = options.n_ctx or target.n_ctx_train
         layers = (options.gpu_layers_draft if draft_of else options.gpu_layers) if gpu else 0
@@ -83,7 +88,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Bytes by what they are for. `repacked` is the second copy of weights that some CPUs work on."""
+    """Bytes by purpose. `repacked` is the second copy of weights that some CPUs work on."""
 
     weights: int = 0
     repacked: int = 0
@@ -99,7 +104,7 @@ class MemoryNeed:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What a model takes of the computer's memory and of the GPUs'; `layers` went there, the output counted as one."""
+    """A model's share of main memory and of the GPUs' memory; `layers` are on GPUs, the output counted as one."""
 
     host: MemoryNeed
     gpu: MemoryNeed
@@ -112,9 +117,9 @@ class Footprint:
 
 
 def estimate(header: Header, use: Use) -> Footprint:
-    """The memory that the engine will need for a model; good to some 10 % on CPUs, less exact on GPUs.
+    """The memory that the engine will need for a model; accurate to about 10 % on CPUs, less on GPUs.
 
-    A split model's header has to hold the tensors of all its files, as `gguf.files.read_model` gives it.
+    A split model's header must have the tensors of all its files, as `gguf.files.read_model` returns it.
     """
     layers = header.layers
     offloaded = layers + 1 if use.gpu_layers < 0 else min(use.gpu_layers, layers + 1)
@@ -166,7 +171,7 @@ def _is_repacked(tensor: TensorInfo, types: Collection[str]) -> bool:
 
 
 def _cache_bytes(header: Header, use: Use) -> list[int]:
-    """Bytes that each layer keeps for the whole context."""
+    """The bytes that each layer keeps for the whole context."""
     cells = rounded(use.n_ctx)
     keys, values = _bits(use.cache_type_k), _bits(use.cache_type_v)
     copies = 1
@@ -185,7 +190,7 @@ def _bits(cache_type: str) -> float:
 
 FLOAT: Final = 4
 NODE_BYTES: Final = 1250
-"""Bytes for each node that llama.cpp reserves for its graphs, measured."""
+"""Bytes for each node of the graphs that llama.cpp reserves, measured."""
 
 _MANY_NODES: Final = frozenset(
     {"qwen3next", "kimi-linear", "bailingmoe3", "qwen35", "qwen35moe", "qwen4exp", "deepseek4", "minimax-01"}
@@ -193,7 +198,7 @@ _MANY_NODES: Final = frozenset(
 
 
 def compute_bytes(header: Header, *, n_ctx: int, n_ubatch: int, rows: int, flash: bool) -> int:
-    """Bytes of the compute buffer for passes of up to `n_ubatch` tokens and `rows` rows of logits."""
+    """Bytes of the compute buffer at its fullest moment, for passes of `n_ubatch` tokens and `rows` rows of logits."""
     tokens = min(n_ubatch, n_ctx)
     heads = max(header.heads, default=0)
     kv_heads = max(header.kv_heads, default=0)
@@ -213,7 +218,7 @@ def compute_bytes(header: Header, *, n_ctx: int, n_ubatch: int, rows: int, flash
 
 
 def graph_bytes(header: Header, n_ubatch: int) -> int:
-    """Bytes of llama.cpp's book-keeping for its graphs."""
+    """Bytes of llama.cpp's bookkeeping for its graphs."""
     tensors = len(header.tensors)
     if header.architecture in _MANY_NODES:
         return NODE_BYTES * max(40 * n_ubatch, 32 * tensors)

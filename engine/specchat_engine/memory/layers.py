@@ -1,6 +1,7 @@
-"""What each layer of a model remembers: keys and values for each token, or a state of fixed size.
+"""What each layer of a model keeps: keys and values for each token, or a state of fixed size.
 
-As llama.cpp's create_memory, llama_kv_cache and llama_memory_recurrent do it; to be read again when the pin moves.
+It follows llama.cpp's create_memory, llama_kv_cache and llama_memory_recurrent. Check it again when the pinned version
+changes.
 """
 
 from __future__ import annotations
@@ -52,15 +53,15 @@ SNAPSHOTS: Final = frozenset(
         "bailingmoe3",
     }
 )
-"""Those whose state llama.cpp can take back by snapshots; the others' goes back to a checkpoint."""
+"""Architectures whose state llama.cpp can roll back by snapshots; the others go back to a checkpoint."""
 
 _INTERVAL: Final = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
-"""Attention in every n-th layer, the fourth where the file does not say."""
+"""Architectures with attention in every n-th layer, every fourth if the file does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerMemory:
-    """How many numbers one layer keeps for each token, as keys and as values, and as a state of fixed size."""
+    """How many numbers one layer keeps: keys and values for each token, and a state of fixed size."""
 
     keys: int
     values: int
@@ -68,12 +69,12 @@ class LayerMemory:
 
 
 def has_state(header: Header) -> bool:
-    """Whether some of the model's memory is a state, which has no tail to drop."""
+    """Whether part of the model's memory is a state, which cannot simply drop the last tokens."""
     return header.architecture in RECURRENT or header.architecture in HYBRID
 
 
 def layer_memories(header: Header) -> list[LayerMemory]:
-    """What each layer keeps, prediction layers included, which keep nothing in a usual context."""
+    """What each layer keeps. Prediction layers are included; they keep nothing in a normal context."""
     layers = header.layers
     ends = layers - (header.of_model("nextn_predict_layers") or 0)
     if shared := header.of_model("attention.shared_kv_layers"):
@@ -127,7 +128,7 @@ def _head_sizes(header: Header, layer: int) -> tuple[int, int]:
 
 
 def is_sliding(header: Header, layer: int) -> bool:
-    """Whether a layer sees only a window, where the file marks layers one by one."""
+    """Whether a layer sees only a window, if the file marks layers one by one."""
     pattern = header.numbers(f"{header.architecture}.attention.sliding_window_pattern")
     return layer < len(pattern) and bool(pattern[layer])
 

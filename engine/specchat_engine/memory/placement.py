@@ -1,7 +1,7 @@
-"""Where a pair's weights, caches and buffers will lie, what overflows there, and how it could be made to fit.
+"""Where a pair's weights, caches and buffers will be placed, which device overflows, and what would make them fit.
 
-Layers go to GPUs from the last on, over several GPUs by `tensor_split` or their free memory, as llama.cpp does it; so
-which GPU holds how much is told to about a layer.
+Like llama.cpp it puts layers on GPUs from the last one on, and spreads them over several GPUs by `tensor_split` or by
+their free memory. The share of each GPU is accurate to about a layer.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _BITS: Final = {
     "Q3_K_M": 3.9,
     "Q2_K": 3.2,
 }
-"""Bits a weight in files of this quantisation, about."""
+"""Approximate bits per weight in files of this quantisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """One device and what it has left, in bytes. `kind` is as in `llama.devices`: cpu, gpu, integrated gpu."""
+    """One device and its free and total memory in bytes. `kind` is as in `llama.devices`: cpu, gpu, integrated gpu."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class DeviceMemory:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What there is to place models on: the computer's memory first, then GPUs. `repacked` as in `Use`."""
+    """The devices that models can be placed on: main memory first, then GPUs. `repacked` is as in `Use`."""
 
     devices: tuple[DeviceMemory, ...]
     repacked: Collection[str] = ()
@@ -54,7 +54,7 @@ class Machine:
         return next((device for device in self.devices if device.kind == "cpu"), DeviceMemory(HOST, "cpu", 0, 0))
 
     def gpus(self, names: Sequence[str] = ()) -> list[DeviceMemory]:
-        """The GPUs of these names, all where none are given."""
+        """The GPUs with these names, all of them if none are given."""
         wanted = {name.lower() for name in names}
         found = [device for device in self.devices if device.kind in ("gpu", "integrated gpu")]
         return [device for device in found if not wanted or device.name.lower() in wanted]
@@ -62,7 +62,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many bytes of one model on one device. `model` is target or draft, `what` weights, cache or buffers."""
+    """Some bytes of one model on one device. `model` is target or draft, `what` is weights, cache or buffers."""
 
     model: str
     what: str
@@ -80,7 +80,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What lies where. `over` holds the devices with too little memory and what is missing, in bytes."""
+    """What is placed where. `over` has the devices with too little memory and how much is missing, in bytes."""
 
     parts: tuple[Part, ...]
     over: Mapping[str, int]
@@ -97,7 +97,7 @@ class Placement:
 
 
 def where_it_goes(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Placement:
-    """Where a pair would go with these options, and single changes that would make it fit where it does not."""
+    """Where a pair would be placed with these options and, if it does not fit, single changes that would help."""
     parts = tuple(_parts(target, draft, options, machine))
     over = _over(parts, machine)
     remedies = tuple(_remedies(target, draft, options, machine)) if over else ()
@@ -107,7 +107,7 @@ def where_it_goes(target: Header, draft: Header | None, options: LoadOptions, ma
 def footprints(
     target: Header, draft: Header | None, options: LoadOptions, machine: Machine
 ) -> tuple[Footprint, Footprint | None]:
-    """What the target and the draft take."""
+    """The memory of the target and of the draft."""
     gpu, gpu_draft = bool(machine.gpus(options.devices)), bool(machine.gpus(options.devices_draft))
     big = estimate(target, Use.of(options, target, gpu=gpu, repacked=machine.repacked))
     if draft is None:
@@ -176,7 +176,7 @@ def _remedies(target: Header, draft: Header | None, options: LoadOptions, machin
 
 
 def _largest(sizes: Collection[int], fits: Callable[[int], bool]) -> int | None:
-    """The first that fits, of sizes that go down."""
+    """The first that fits, of descending sizes."""
     return next((size for size in sizes if fits(size)), None)
 
 

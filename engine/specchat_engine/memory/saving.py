@@ -1,4 +1,4 @@
-"""What the models have read, kept in a folder: a conversation that goes on later is not read again."""
+"""Saves the models' prompt caches in a folder, so that a conversation can continue without being read again."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Memory(Protocol):
         """Writes it."""
 
     def restore(self, path: Path) -> bool:
-        """Makes it what it was; False, and empty, where that cannot be."""
+        """Restores it; returns False and leaves it empty if that is impossible."""
 
     def clear(self) -> None:
         """Forgets everything."""
 
 
 def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int | None = None) -> None:
-    """Writes the memories, by name, in place of what the folder held; `identity` says what they can be read by.
+    """Writes the memories, by name, over the folder's previous content; `identity` says which pair can read them.
 
-    Raises EngineError where they take more than `limit` bytes, and nothing changes, or where they cannot be written;
-    what the folder held is then not restored either.
+    Raises EngineError if they take more than `limit` bytes, and changes nothing; or if they cannot be written, and then
+    the folder's previous content cannot be restored either.
     """
     size = sum(memory.state_bytes for memory in memories.values())
     if limit is not None and size > limit:
@@ -60,9 +60,9 @@ def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int
 
 
 def restore(memories: Mapping[str, Memory], identity: str, folder: Path) -> bool:
-    """Reads what `save` wrote; False, and nothing changed, where it is not there, not whole, or of another pair.
+    """Reads what `save` wrote. False, and nothing changes, if it is missing, incomplete or of another pair.
 
-    False with empty memories where llama.cpp refuses a file.
+    Also False, with empty memories, if llama.cpp rejects a file.
     """
     try:
         manifest = json.loads((folder / _MANIFEST).read_bytes())

@@ -1,4 +1,4 @@
-"""How much smaller a draft is, and what that and α promise."""
+"""Judges whether two models make a good pair: roles, tokens, sizes, expected speed-up and memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from specchat_engine.pairing.verdict import Finding, Grade, Verdict
 from specchat_engine.settings import K_LIMIT
 
 _DEAR: Final = 0.35
-"""From this share of the target's cost on a draft seldom pays."""
+"""A draft that costs more than this share of the target rarely pays."""
 
 _LONGEST = min(16, K_LIMIT)
 
 
 def read_bytes(header: Header) -> int:
-    """Bytes of weights that are read for one token: of mixtures only the experts in use, of the embedding a row."""
+    """Bytes of weights that are read for one token: only the experts in use, and one row of the embedding."""
     used = max(header.per_layer("expert_used_count"), default=0)
     share = used / header.experts if header.experts else 1.0
     tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
@@ -38,31 +38,31 @@ def read_bytes(header: Header) -> int:
 
 
 def compare_sizes(target: Header, draft: Header) -> tuple[Finding, float | None]:
-    """A line on the sizes, and what a draft step costs in target steps where only moving weights takes time."""
+    """A finding on the sizes, and the cost of a draft step in target steps if only reading weights takes time."""
     one, two = read_bytes(target), read_bytes(draft)
     if not (one and two):
-        return Finding(Grade.WARNING, "size", "a file tells no sizes: what a draft step costs is not known"), None
+        return Finding(Grade.WARNING, "size", "a file has no sizes: the cost of a draft step is unknown"), None
     cost = two / one
     words = f"{_short(draft.n_params)} draft for {_short(target.n_params)}: a draft step reads {100 * cost:.1f} %"
     line = Finding(Grade.OK, "size", words)
     if cost >= 1:
         line = Finding(Grade.WARNING, "size", f"{words}: drafting costs more than it saves", "use a smaller draft")
     elif cost > _DEAR:
-        line = Finding(Grade.WARNING, "size", f"{words}, which seldom pays", "use a smaller draft or quantisation")
+        line = Finding(Grade.WARNING, "size", f"{words}, which rarely pays", "use a smaller draft or quantisation")
     return line, cost
 
 
 def expect_speedup(
     cost: float | None, alpha: float | None, measured: MeasuredCosts | None
 ) -> tuple[Finding, float | None]:
-    """A line on the expected speed-up at the best k, and the speed-up; measured costs come before sizes."""
+    """A finding on the expected speed-up at the best k, and the speed-up; measured costs take precedence over sizes."""
     relative = _relative_costs(measured)
     if measured and measured.draft_step and relative:
         cost = measured.draft_step / dict(measured.verify)[1]
     if alpha is None or cost is None:
-        return Finding(Grade.OK, "speed-up", "not known before it is tried", "time it: models pair --bench"), None
+        return Finding(Grade.OK, "speed-up", "unknown until it is measured", "measure it: models pair --bench"), None
     best, k = best_speedup(alpha, cost, relative)
-    basis = "with what passes cost here" if relative else "at most, where only moving weights takes time"
+    basis = "with the costs measured here" if relative else "at most, if only reading weights takes time"
     words = f"{best:.2f}× at α {alpha:.2f} and k {k}, {basis}"
     if best < 1.05:
         return Finding(Grade.WARNING, "speed-up", words, "decode plainly or by lookup, or use a smaller draft"), best
@@ -70,13 +70,13 @@ def expect_speedup(
 
 
 def best_speedup(alpha: float, cost: float, relative: Sequence[float] = ()) -> tuple[float, int]:
-    """The largest predicted speed-up and its k. `relative` is C(k+1)/C(1) by k; without it wide passes cost no more."""
+    """The largest predicted speed-up and its k. `relative` is C(k+1)/C(1) by k, by default 1 for every k."""
     longest = min(len(relative) - 1, _LONGEST) if relative else _LONGEST
     return max((predicted_speedup(alpha, k, cost, relative[k] if relative else 1.0), k) for k in range(1, longest + 1))
 
 
 def _relative_costs(measured: MeasuredCosts | None) -> Sequence[float]:
-    """C(k+1)/C(1) by k, between measured widths by straight lines; empty where not measured."""
+    """C(k+1)/C(1) by k, interpolated between the measured widths; empty if not measured."""
     widths = dict(measured.verify) if measured else {}
     if 1 not in widths or len(widths) < 2:
         return []
@@ -101,7 +101,7 @@ _ENCODERS: Final = frozenset(
     {"bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3", "eurobert", "modern-bert"}
     | {"gemma-embedding", "wavtokenizer-dec", "clip", "t5encoder", "dream", "llada", "llada-moe", "rnd1"}
 )
-"""Architectures that llama.cpp gives no memory: they do not generate token by token."""
+"""Architectures without a cache in llama.cpp: they do not generate token by token."""
 
 
 def judge(
@@ -113,9 +113,9 @@ def judge(
     alpha: float | None = None,
     costs: MeasuredCosts | None = None,
 ) -> Verdict:
-    """What speaks for and against a pair; without a draft, of the target alone.
+    """All findings on a pair, or on the target alone if there is no draft.
 
-    Without a machine memory is not judged. `alpha` is the pair's where it is known, `costs` what was measured here.
+    Without a machine memory is not judged. `alpha` is the pair's, if known; `costs` are those measured here.
     """
     lines = list(_roles(target, draft))
     same_tokens, cost, speedup = True, None, None
@@ -134,9 +134,9 @@ def judge(
 
 
 def check_pair(target: Header, draft: Header) -> str:
-    """Why the draft has to go through text, empty where token ids mean the same in both.
+    """Why drafts have to be translated through text, empty if token ids mean the same in both models.
 
-    Raises PairError where there is no way from the tokens of one to those of the other.
+    Raises PairError if the tokens of one cannot be translated into those of the other.
     """
     findings = [*compare_tokens(target, draft)]
     blocker = next((line for line in findings if line.grade is Grade.BLOCKER), None)
@@ -165,7 +165,7 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
                 "use a chat model",
             )
     if target.has_mtp:
-        yield Finding(Grade.OK, "trained head", "the target has layers that predict several tokens, unused as yet")
+        yield Finding(Grade.OK, "trained head", "the target has layers that predict several tokens, not used yet")
 
 
 def _templates(target: Header, draft: Header, *, same_tokens: bool) -> Finding:
@@ -191,15 +191,15 @@ def _going_back(target: Header, draft: Header | None) -> Iterator[Finding]:
         if header is None:
             continue
         if not has_state(header):
-            window = f", its window of {header.window} tokens being kept whole" if header.window else ""
-            yield Finding(Grade.OK, f"{role}'s memory", f"drops drafted tokens freely{window}")
+            window = f", its window of {header.window} tokens is kept whole" if header.window else ""
+            yield Finding(Grade.OK, f"{role}'s memory", f"drops drafted tokens at no cost{window}")
         elif header.architecture in SNAPSHOTS and role == "target":
-            yield Finding(Grade.OK, f"{role}'s memory", "a state that snapshots take back, up to 8 tokens at once")
+            yield Finding(Grade.OK, f"{role}'s memory", "a state that snapshots roll back, up to 8 tokens at once")
         else:
             yield Finding(
                 Grade.WARNING,
                 f"{role}'s memory",
-                "a state that goes back to a checkpoint, from where accepted tokens are read again",
+                "a state that goes back to a checkpoint; accepted tokens after it are read again",
                 "use a small k, and compare with -k 0",
             )
 

@@ -1,8 +1,7 @@
-"""Do token ids mean the same in both models? The one rule, for files that are loaded and for those that are not yet.
+"""Compares the vocabularies of two models: do token ids mean the same in both? This is the only place that decides it.
 
-Where they do not, drafts go through text, which costs time and right guesses: a warning. Where they do, which tokens
-begin and end a text is the target's business: a draft model that would do otherwise reads the target's tokens all the
-same, and is wrong there now and then.
+If not, drafts are translated through text, which costs time and accuracy: a warning. If so, the target decides which
+tokens begin and end a text. A draft model with other special tokens reads the target's and guesses worse there.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from specchat_engine.gguf.header import TOKENIZERS
 from specchat_engine.pairing.verdict import Finding, Grade
 
 PADDING: Final = 512
-"""Vocabularies that differ only in so many entries at the end are equal up to padding."""
+"""Vocabularies whose sizes differ by at most this many entries at the end are equal up to padding."""
 
-FAMILY: Final = "drafting through text; a draft model of the target's family guesses better"
+FAMILY: Final = "drafting through text; a draft model of the target's family would guess better"
 
 _SHOWN = 40
-"""Characters of a token that are shown."""
+"""At most this many characters of a token are shown."""
 
 _DEFAULTS: Final = {
     "SentencePiece": {"bos": 1, "eos": 2},
@@ -29,7 +28,7 @@ _DEFAULTS: Final = {
     "unigram": {"eos": 1},
     "PLaMo-2": {"bos": 1, "eos": 2},
 }
-"""What llama.cpp takes where a file names no token."""
+"""The ids that llama.cpp uses if a file does not name a token."""
 
 _WITH_BOS: Final = frozenset(
     {
@@ -46,11 +45,11 @@ _WITH_BOS: Final = frozenset(
         "chameleon",
     }
 )
-"""Pre-tokenizers for which llama.cpp begins prompts with a bos token where a file does not say."""
+"""Pre-tokenizers for which llama.cpp begins prompts with a bos token if the file does not say."""
 
 
 def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:
-    """Tokenizers and vocabularies and, where these are the same, what else is told of tokens."""
+    """Findings on the tokenizers and vocabularies and, if they are the same, on pre-tokenizers and special tokens."""
     tokenizers, vocabularies = _tokenizers(target, draft), _vocabularies(target, draft)
     yield tokenizers
     if tokenizers.grade is Grade.OK or vocabularies.grade is Grade.BLOCKER:
@@ -61,7 +60,7 @@ def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:
 
 
 def difference(findings: Iterable[Finding]) -> Finding | None:
-    """What makes ids mean something else in the draft, of the findings of `compare_tokens`; None where nothing does."""
+    """The finding of `compare_tokens` that says why ids mean something else in the draft; None if they do not."""
     return next(
         (line for line in findings if line.topic in ("tokenizer", "vocabulary") and line.grade is not Grade.OK), None
     )
@@ -73,7 +72,7 @@ def kind(header: Header) -> str:
 
 
 def special(header: Header, name: str) -> int:
-    """The id of a named token, -1 for none: the file's, or what llama.cpp takes then."""
+    """The id of a named token, -1 for none: from the file or else llama.cpp's default."""
     fallback = _DEFAULTS.get(kind(header), {}).get(name, -1)
     if header.tokenizer == "gemma4" or (name == "bos" and header.pre_tokenizer in ("glm4", "glm5", "chatglm-bpe")):
         fallback = -1
@@ -106,11 +105,11 @@ def _tokenizers(target: Header, draft: Header) -> Finding:
 def _pre_tokenizers(target: Header, draft: Header) -> Finding:
     one, two = target.pre_tokenizer, draft.pre_tokenizer
     if one == two:
-        return Finding(Grade.OK, "pre-tokenizer", f"both cut text as {_name(one)}" if one else "neither names one")
+        return Finding(Grade.OK, "pre-tokenizer", f"both split text like {_name(one)}" if one else "neither names one")
     return Finding(
         Grade.WARNING,
         "pre-tokenizer",
-        f"text is cut as {_shown(one)} for the target and as {_shown(two)} for the draft: it may guess worse",
+        f"text is split like {_shown(one)} for the target and like {_shown(two)} for the draft: it may guess worse",
         "compare with another draft of the family",
     )
 
@@ -142,29 +141,29 @@ def _vocabularies(target: Header, draft: Header) -> Finding:
 
 
 def _special(target: Header, draft: Header) -> Iterator[Finding]:
-    before = []
+    differences = []
     if adds_bos(target) != adds_bos(draft):
-        before.append("only one of them begins prompts with a bos token")
+        differences.append("only one of them begins prompts with a bos token")
     elif adds_bos(target) and special(target, "bos") != special(draft, "bos"):
-        before.append(f"bos is {special(target, 'bos')} in the target and {special(draft, 'bos')} in the draft")
+        differences.append(f"bos is {special(target, 'bos')} in the target and {special(draft, 'bos')} in the draft")
     if special(target, "eos") != special(draft, "eos"):
-        before.append(f"eos is {special(target, 'eos')} in the target and {special(draft, 'eos')} in the draft")
-    if before:
+        differences.append(f"eos is {special(target, 'eos')} in the target and {special(draft, 'eos')} in the draft")
+    if differences:
         yield Finding(
             Grade.WARNING,
             "special tokens",
-            f"{' and '.join(before)}: the target's count, and the draft guesses worse there",
-            "prefer a draft that was tuned as the target was (both base, or both instruct)",
+            f"{' and '.join(differences)}: the target's are used, and the draft guesses worse there",
+            "prefer a draft that was tuned like the target (both base, or both instruct)",
         )
     else:
-        yield Finding(Grade.OK, "special tokens", "both begin and end texts alike")
+        yield Finding(Grade.OK, "special tokens", "both begin and end texts the same way")
 
 
 def _shown(text: str) -> str:
-    """A text from a file in quotes, short, with everything escaped that a terminal would obey."""
+    """A text from a file, quoted and shortened, with control characters escaped."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def _name(text: str) -> str:
-    """A name from a file: as it is where it is plain, else quoted."""
+    """A name from a file, quoted unless it is plain ASCII."""
     return text if text.isascii() and text.isprintable() and len(text) <= _SHOWN else _shown(text)

@@ -1,4 +1,4 @@
-"""What is found about a pair, line by line."""
+"""The findings on a pair of models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what it is about, what was found, and what to do, which is empty where nothing is to be done."""
+    """One finding: its topic, what was found, and what to do about it, empty if nothing."""
 
     grade: Grade
     topic: str
@@ -33,9 +33,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All that was found. `same_tokens`: ids mean the same in both, so that drafts need no detour through text.
+    """All findings. `same_tokens` says that ids mean the same in both, so that drafts need no translation.
 
-    `speedup` is what is expected against plain decoding, `cost` a draft step in target steps; None where not known.
+    `speedup` is the expected speed-up against plain decoding, `cost` a draft step in target steps; None if unknown.
     """
 
     lines: tuple[Finding, ...]
@@ -46,11 +46,11 @@ class Verdict:
 
     @property
     def grade(self) -> Grade:
-        """The gravest of all lines."""
+        """The worst grade of all findings."""
         grades = {line.grade for line in self.lines}
         return next((grade for grade in (Grade.BLOCKER, Grade.WARNING) if grade in grades), Grade.OK)
 
     @property
     def fits(self) -> bool:
-        """Whether nothing speaks against running the pair."""
+        """Whether nothing prevents running the pair."""
         return self.grade is not Grade.BLOCKER

@@ -1,4 +1,4 @@
-"""Which part of a conversation fits the context: the oldest turns go first, and it is said how many went."""
+"""Drops the oldest turns of a conversation that is too long for the context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specchat_engine.prompt.template import Message
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The ids of a prompt that fits, its messages, and how many of the oldest turns were left out of it."""
+    """The ids of a prompt that fits, its messages, and how many of the oldest turns were dropped."""
 
     tokens: list[int]
     messages: Sequence[Message]
@@ -19,11 +19,11 @@ class Fitted:
 
     @property
     def request(self) -> str:
-        """The last message of the user, empty where there is none."""
+        """The user's last message, empty if there is none."""
         return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
 
     def notice(self, capacity: int) -> str:
-        """What the user is told where turns were left out."""
+        """The message for the user if turns were dropped."""
         turns = "the oldest turn" if self.dropped == 1 else f"the {self.dropped} oldest turns"
         return f"dropped {turns} to fit the context of {capacity} tokens"
 
@@ -31,7 +31,7 @@ class Fitted:
 def fit(messages: Sequence[Message], encode: Callable[[Sequence[Message]], list[int]], capacity: int) -> Fitted:
     """Drops whole turns from the front until the prompt leaves room for an answer; system messages always stay.
 
-    Raises ContextOverflowError where the last message alone is too long.
+    Raises ContextOverflowError if the last message alone is too long.
     """
     reserve = min(256, capacity // 4)
     kept = list(messages)

@@ -1,4 +1,4 @@
-"""A conversation as the token ids that the model is to continue."""
+"""Turns a conversation into the token ids that the model continues."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from specchat_engine.prompt.template import ChatTemplate, Message
 
 
 class Tokenizer(Protocol):
-    """What a prompt needs to know of a vocabulary."""
+    """What encoding a prompt needs from a vocabulary."""
 
     @property
     def special_texts(self) -> tuple[str, ...]:
-        """Texts that would be read as control tokens."""
+        """Texts that the tokenizer would read as control tokens."""
 
     @property
     def adds_bos(self) -> bool:
@@ -26,10 +26,10 @@ class Tokenizer(Protocol):
 
 
 def encode(messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer) -> list[int]:
-    """The prompt's ids. Control tokens come from the template alone: where a message spells one out, it stays text.
+    """The prompt's ids. Control tokens come from the template alone: if a message spells one out, it stays text.
 
-    To that end a mark is put inside such a text before rendering, and the prompt is tokenized between the marks. Raises
-    TemplateError where the template fails or makes nothing of the messages.
+    A mark is put inside such a text before rendering, and the parts between the marks are tokenized one by one. Raises
+    TemplateError if the template fails or renders nothing.
     """
     mark = _unused_mark([*(message.content for message in messages), *tokenizer.special_texts])
     guarded = [Message(message.role, _guard(message.content, mark, tokenizer.special_texts)) for message in messages]
@@ -52,7 +52,7 @@ def _guard(content: str, mark: str, texts: Sequence[str]) -> str:
 
 
 def _unused_mark(texts: Sequence[str]) -> str:
-    """A character that none of the texts holds, a private-use one as long as there is one."""
+    """A character that is in none of the texts, a private-use one if possible."""
     used = set().union(*texts)
     return next(chr(code) for code in range(0xE000, sys.maxunicode) if chr(code) not in used)
 

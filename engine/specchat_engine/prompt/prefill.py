@@ -1,4 +1,4 @@
-"""Tokens of an answer that are given, not chosen: may it begin so?"""
+"""Checks a prefill: the first tokens of an answer, given by the caller."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from specchat_engine.models import SessionVocabulary
 
 
 def check_given(tokens: Sequence[int], vocabulary: SessionVocabulary, constraint: Constraint | None) -> None:
-    """Leads an answer's constraint, which is at its beginning, behind these tokens.
+    """Checks the given tokens and moves the answer's constraint, which is at its beginning, past them.
 
     Raises SettingError for a token that the vocabulary does not have, that ends an answer, or that the grammar
     excludes.
     """
-    led: list[int] = []
+    passed: list[int] = []
     for place, token in enumerate(tokens):
         if token not in range(vocabulary.size):
             raise SettingError(
@@ -25,18 +25,18 @@ def check_given(tokens: Sequence[int], vocabulary: SessionVocabulary, constraint
             raise SettingError(
                 f"the answer is to begin with token {token} at position {place}, which ends an answer: stop before it"
             )
-        if constraint and constraint.after(led, (token,)) is None:
+        if constraint and constraint.after(passed, (token,)) is None:
             raise SettingError(
                 f"the answer is to begin with token {token} at position {place}, which its grammar excludes there: "
                 "stop before it, or lift the grammar"
             )
-        led.append(token)
+        passed.append(token)
     if constraint:
-        constraint.after(led, ())
+        constraint.after(passed, ())
 
 
 def check_room(tokens: Sequence[int], wanted: int, room: int) -> None:
-    """Raises SettingError where an answer of at most `wanted` tokens cannot hold these. `room` is the context's."""
+    """Raises SettingError if an answer of at most `wanted` tokens, or the context's `room`, is too small for these."""
     count = len(tokens)
     if count > room:
         raise SettingError(

@@ -1,7 +1,7 @@
-"""Chat templates: messages to a prompt, through the Jinja template that a model's file carries.
+"""Chat templates: turn messages into a prompt with the Jinja template in a model's file.
 
-A template comes from a downloaded file, so it is hostile until proven otherwise: it runs in Jinja's sandbox, with a
-limit on its time and on the size of what it makes.
+A template comes from a downloaded file and is not trusted. It runs in Jinja's sandbox with limits on its time and on
+the size of its output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FALLBACK: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""ChatML, for files without a template of their own, as llama.cpp does."""
+"""ChatML, for files without a template, as in llama.cpp."""
 
 _FAILURES: Final = (
     JinjaError,
@@ -41,7 +41,7 @@ _FAILURES: Final = (
     MemoryError,
     RuntimeError,
 )
-"""What a template can raise, an endless recursion included."""
+"""What a template can raise, including endless recursion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Message:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, in which a product or a power can also not fill the memory."""
+    """Jinja's sandbox, in which products and powers cannot fill the memory either."""
 
     intercepted_binops = frozenset(("*", "**"))
 
@@ -64,7 +64,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 class ChatTemplate:
-    """A compiled template. Raises TemplateError where it does not parse."""
+    """A compiled template. Raises TemplateError if it does not parse."""
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
         environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
@@ -79,7 +79,7 @@ class ChatTemplate:
         self._tokens = {"bos_token": bos, "eos_token": eos}
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt that asks for the next answer. Raises TemplateError where the template fails or misbehaves."""
+        """The prompt that asks for the next answer. Raises TemplateError if the template fails or exceeds a limit."""
         values = [{"role": message.role, "content": message.content} for message in messages]
         stream = self._template.generate(messages=values, add_generation_prompt=True, **self._tokens)
         parts: list[str] = []
@@ -99,7 +99,7 @@ class ChatTemplate:
 
 
 class _Deadline:
-    """Stops Python code, a loop that emits nothing too, by a trace function that looks at the clock."""
+    """Stops Python code after a while, even a loop without output: a trace function looks at the clock."""
 
     def __init__(self, seconds: float) -> None:
         self._end = monotonic() + seconds

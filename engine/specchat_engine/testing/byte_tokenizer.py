@@ -26,7 +26,7 @@ class ByteTokenizer:
         self.special = {"bos": -1, "eos": END_OF_TEXT, "eot": END}
 
     def text(self, token: int) -> str:
-        """The token as it stands in the table."""
+        """The token's text in the vocabulary."""
         return _TEXTS.get(token) or chr(token)
 
     def piece(self, token: int) -> bytes:
@@ -37,20 +37,20 @@ class ByteTokenizer:
         """The ids of a text; `special` reads the texts of control tokens as these tokens."""
         if special:
             for token, name in _TEXTS.items():
-                before, found, behind = text.partition(name)
+                before, found, after = text.partition(name)
                 if found:
-                    return [*self.tokenize(before, special=True), token, *self.tokenize(behind, special=True)]
+                    return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         return list(text.encode())
 
     def compile_grammar(self, text: str) -> Choices:
-        """A grammar in which every line is one whole answer. Raises SettingError where there is none."""
+        """A grammar in which every line is one whole answer. Raises SettingError for an empty one."""
         if not text.strip():
             raise SettingError("the grammar is empty: write each possible answer on a line of its own")
         return Choices(frozenset(line.encode() for line in text.splitlines()), self.ends)
 
 
 class Choices:
-    """A place in one of several texts: `rests` is what may still come, `ends` the ids that end an answer."""
+    """A place in one of several texts: `rests` holds what may still follow, `ends` the ids that end an answer."""
 
     def __init__(self, rests: frozenset[bytes], ends: Set[int]) -> None:
         self.rests = rests
@@ -58,14 +58,14 @@ class Choices:
         self._ends = ends
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these ids may come here. Raises DecodeError for a place that was closed."""
+        """Which of these ids may come here. Raises DecodeError if this place was closed."""
         if self.closed:
             raise DecodeError("this place of the grammar was closed: begin again")
         possible = {rest[0] for rest in self.rests if rest} | (set(self._ends) if b"" in self.rests else set())
         return np.array([token in possible for token in ids.tolist()], np.bool_)
 
     def after(self, token: int) -> Choices | None:
-        """The place behind one more token, None where the token may not come here."""
+        """The place after one more token, None if the token may not come here."""
         if not self.allows(np.array([token]))[0]:
             return None
         if token in self._ends:

@@ -1,4 +1,4 @@
-"""A model whose logits are a function of the tokens before, and whose memory behaves like the real one."""
+"""A model whose logits are a function of the preceding tokens, with a memory that behaves like llama.cpp's."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Law = Callable[[tuple[int, ...]], NDArray[np.float32]]
 
 
 class ScriptedModel:
-    """Keeps its memory as llama.cpp does, and is as strict: rows, capacity and cuts are checked at every call.
+    """Keeps its memory like llama.cpp and is as strict: it checks rows, capacity and cuts at every call.
 
-    The array that `advance` returns is overwritten by the next call, as llama.cpp's is.
+    As in llama.cpp, the next call overwrites the array that `advance` returns.
     """
 
     def __init__(self, law: Law, *, capacity: int = 4096, max_rows: int = 33, chunk: int = 64) -> None:
@@ -39,9 +39,9 @@ class ScriptedModel:
         return len(self.tokens)
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        """Reads tokens behind the memory; logits [rows, V] of the last `rows` of them.
+        """Reads tokens after those in memory; logits [rows, V] of the last `rows` of them.
 
-        Raises DecodeError where there is no room, nothing to read, or more rows are asked for than were reserved.
+        Raises DecodeError if there is no room, nothing to read, or fewer rows reserved than asked for.
         """
         if not tokens or not 0 <= rows <= min(len(tokens), self.max_rows):
             raise DecodeError(f"a pass over {len(tokens)} tokens for {rows} rows; at most {self.max_rows} are reserved")
@@ -57,12 +57,12 @@ class ScriptedModel:
         return self._rows
 
     def follow(self, token: int) -> NDArray[np.float32]:
-        """Reads one token behind the memory; its row of logits [V]. Raises DecodeError where there is no room."""
+        """Reads one token after those in memory; its row of logits [V]. Raises DecodeError if there is no room."""
         row: NDArray[np.float32] = self.advance((token,), 1)[0]
         return row
 
     def checkpoint(self) -> None:
-        """Needs nothing: this memory goes back to any length."""
+        """Does nothing: this memory can go back to any length."""
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens."""
@@ -71,7 +71,7 @@ class ScriptedModel:
         del self.tokens[length:]
 
     def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with."""
+        """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
@@ -98,7 +98,7 @@ def random_law(n_vocab: int, *, seed: int = 0, order: int = 2, spread: float = 2
 
 
 def peaked(script: Sequence[int], n_vocab: int, *, prompt_length: int, peak: float = 20.0) -> Law:
-    """A law that says the script word for word behind a prompt of that length, and its last token for ever."""
+    """A law that repeats the script after a prompt of that length, and then its last token for ever."""
 
     def law(tokens: tuple[int, ...]) -> NDArray[np.float32]:
         row = np.zeros(n_vocab, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The rules by which drafted tokens stand or fall."""
+"""The rules that accept or reject drafted tokens."""
 
 from types import MappingProxyType
 

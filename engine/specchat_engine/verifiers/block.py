@@ -1,4 +1,4 @@
-"""Block verification: the draft is judged as a whole, which accepts at least as many tokens as one by one."""
+"""Block verification: judges the draft as a whole and accepts at least as many tokens as `rejection`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from specchat_engine.verifiers.rejection import excess, proposed_with, residual
 
 
 def block(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], chance: Chance) -> Verdict:
-    """Accepts the longest prefix that passes its test, and draws what follows from the residual of that place.
+    """Accepts the longest prefix that passes its test, and draws the next token from the residual after it.
 
     With w_0 = 1 and w_i = min(1, w_(i-1) p(y_i) / q(y_i)), the prefix of length i < k passes with probability
-    s_i / (s_i + 1 - w_i), s_i being the sum over x of (w_i p(x) - q(x))+ behind it, and the whole draft with w_k.
-    Behind an accepted prefix of length i < k comes norm((w_i p - q)+). Lossless under the conditions of `rejection`.
+    s_i / (s_i + 1 - w_i), where s_i is the sum over x of (w_i p(x) - q(x))+ after it; the whole draft passes with
+    w_k. After an accepted prefix of length i < k the next token is drawn from norm((w_i p - q)+). Lossless under the
+    conditions of `rejection`.
 
     Source: Sun et al., "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, algorithm 2.
     """

@@ -1,4 +1,4 @@
-"""The coupled rule: a drafted token stands exactly when the target draws it with the same noise."""
+"""The coupled rule: accepts a drafted token exactly when the target draws it with the same noise."""
 
 from __future__ import annotations
 

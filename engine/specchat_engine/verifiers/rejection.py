@@ -1,4 +1,4 @@
-"""Rejection sampling: a drafted token stands with probability min(1, p / q), else the residual replaces it."""
+"""Rejection sampling: accepts a drafted token with probability min(1, p / q), else draws from the residual."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from specchat_engine.sampling.candidates import Candidates
 def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates], chance: Chance) -> Verdict:
     """Accepts each drafted token with probability min(1, p / q); the first that fails is redrawn from norm((p - q)+).
 
-    Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1; Chen et al., arXiv 2302.01318. Lossless where
-    each token was drawn from its row of `proposals` with noise that `chance` does not use.
+    Sources: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1; Chen et al., arXiv 2302.01318. Lossless if each
+    token was drawn from its row of `proposals` with noise that `chance` does not use.
     """
     judged: list[Candidates] = []
     for place, proposed in enumerate(drafted):
@@ -35,7 +35,7 @@ def rejection(drafted: Sequence[int], rows: Rows, proposals: Sequence[Candidates
 def proposed_with(proposal: Candidates, token: int) -> float:
     """The probability q with which a token was proposed.
 
-    Raises DecodeError where the drafter could not have proposed it: its law and its rows contradict each other.
+    Raises DecodeError if the drafter could not have proposed it: its law and its rows contradict each other.
     """
     q = proposal.probability(token)
     if q <= 0:
@@ -52,7 +52,7 @@ def excess(row: Candidates, proposal: Candidates, weight: float = 1.0) -> NDArra
 
 
 def residual(row: Candidates, proposal: Candidates, weight: float = 1.0) -> Candidates:
-    """norm((weight * p - q)+); the row itself where rounding leaves nothing of it, which has no probability."""
+    """norm((weight * p - q)+); the row itself if rounding leaves nothing, which happens with probability 0."""
     left = excess(row, proposal, weight)
     mass = float(left.sum())
     if mass <= 0:

@@ -1,4 +1,4 @@
-"""Typical acceptance: a drafted token stands where the target finds it likely enough. Lossy."""
+"""Typical acceptance: accepts a drafted token that the target finds likely enough. Lossy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def typical(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     """Accepts a drafted token whose p is above min(0.09, 0.3 exp(-H(p))); else the target draws its own.
 
     Source: Cai et al., "Medusa", arXiv 2401.10774, section 2.3.1. H is the entropy of the rule's p, in nats. The text
-    is not distributed as the target's: what the draft proposes is favoured.
+    is not distributed like the target's: it favours what the draft proposes.
     """
     judged: list[Candidates] = []
     for place, proposed in enumerate(drafted):

@@ -44,7 +44,7 @@ def test_the_small_draft_comes_first_and_an_unusable_file_last_with_its_reason(f
     found = ranked(judged(folder))
     assert [one.entry.name for one in found] == ["tenth", "half", "larger", "broken"]
     assert [one.grade for one in found] == [Grade.OK, Grade.WARNING, Grade.WARNING, Grade.BLOCKER]
-    assert "seldom pays" in found[1].reason
+    assert "rarely pays" in found[1].reason
     assert "costs more than it saves" in found[2].reason
     assert not found[3].fits
     assert "broken.gguf" in found[3].reason

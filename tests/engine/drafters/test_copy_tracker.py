@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.drafters.copy_tracker import Trail
-from specchat_engine.drafters.ngram_index import Match, MatchIndex
+from specchat_engine.drafters.copy_tracker import CopyTracker
+from specchat_engine.drafters.ngram_index import Match, NgramIndex
 
 SOURCE = "one two three four five six seven eight nine ten eleven twelve"
 
@@ -25,12 +25,12 @@ def behind(word: str) -> int:
 
 def met(said: str, steps: int = 1, source: str = SOURCE) -> list[Match | None]:
     """What is met behind each `steps` words of what is said below the source."""
-    index, trail = MatchIndex(2, 32), Trail()
+    index, tracker = NgramIndex(2, 32), CopyTracker()
     index.learn(ids(source + " --"))
     matches = []
     for start in range(0, len(ids(said)), steps):
         index.learn(ids(said)[start : start + steps])
-        matches.append(trail.meet(index.tokens, index.find()))
+        matches.append(tracker.update(index.tokens, index.find()))
     return matches
 
 
@@ -82,29 +82,29 @@ def test_a_wrong_place_to_go_on_does_not_end_the_search() -> None:
 
 
 def test_another_text_has_left_nothing() -> None:
-    index, trail = MatchIndex(2, 32), Trail()
+    index, tracker = NgramIndex(2, 32), CopyTracker()
     for part in (SOURCE, "-- one two three four", "FIVE"):
         index.learn(ids(part))
-        trail.meet(index.tokens, index.find())
-    assert trail.astray
-    trail.clear()
-    assert not trail.astray
+        tracker.update(index.tokens, index.find())
+    assert tracker.astray
+    tracker.clear()
+    assert not tracker.astray
     index.learn(ids("six"))
-    assert trail.meet(index.tokens, index.find()) is None
+    assert tracker.update(index.tokens, index.find()) is None
 
 
 @given(st.text("abcde", min_size=8, max_size=40), st.lists(st.text("abcdef", min_size=1, max_size=6), max_size=12))
 def test_what_stands_before_a_match_is_what_was_said_last(source: str, said: list[str]) -> None:
-    index, trail = MatchIndex(2, 32), Trail()
+    index, tracker = NgramIndex(2, 32), CopyTracker()
     index.learn([ord(letter) for letter in source])
     for part in said:
         index.learn([ord(letter) for letter in part])
         found = index.find()
-        match = trail.meet(index.tokens, found)
+        match = tracker.update(index.tokens, found)
         end = len(index.tokens)
         if match:
             assert match.place < end
             assert index.tokens[match.place - match.length : match.place] == index.tokens[end - match.length :]
         if found and (match is None or not match.resumed):
             assert match == found
-        assert match == trail.meet(index.tokens, found), "looking twice changes nothing"
+        assert match == tracker.update(index.tokens, found), "looking twice changes nothing"

@@ -8,7 +8,7 @@ from itertools import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.drafters.ngram_index import Match, MatchIndex
+from specchat_engine.drafters.ngram_index import Match, NgramIndex
 
 stretches = st.lists(st.lists(st.integers(0, 2), max_size=25), min_size=1, max_size=5)
 
@@ -23,7 +23,7 @@ def searched(tokens: Sequence[int], shortest: int, longest: int) -> Match | None
 
 @given(stretches, st.integers(1, 9), st.integers(0, 12))
 def test_it_finds_what_a_search_finds(stretches: list[list[int]], shortest: int, more: int) -> None:
-    index = MatchIndex(shortest, shortest + more)
+    index = NgramIndex(shortest, shortest + more)
     for number, stretch in enumerate(stretches):
         if number:
             index.part()
@@ -35,12 +35,12 @@ def test_it_finds_what_a_search_finds(stretches: list[list[int]], shortest: int,
 def test_a_long_match_is_found_behind_thousands_of_short_ones() -> None:
     """The pair 1, 2 is everywhere; the passage that the text repeats stood at its beginning."""
     passage = [7, 8, 9, 10, 11, 12, 13, 14, 1, 2]
-    index = MatchIndex(2, 32)
+    index = NgramIndex(2, 32)
     index.learn([*passage, 99, *[3, 1, 2] * 3000, *passage])
     assert index.find() == Match(len(passage), len(passage))
 
 
 def test_a_text_that_repeats_one_token_is_searched_no_longer_than_wanted() -> None:
-    index = MatchIndex(2, 32)
+    index = NgramIndex(2, 32)
     index.learn([5] * 5000)
     assert index.find() == Match(4999, 32)

@@ -49,7 +49,7 @@ def one_key(key: bytes = b"a.key") -> Bytes:
         (Bytes(keys=1).text(b"", HUGE).bytes, "a key has"),
         (Bytes(keys=1).text(b"\xff\xfe").numbers("IB", 0, 1).bytes, "is not UTF-8"),
         (Bytes(keys=1).text(b"").numbers("IB", 0, 1).bytes, "a key is empty"),
-        (Bytes(keys=2).text(b"a").numbers("IB", 0, 1).text(b"a").numbers("IB", 0, 1).bytes, "'a' stands there twice"),
+        (Bytes(keys=2).text(b"a").numbers("IB", 0, 1).text(b"a").numbers("IB", 0, 1).bytes, "'a' appears twice"),
         (one_key().numbers("I", 13).bytes, "the unknown type 13"),
         (one_key().numbers("IIQ", 9, 13, 1).bytes, "the unknown type 13"),
         (one_key().numbers("I", 8).text(b"", HUGE).bytes, f"at most {MAX_TEXT_BYTES}"),
@@ -67,8 +67,8 @@ def one_key(key: bytes = b"a.key") -> Bytes:
         (Bytes(tensors=1).tensor(b"x", [0]).padded(4), "the shape (0,)"),
         (Bytes(tensors=1).tensor(b"x", [2**32, 2**32]).padded(4), "the shape"),
         (Bytes(tensors=1).tensor(b"x", [1], offset=2**63).padded(4), "the offset"),
-        (Bytes(tensors=1).tensor(b"x", [1], offset=8).padded(64), "begins at 8, no multiple of 32"),
-        (Bytes(tensors=1).tensor(b"x", [100], kind=12).padded(640), "no multiple of Q4_K's 256"),
+        (Bytes(tensors=1).tensor(b"x", [1], offset=8).padded(64), "begins at 8, not a multiple of 32"),
+        (Bytes(tensors=1).tensor(b"x", [100], kind=12).padded(640), "not a multiple of Q4_K's 256"),
         (
             Bytes(tensors=1).tensor(b"x", [100]).padded(399),
             "is truncated: it has 463 bytes",
@@ -79,7 +79,7 @@ def one_key(key: bytes = b"a.key") -> Bytes:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_is_refused_and_named(data: bytes, named: str) -> None:
+def test_what_cannot_be_is_an_error_that_names_it(data: bytes, named: str) -> None:
     assert named in refusal(data)
 
 

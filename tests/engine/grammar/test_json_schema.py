@@ -179,7 +179,7 @@ def test_a_string_holds_no_raw_control_characters_and_no_half_surrogates(
         ('{"anyOf": [], "type": "string"}', "#/type"),
         ('{"allOf": [{}, {}]}', "#/allOf is [{}, {}]"),
         ('{"$ref": "https://example.org/x"}', '#/$ref is "https://example.org/x"'),
-        ('{"$ref": "#/$defs/x"}', "there is nothing in that place"),
+        ('{"$ref": "#/$defs/x"}', "there is nothing at that place"),
         ('{"minLength": 5, "maxLength": 2}', "#/maxLength is 2: minLength is 5"),
         ('{"minItems": true}', "#/minItems is true"),
         ('{"maxItems": 9999}', "#/maxItems is 9999: use 0 to 2000"),
@@ -188,7 +188,7 @@ def test_a_string_holds_no_raw_control_characters_and_no_half_surrogates(
         ('{"const": "' + "x" * 500 + '", "not": 1}', "#/not is 1"),
     ],
 )
-def test_what_a_grammar_cannot_say_is_refused_with_its_place(schema: str, named: str) -> None:
+def test_what_a_grammar_cannot_say_is_an_error_with_its_place(schema: str, named: str) -> None:
     with pytest.raises(SettingError) as caught:
         schema_grammar(schema)
     assert named in str(caught.value)

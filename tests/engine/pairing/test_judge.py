@@ -122,13 +122,13 @@ def test_measured_costs_come_before_sizes(pair: tuple[Header, Header]) -> None:
     assert slow.speedup == pytest.approx((1 + 0.8) / (1.9 + 0.5))
     assert fast.speedup is not None
     assert fast.speedup > 3
-    assert "with what passes cost here" in about(fast, "speed-up").finding
+    assert "with the costs measured here" in about(fast, "speed-up").finding
 
 
 def test_without_alpha_no_speed_up_is_made_up(pair: tuple[Header, Header]) -> None:
     verdict = judge(*pair, OPTIONS)
     assert verdict.speedup is None
-    assert "not known before it is tried" in about(verdict, "speed-up").finding
+    assert "unknown until it is measured" in about(verdict, "speed-up").finding
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def reason(target: Header, draft: Header) -> str:
     """Why the draft goes through text."""
     message = check_pair(target, draft)
     assert message.splitlines() == [message]
-    assert "drafting through text; a draft model of the target's family guesses better" in message
+    assert "drafting through text; a draft model of the target's family would guess better" in message
     found = [line.topic for line in compare_tokens(target, draft)]
     assert "special tokens" not in found, "which token ids begin and end a text does not matter to text"
     return message
@@ -97,7 +97,7 @@ def test_a_file_without_tokens_is_refused() -> None:
 
 def test_what_begins_and_ends_a_text_otherwise_is_a_warning() -> None:
     assert warnings(header(), header(eos_token_id=9)) == [
-        "eos is 2 in the target and 9 in the draft: the target's count, and the draft guesses worse there"
+        "eos is 2 in the target and 9 in the draft: the target's are used, and the draft guesses worse there"
     ]
     assert "only one of them" in warnings(header(add_bos_token=True), header())[0]
     with_bos = header(add_bos_token=True, bos_token_id=5)
@@ -107,7 +107,7 @@ def test_what_begins_and_ends_a_text_otherwise_is_a_warning() -> None:
 
 def test_another_pre_tokenizer_is_a_warning() -> None:
     assert (
-        "cut as 'qwen2' for the target and as 'llama-bpe'"
+        "split like 'qwen2' for the target and like 'llama-bpe'"
         in warnings(header(pre="qwen2", add_bos_token=False), header(pre="llama-bpe", add_bos_token=False))[0]
     )
 
