@@ -116,3 +116,14 @@ def test_two_answers_at_once_on_one_memory_are_an_error_and_never_a_wrong_text()
     assert first.end_reason == "error"
     list(two)
     assert second.text == alone
+
+
+def test_an_answer_that_was_left_and_is_closed_late_changes_nothing_of_a_newer_one() -> None:
+    session = conversation(saying("Yes, of course."), saying("Yes, of course."), k=2)
+    left = session.generate("first")
+    next(left)
+    assert ask(session, "second") == "Yes, of course."
+    said, reason, stats = list(session.messages), session.end_reason, session.stats
+    left.close()
+    assert (session.messages, session.end_reason, session.stats) == (said, reason, stats)
+    assert [message.content for message in session.messages] == ["second", "Yes, of course."]

@@ -1,12 +1,19 @@
-"""What a plain target pass costs on this machine, by depth of the context: C(1); and what is told of all passes."""
+"""What passes cost on this machine: plain target passes by depth of the context, C(1), and all of a turn's passes."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
+
+from specchat_engine.decoding.rounds import Round
+
+_TOLD_PASSES, _TOLD_MS = 32, 40.0
+"""Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
 
 ENOUGH = 8
-"""So many passes at a similar depth make a measurement."""
+"""How many passes at a similar depth make a measurement."""
 
 
 class PlainCost:
@@ -20,7 +27,7 @@ class PlainCost:
         self._passes.append((depth, milliseconds))
 
     def forget(self) -> None:
-        """What was seen counts no longer: other threads compute the passes from now on."""
+        """Drops all passes, because other threads compute them from now on."""
         self._passes = deque(maxlen=self._passes.maxlen)
 
     def missing(self, depth: int) -> int:
@@ -28,9 +35,7 @@ class PlainCost:
         return max(0, ENOUGH - len(self._near(depth)))
 
     def at(self, depth: int) -> float | None:
-        """The median time in milliseconds near this depth, None until enough passes were seen."""
-        from statistics import median  # slow to import, and the app's side never needs it
-
+        """The median time in milliseconds near this depth, None until there are enough passes."""
         near = self._near(depth)
         return median(near) if len(near) >= ENOUGH else None
 
@@ -41,11 +46,42 @@ class PlainCost:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """What passes cost at the depth of an answer, in milliseconds: only what was measured on this machine.
+    """What passes cost at the depth of an answer, in milliseconds, as far as it was measured on this machine.
 
-    `verify` holds the widths of the target's passes, ascending, with their usual times; `draft_step` is what
-    one pass of the draft model takes in a draft of usual length, None where none was made.
+    `verify` has the widths of the target's passes, ascending, with their usual times. `draft_step` is the time of one
+    pass of the draft model in a draft of usual length, None if there was none.
     """
 
     verify: tuple[tuple[int, float], ...] = ()
     draft_step: float | None = None
+
+
+class PassTimes:
+    """Passes on the times of a turn's passes, except those of rounds after a pause.
+
+    The cost of a plain pass comes from plain rounds that follow a plain round, since a pass right after a draft takes
+    longer. `tell` gets all passes, several short ones at once: the tokens and the milliseconds of each target pass, and
+    the milliseconds of the draft before it.
+    """
+
+    def __init__(
+        self, plain_cost: PlainCost, tell: Callable[[Sequence[tuple[int, float, float]]], None] | None
+    ) -> None:
+        self._plain_cost = plain_cost
+        self._tell = tell
+        self._after_plain = False
+        self._untold: list[tuple[int, float, float]] = []
+
+    def observe(self, event: Round, depth: int, *, rested: bool) -> None:
+        """Counts one round, after which the context has `depth` tokens; `rested` says that it followed a pause."""
+        plain = not event.drafted and not rested
+        if plain and self._after_plain:
+            self._plain_cost.observe(depth, event.ms.verify)
+        self._after_plain = plain
+        if rested or not self._tell:
+            return
+        self._untold.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
+        took = sum(verify + draft for _, verify, draft in self._untold)
+        if len(self._untold) == _TOLD_PASSES or took > _TOLD_MS:
+            untold, self._untold = self._untold, []
+            self._tell(untold)

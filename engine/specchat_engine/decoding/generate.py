@@ -19,11 +19,11 @@ from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.verifiers import COUPLED
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """How a round is to be made: who drafts, at most how many tokens, under which rule, and why. It may be used again.
+    """How a round is made: who drafts, at most how many tokens, which rule verifies them, and why.
 
-    `stop` begins what may end a draft before k, told how sure the drafter was of each token: `Context.worth_more`.
+    `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens.
     """
 
     drafter: Drafter | None
@@ -34,9 +34,9 @@ class Plan:
     stop: Callable[[], Callable[[float], bool]] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One round in token ids. `kept` tokens were emitted; `end` is the reason for which the answer ended here."""
+    """One round in token ids: it emitted `kept` tokens. `end` is why the answer ended with it, None if it continues."""
 
     plan: Plan
     draft: Draft
@@ -45,10 +45,8 @@ class Step:
     end: str | None
 
 
-_PLAIN = TokenKind.PLAIN
-
 Limit = Callable[[Sequence[int]], tuple[int, str | None]]
-"""Given the tokens a round would emit: how many of them to keep, and why the answer ends there (None: it goes on)."""
+"""Given the tokens that a round would emit: how many to keep, and why the answer ends there (None: it continues)."""
 
 
 def generate(
@@ -59,47 +57,43 @@ def generate(
 ) -> Iterator[Step]:
     """Extends the context round by round until `limit` ends the answer.
 
-    The target's memory holds all tokens of the context but the last, before and after each round, also when the
-    caller stops iterating. Source: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1, with any verifier.
+    Before and after each round the target's memory holds all tokens of the context but the last, also after an
+    exception and when the caller stops iterating. `limit` decides before the memory is cut, so that each round has one
+    cut. Source: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1, with any verifier.
 
-    Raises SettingError where a plan's verifier cannot keep its promise with the plan's drafter.
+    Raises SettingError if a plan's verifier cannot keep its promise with the plan's drafter.
     """
     end: str | None = None
     while end is None:
         now = plan(context)
-        sampler, verifier, position = now.sampler, now.verifier, context.position
-        context.sampler, draft = sampler, NOTHING
-        if now.drafter and now.k > 0:
-            context.worth_more = now.stop() if now.stop else None
-            context.proposer = sampler if verifier.couples else proposer(sampler, position)
-            draft = now.drafter.propose(context, now.k)
+        draft = _drafted(now, context)
         try:
-            if (
-                verifier.couples and not draft.tokens
-            ):  # what `coupled` says of no draft: with fewer calls, which are dear behind a pass, by some 10 µs
-                row = sampler.candidates(target.follow(context.tokens[-1]), context.tokens)
-                verdict = Verdict(0, sampler.draw(row, position), _PLAIN, (), row)
-            else:
-                verdict = _verified(target, context, now, draft)
-            emitted = [*draft.tokens[: verdict.accepted]]
-            if verdict.token is not None:
-                emitted.append(verdict.token)
+            verdict = _verified(target, context, now, draft)
+            emitted = [*draft.tokens[: verdict.accepted], *([] if verdict.token is None else [verdict.token])]
             kept, end = limit(emitted)
             if kept < len(emitted):
                 verdict = replace(verdict, accepted=kept, token=None, kind=TokenKind.NONE, judged=verdict.judged[:kept])
             context.tokens += emitted[:kept]
-        except BaseException:
-            target.rewind(len(context.tokens) - 1)
-            raise
-        if kept <= len(draft.tokens):
+        finally:
             target.rewind(len(context.tokens) - 1)
         if now.drafter:
             now.drafter.observe(context, draft, verdict)
         yield Step(now, draft, verdict, kept, end)
 
 
+def _drafted(plan: Plan, context: Context) -> Draft:
+    """What the plan's drafter proposes; nothing without one."""
+    sampler, couples = plan.sampler, plan.verifier.couples
+    context.sampler = sampler
+    if not plan.drafter or plan.k < 1:
+        return NOTHING
+    context.worth_more = plan.stop() if plan.stop else None
+    context.proposer = sampler if couples else proposer(sampler, context.position)
+    return plan.drafter.propose(context, plan.k)
+
+
 def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
-    """One pass over the last token and the draft, and what the plan's rule makes of it."""
+    """One pass over the last token and the draft, judged by the plan's rule."""
     sampler, verifier, position = plan.sampler, plan.verifier, context.position
     logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
     chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
@@ -108,7 +102,7 @@ def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft) -
 
 
 def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:
-    """The target's side of a pass: row i of the logits follows the first i drafted tokens."""
+    """The target's candidates of a pass: row i of the logits follows the first i drafted tokens."""
     sampler, tokens = context.sampler, context.tokens
 
     def rows(place: int) -> Candidates:
@@ -118,7 +112,7 @@ def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:
 
 
 def _proposals(plan: Plan, draft: Draft) -> Sequence[Candidates]:
-    """The rows of q that the drafted tokens were drawn from. Raises SettingError where the drafter does not tell."""
+    """The rows of q that the drafted tokens were drawn from. Raises SettingError if the drafter does not give them."""
     if plan.drafter is None:
         return ()
     law = plan.drafter.law

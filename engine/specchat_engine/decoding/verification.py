@@ -23,7 +23,7 @@ is said.
 """
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of one verification.
 

@@ -1,0 +1,75 @@
+"""What belongs to one turn of a session: the question, the answer so far, its statistics, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from specchat_engine.decoding.cancel import Cancel
+from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.decoding.transcript import Transcript
+from specchat_engine.sampling.params import SamplingParams
+
+if TYPE_CHECKING:
+    from specchat_engine.prompt.template import Message
+
+
+class Turn:
+    """One turn. Only its session writes to it; any thread may read it.
+
+    `end_reason` is "error" until the answer ends otherwise. `context` is None until the prompt has been read.
+    `in_force` holds the sampling parameters with the output position from which they were used.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        seed: int,
+        messages: Sequence[Message],
+        prefix: Sequence[int],
+        transcript: Transcript,
+    ) -> None:
+        """The answer begins with the ids of `prefix`. `transcript` is empty."""
+        self.number = number
+        self.seed = seed
+        self.messages = tuple(messages)
+        self.prefix = tuple(prefix)
+        self.transcript = transcript
+        self.end_reason: str | None = "error"
+        self.notices: list[str] = []
+        self.prompt_ids: list[int] = []
+        self.context: Context | None = None
+        self.in_force: list[tuple[int, SamplingParams]] = []
+        self.cancel = Cancel()
+        self._stats = TurnStats()
+        self._counting = Lock()
+
+    @property
+    def stats(self) -> TurnStats:
+        """What the answer did so far, and where its time went: a copy that no later round changes."""
+        with self._counting:
+            return self._stats.copy()
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return self.transcript.text
+
+    @property
+    def answer_ids(self) -> list[int]:
+        """The token ids of the answer so far."""
+        return self.context.tokens[self.context.prompt_length :] if self.context else []
+
+    def observe(self, event: Round) -> None:
+        """Counts one round."""
+        with self._counting:
+            self._stats.observe(event)
+
+    def note(self, **values: float | None) -> None:
+        """Sets statistics that no round tells: the prompt's length and times, and the cost of a plain pass."""
+        with self._counting:
+            self._stats = replace(self._stats, **values)  # type: ignore[arg-type]
