@@ -234,14 +234,14 @@ def _memory(use: MemoryUse | None, room: int) -> list[Row]:
     whole = sum(size or 0 for size in sizes.values())
     scale, unit, decimals = (1e9, "GB", 1) if whole >= 1e9 else (1e6, "MB", 0)
     shares = [(name, (size or 0) / whole if whole else 0.0) for name, size in sizes.items()]
-    told: list[Styled] = []
+    legend: list[Styled] = []
     for (glyph, style), (name, size) in zip(_SHADES, sizes.items(), strict=True):
         if size:
-            told += [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
+            legend += [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
     total = f"{whole / scale:.{decimals}f} {unit}".ljust(9) if whole else "–".ljust(9)
     return [
         Row([_label("memory"), total, *(_shaded(shares, room - 9) if whole else ())], 5, Figure.MEMORY),
-        Row(told, 7, Figure.MEMORY),
+        Row(legend, 7, Figure.MEMORY),
     ]
 
 

@@ -84,7 +84,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
         ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
         ("first token", f"{number(first, 1, 0)} ms" + (" (median)" if summary.turns > 1 else "")),
     ]
-    lines: list[Line] = [((f"{name:<{_LABEL}}", Style.QUIET), (told, Style.STRONG)) for name, told in rows]
+    lines: list[Line] = [((f"{name:<{_LABEL}}", Style.QUIET), (text, Style.STRONG)) for name, text in rows]
     return lines + _time(figures, width)
 
 

@@ -169,10 +169,10 @@ def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
     """A bar from the middle towards the side that leads, and the lead in tokens."""
     lead = race.lead(seconds)
     ahead = _NAMES[lead > 0]
-    told = f"  {ahead} leads by {abs(lead)}" if lead else "  level"
+    text = f"  {ahead} leads by {abs(lead)}" if lead else "  level"
     room = (width - 30) // 2
     if room < _LEAST_BAR:
-        return Content(f"lead{told}").truncate(width)
+        return Content(f"lead{text}").truncate(width)
     length = round(room * abs(lead) / most) if most else 0
     length = max(length, 1) if lead else 0
     left = "█" * length if lead < 0 else ""
@@ -183,7 +183,7 @@ def lead_line(race: Race, seconds: float, most: int, width: int) -> Content:
         ("│", "bold"),
         (right, "$outcome-accepted"),
         ("░" * (room - len(right)), "$quiet"),
-        told,
+        text,
     )
 
 

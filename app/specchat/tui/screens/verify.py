@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,18 +16,43 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.errors import SpecchatError
-from specchat.terminal.filter import clean_line
+from specchat.settings.options import DEFAULT_VERIFIER
+from specchat.terminal.filter import clean, clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording
-from specchat.tui.spots import output_tokens
-from specchat.tui.verifying import Compared, compared
-
-Closer = Callable[[Compared], Awaitable[str]]
-"""Inspects a difference and says how close the two tokens are."""
+from specchat.tui.spots import known, output_tokens, visible
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.sampling.noise import gumbel, turn_seed
 
 _PROGRESS = 0.2
 _TURNED = "Changing sampling parameters while an answer streams also makes the texts differ."
 _MEASURE = "`specchat verify` measures numerical noise and tells it from a bug."
+_NEAR = 0.01
+"""Two values of log p + g closer than this are a near-tie: the last bits of the logits can decide it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result: the number of equal tokens, and the first place where the answers differ, or None.
+
+    `tokens` are the recorded and the plain token at that place; None where an answer had already ended.
+    """
+
+    equal: int
+    place: int | None = None
+    tokens: tuple[int | None, int | None] = (None, None)
+    texts: tuple[str, str] = ("", "")
+
+    def sentence(self) -> str:
+        """The result in words."""
+        if self.place is None:
+            return f"the text equals plain decoding: all {self.equal} tokens are equal"
+        here = f"the texts first differ at token {self.place + 1}"
+        return f"{here}: the answer says {self.texts[0]}, plain decoding {self.texts[1]}"
+
+
+Closer = Callable[[Compared], Awaitable[str]]
+"""Inspects a difference and says how close the two tokens are."""
 
 
 class VerifyScreen(ModalScreen[None]):
@@ -46,7 +73,7 @@ class VerifyScreen(ModalScreen[None]):
         with Vertical(id="panel") as panel:
             panel.border_title = "Verify"
             panel.border_subtitle = "Esc stops"
-            yield Static(id="told")
+            yield Static(id="result")
 
     def on_mount(self) -> None:
         """Begin to decode."""
@@ -64,29 +91,91 @@ class VerifyScreen(ModalScreen[None]):
         try:
             plain = await asyncio.to_thread(self._plain.run)
         except SpecchatError as error:
-            self._tell(f"✕ {clean_line(str(error))}", "$text-warning")
+            self._show_result(f"✕ {clean_line(str(error))}", "$text-warning")
             return
         if plain is None:
             return
         result = compared(self._answer, plain)
         if result.place is None:
-            self._tell(f"✓ {result.sentence()}", "$outcome-accepted")
+            self._show_result(f"✓ {result.sentence()}", "$outcome-accepted")
             return
-        self._tell(f"✕ {result.sentence()}", "$text-warning", "comparing the two tokens …")
-        self._tell(f"✕ {result.sentence()}", "$text-warning", clean_line(await self._closer(result)))
+        self._show_result(f"✕ {result.sentence()}", "$text-warning", "comparing the two tokens …")
+        self._show_result(f"✕ {result.sentence()}", "$text-warning", clean_line(await self._closer(result)))
 
-    def _tell(self, text: str, style: str, more: str = "") -> None:
+    def _show_result(self, text: str, style: str, more: str = "") -> None:
         self._over = True
         self.query_one("#panel").border_subtitle = "Esc closes"
         hint = f"{_TURNED}\n{_MEASURE}" if more else ""
         rows = ((text, f"bold {style}"), (f"\n\n{more}" if more else "", ""), (f"\n\n{hint}" if hint else "", "$quiet"))
-        self.query_one("#told", Static).update(Content.assemble(*rows))
+        self.query_one("#result", Static).update(Content.assemble(*rows))
 
     def _show_progress(self) -> None:
         if not self._over:
-            told = f"Decoding the answer again without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
-            self.query_one("#told", Static).update(told)
+            text = f"Decoding the answer again without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
+            self.query_one("#result", Static).update(text)
 
     @property
     def _tokens(self) -> int:
         return len(output_tokens(self._answer))
+
+
+def compared(answer: Trace, plain: Trace) -> Compared:
+    """Compare the answer with one that was decoded plainly and had room for as many tokens."""
+    ours, theirs = output_tokens(answer), output_tokens(plain)
+    for place in range(max(len(ours), len(theirs))):
+        pair = (_at(ours, place), _at(theirs, place))
+        if pair[0] != pair[1]:
+            return Compared(place, place, pair, (_text(answer, place), _text(plain, place)))
+    return Compared(len(ours))
+
+
+def not_comparable(answer: Trace) -> str:
+    """Why the answer cannot be compared; empty if it can."""
+    rule, temperature = answer.start["verifier"], answer.start.get("params", {}).get("temperature", 0)
+    if not answer.start["lossless"]:
+        return f"the rule {rule} is lossy: it promises no text that could be compared"
+    if rule != DEFAULT_VERIFIER and temperature:
+        return f"the rule {rule} keeps the target's law and not its text: compare it at temperature 0"
+    if not any(event.drafted for event in answer.rounds):
+        return "nothing was drafted in this answer: it is plain already"
+    return ""
+
+
+def describe_gap(found: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int) -> str:
+    """How close the two tokens are for the target, or why that is not known."""
+    ours, theirs = difference.tokens
+    if isinstance(found, str) or difference.place is None or ours is None or theirs is None:
+        return f"it is not known how close they are: {found}" if isinstance(found, str) else ""
+    pair = (known(found, ours), known(found, theirs))
+    if pair[0] is None or pair[1] is None:
+        return "it is not known how close they are"
+    greedy = found.sampling.temperature == 0
+    noise = (0.0, 0.0) if greedy else gumbel(turn_seed(seed, turn, attempt), difference.place, (ours, theirs)).tolist()
+    values = [_value(token, own, greedy=greedy) for token, own in zip(pair, noise, strict=True) if token is not None]
+    removed = [token.removed_by for token in pair if token is not None and token.p == 0 and not greedy]
+    if removed:
+        return f"one of them does not survive {removed[0]}: the last bits of the logits can decide that"
+    gap = abs(values[0] - values[1])
+    what = "log p" if greedy else "log p + g"
+    near = "a near-tie, which the last bits of the logits can decide" if gap < _NEAR else "no near-tie"
+    return f"their {what} differ by {gap:.2g}: {near}"
+
+
+def _value(token: InspectedToken, noise: float, *, greedy: bool) -> float:
+    p = token.raw_p if greedy else token.p
+    return (math.log(p) if p > 0 else -math.inf) + noise
+
+
+def _at(tokens: tuple[int, ...], place: int) -> int | None:
+    return tokens[place] if place < len(tokens) else None
+
+
+def _text(trace: Trace, place: int) -> str:
+    """The token at an output position, with signs for spaces."""
+    at = place - len(trace.start.get("prefix", ()))
+    for event in trace.rounds:
+        if at < event.num_emitted:
+            text = event.drafted[at].text if at < event.num_accepted else event.token.text
+            return visible(clean(text)) if text else "its end"
+        at -= event.num_emitted
+    return "nothing more"

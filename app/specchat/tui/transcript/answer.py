@@ -254,13 +254,13 @@ class Answer(Entry):
 
     def _foot(self) -> list[Line]:
         texts = [(self.figures, "$quiet"), *((remark, "$text-accent") for remark in self._remarks)]
-        told = [Piece(text, style) for text, style in texts if text]
-        if not told:
+        lines = [Piece(text, style) for text, style in texts if text]
+        if not lines:
             return []
         wrapper = Wrapper(self._width)
         if self._parts.parts[0].pieces:
             wrapper.write([Piece("\n", "")])
-        for number, piece in enumerate(told):
+        for number, piece in enumerate(lines):
             wrapper.write([*([Piece("\n", "")] if number else []), piece])
         wrapper.lines[-1].ending = "\n"
         return wrapper.lines

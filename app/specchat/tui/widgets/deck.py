@@ -82,13 +82,13 @@ def clock(seconds: float) -> str:
     return f"{hundredths // 6000}:{hundredths % 6000 / 100:05.2f}"
 
 
-def deck_line(deck: Deck, now: float, told: str, width: int) -> Content:
-    """The controls in one row: state, clock, progress, speed, and `told`."""
+def deck_line(deck: Deck, now: float, text: str, width: int) -> Content:
+    """The controls in one row: state, clock, progress, speed, and `text`."""
     place, duration = deck.place(now), deck.head.duration
     ended = deck.at_end(now)
     sign = "■" if ended else "▶" if deck.head.playing else "❚❚"
     left = f"{sign:<2} {clock(place)} / {clock(duration)}  "
-    right = f"  × {deck.head.speed:g}  {told}"
+    right = f"  × {deck.head.speed:g}  {text}"
     room = width - len(left) - len(right)
     if room < _NARROWEST:
         return Content.assemble((left, "bold"), right.strip()).truncate(width)
@@ -113,7 +113,7 @@ class DeckBar(Static):
     def __init__(self, deck: Deck, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._deck = deck
-        self._told = ""
+        self._note = ""
 
     @property
     def place(self) -> float:
@@ -136,7 +136,7 @@ class DeckBar(Static):
 
     def tell(self, text: str) -> None:
         """Show this text after the controls."""
-        self._told = text
+        self._note = text
         self._draw()
 
     def toggle(self) -> None:
@@ -171,4 +171,4 @@ class DeckBar(Static):
 
     def _draw(self) -> None:
         if self.size.width:
-            self.update(deck_line(self._deck, monotonic(), self._told, self.size.width), layout=False)
+            self.update(deck_line(self._deck, monotonic(), self._note, self.size.width), layout=False)

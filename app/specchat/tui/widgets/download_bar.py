@@ -1,25 +1,29 @@
-"""One line above the prompt while models are being downloaded, and for a while after one has arrived."""
+"""A line above the prompt while models are downloaded, and for a while after that."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from specchat.models.downloads import Arrived, Downloads, DownloadView, Wanted
+from specchat.models.pull import PullState
 from specchat.settings.paths import unfinished_file
-
-if TYPE_CHECKING:
-    from specchat.models.downloads import Arrived, Downloads, DownloadView, Wanted
+from specchat.terminal.blocks import bar
+from specchat.terminal.filter import clean_line
+from specchat.tui.widgets.model_rows import ended_at, pace
 
 _INTERVAL = 0.5
 _STAYS = 60.0
-"""Seconds that the end of a download stays in sight."""
+"""Seconds for which the end of a download is shown."""
 
 
 class LazyDownloads:
-    """The app's downloads, made when the first one is wanted: the Hugging Face library takes half a second."""
+    """The app's downloads, created on first use because importing the Hugging Face library takes half a second."""
 
     def __init__(self) -> None:
         self._downloads: Downloads | None = None
@@ -34,16 +38,16 @@ class LazyDownloads:
         return self._downloads
 
     def views(self) -> list[DownloadView]:
-        """All downloads as they are now."""
+        """The state of all downloads."""
         return self._downloads.views() if self._downloads else []
 
     def close(self) -> list[DownloadView]:
-        """Ends all downloads and returns those that are incomplete; another start of the app can resume them."""
+        """End all downloads. Returns those that are incomplete and can be resumed at the next start."""
         return self._downloads.close() if self._downloads else []
 
 
 class DownloadBar(Static):
-    """Shows how far the app's downloads are; hidden while there are none."""
+    """Shows the progress of the app's downloads. Hidden while there are none."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS: ClassVar[str] = "DownloadBar { height: 1; padding: 0 1; display: none; background: $panel; }"
@@ -56,24 +60,24 @@ class DownloadBar(Static):
         self._loaded: set[int] = set()
 
     def show_unfinished(self) -> None:
-        """Shows downloads that an earlier run left unfinished."""
+        """Show downloads that an earlier run left unfinished."""
         if unfinished_file().exists():
             self.run_worker(self._list_unfinished, thread=True)
 
     def start(self, wanted: Wanted) -> None:
-        """Begins a download. Raises FetchError if the disk has too little space."""
+        """Begin a download. Raises FetchError if the disk has too little space."""
         self.downloads.all.start(wanted)
         self.follow()
 
     def follow(self) -> None:
-        """Shows downloads that have begun."""
+        """Show downloads that have begun."""
         if self._timer is None:
             self._timer = self.set_interval(_INTERVAL, self._draw)
         self._until = monotonic() + _STAYS
         self._draw()
 
     def resume(self) -> bool:
-        """Resumes the download that was interrupted last; False if there is none.
+        """Resume the download that was interrupted last. Returns False if there is none.
 
         Raises FetchError if the disk has too little space.
         """
@@ -85,7 +89,7 @@ class DownloadBar(Static):
         return False
 
     def take(self) -> Arrived | None:
-        """The files that arrived last and were not loaded yet, to be loaded now."""
+        """The files of the last finished download that was not loaded yet."""
         for view in reversed(self.downloads.views()):
             arrived = None if view.id in self._loaded else self.downloads.all.arrived(view.id)
             if arrived is not None:
@@ -109,7 +113,48 @@ class DownloadBar(Static):
                 self._timer.stop()
                 self._timer = None
             return
-        from specchat.tui.download_line import download_line
+        from specchat.tui.widgets.download_bar import download_line
 
         self.display = True
         self.update(download_line(views, max(self.size.width, self.screen.size.width - 2)), layout=False)
+
+
+LOAD_KEY = "Ctrl+G"
+_BAR = 12
+
+
+def download_line(views: Sequence[DownloadView], width: int) -> Content:
+    """The running download, else the one that ended last; empty for none. The least important part is cut."""
+    active = [view for view in views if view.active]
+    if active:
+        return _active(active, width)
+    if not views:
+        return Content("")
+    last, state = views[-1], views[-1].progress.state
+    name = clean_line(last.name)
+    if state is PullState.DONE:
+        return _fitted(Content.assemble(("✓ ", "$outcome-accepted"), name), f" is here · {LOAD_KEY} loads it", width)
+    if state is PullState.FAILED:
+        why = Content.assemble(("✗ ", "$text-error"), f"{name}: {clean_line(last.progress.error)}")
+        return _fitted(why, f" · {LOAD_KEY} resumes", width)
+    others = sum(view.resumable for view in views[:-1])
+    more = f" · {others} more" if others else ""
+    stopped = Content.assemble(("○ ", "$quiet"), name)
+    return _fitted(stopped, f" · {ended_at(last)} · {LOAD_KEY} resumes{more}", width)
+
+
+def _active(active: Sequence[DownloadView], width: int) -> Content:
+    """The running download, the first one of several, and the number of others."""
+    first = next((view for view in active if view.progress.state is PullState.RUNNING), active[0])
+    more = f" · {len(active) - 1} more" if len(active) > 1 else ""
+    sign = "‖ " if first.progress.state is PullState.PAUSED else "↓ "
+    drawn = f"{bar(first.percent / 100, _BAR)} " if width >= 60 else ""
+    end = f"  {drawn}{first.percent:3.0f} % · {pace(first)}{more}"
+    return _fitted(Content.assemble((sign, "$outcome-accepted"), clean_line(first.name)), end, width)
+
+
+def _fitted(beginning: Content, end: str, width: int) -> Content:
+    room = max(width - len(end), 8)
+    if beginning.cell_length > room:
+        beginning = beginning.truncate(room, ellipsis=True)
+    return Content.assemble(beginning, (end, "$quiet")).truncate(width, ellipsis=True)

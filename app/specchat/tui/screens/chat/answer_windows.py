@@ -25,9 +25,8 @@ from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
-from specchat.tui.screens.verify import VerifyScreen
+from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
 from specchat.tui.spots import output_tokens
-from specchat.tui.verifying import Compared, gap_told, not_comparable
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.settings import Settings
 
@@ -120,7 +119,7 @@ class AnswerWindows:
             if difference.place is None or ours is None or theirs is None:
                 return ""
             seen = await look(difference.place, (ours, theirs))
-            return gap_told(seen, difference, question.seed, question.turn, question.attempt)
+            return describe_gap(seen, difference, question.seed, question.turn, question.attempt)
 
         self._owner.app.push_screen(VerifyScreen(trace, Recording(self._client, question, same), explain))
 
