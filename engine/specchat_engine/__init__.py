@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from specchat_engine.version import __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -115,6 +115,7 @@ __all__ = [
     "TurnStats",
     "Verdict",
     "Verifier",
+    "__version__",
 ]
 
 

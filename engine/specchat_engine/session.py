@@ -14,6 +14,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes, PlainCost
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.generate import Plan, generate
+from specchat_engine.decoding.prefix import check_given, check_room
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -30,7 +31,6 @@ from specchat_engine.policy.lookup_state import LookupState
 from specchat_engine.policy.planner import PlannedDrafter, Planner
 from specchat_engine.prompt.context_fit import Fitted, fit
 from specchat_engine.prompt.encoding import encode
-from specchat_engine.prompt.prefill import check_given, check_room
 from specchat_engine.prompt.template import ChatTemplate, Message
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of

@@ -16,7 +16,6 @@ from specchat_engine.errors import SettingError
 from specchat_engine.models import CausalModel
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.verifiers import COUPLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Plan:
     k: int
     sampler: Sampler
     reason: str
-    verifier: Verifier = COUPLED
+    verifier: Verifier
     stop: Callable[[], Callable[[float], bool]] | None = None
 
 

@@ -18,7 +18,7 @@ from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import AUTO, Settings
-from specchat_engine.verifiers import VERIFIERS
+from specchat_engine.verifiers import COUPLED, VERIFIERS
 
 _READ_AT_ONCE = 64
 """A drafter with more unread tokens reads them after the first token, so that the answer begins sooner."""
@@ -144,7 +144,7 @@ class Planner:
             self._configure(settings)
         allowed, longest = self._allowed, min(self._target.max_rows, wanted) - 1
         if not allowed.names:
-            return Plan(None, 0, sampler, allowed.because)
+            return Plan(None, 0, sampler, allowed.because, COUPLED)
         if settings.k != AUTO and len(allowed.names) == 1:
             return self._fixed(context, settings.k, longest, sampler)
         prospects, because = self._prospects(context)
@@ -159,7 +159,7 @@ class Planner:
         decision = self._controller.decide(now)
         if decision.drafter is None:
             self._note(now, decision, began)
-            return Plan(None, 0, sampler, because or decision.reason)
+            return Plan(None, 0, sampler, because or decision.reason, COUPLED)
         drafter, name = self.drafters[decision.drafter.name], decision.drafter
         if self._read(drafter, context, prospects[name].unread):
             now, began = replace(now, prospects={**prospects, name: Prospect()}), perf_counter_ns()
@@ -232,7 +232,7 @@ class Planner:
         if drafter.traits.cost != "nothing":
             prospect = drafter.prospect(context)
             if prospect.note or self._waits(context, prospect):
-                return Plan(None, 0, sampler, prospect.note or _WAITS)
+                return Plan(None, 0, sampler, prospect.note or _WAITS, COUPLED)
             self._read(drafter, context, prospect.unread)
         reserved = self._target.max_rows - 1
         limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
