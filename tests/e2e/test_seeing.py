@@ -33,7 +33,7 @@ def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> 
     terminal.keys("Escape")
     terminal.wait_for("F1 Help")
     terminal.type("/verify ")
-    terminal.wait_for(r"\d+ tokens, all equal")
+    terminal.wait_for(r"all \d+ tokens are equal")
 
 
 def test_a_trace_is_played_on_the_screen_without_a_model(environment: dict[str, str], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
 from specchat.tui.widgets.key_row import KeyRow
-from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.analysis.inspection import Inspection
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
 """Inspects an output position and these tokens. Returns a text if that is not possible."""
@@ -59,9 +59,10 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         self._mark = mark
         self._look = look
         self._raw = False
-        self._kept: int | None = None
+        self._spots: list[Spot] = []
+        self._position: int | None = None
         self._found: dict[int, Inspection | str] = {}
-        self._looking = Pace(self, _PAUSE, self._begin_to_look)
+        self._looking = Pace(self, _PAUSE, self._begin_to_inspect)
 
     def compose(self) -> ComposeResult:
         """The round's tokens above the alternatives at the marked position."""
@@ -103,50 +104,34 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             return
         self.dismiss(prefix_at(self._trace, choice.position, choice.id))
 
-    @property
-    def _position(self) -> int | None:
-        """The output position of the marked token."""
-        rows = spots(self._trace, self._place)
-        if self._mark < len(rows):
-            return rows[self._mark].position
-        return next((spot.position for spot in reversed(rows) if spot.position is not None), None)
-
     def _choices(self) -> list[Choice]:
         """All rows in order: the round's tokens, then the alternatives."""
-        rows = spots(self._trace, self._place)
-        found = [Choice(spot.id, spot.position, not spot.text) for spot in rows]
-        return found + [Choice(token.id, self._shown_position, not token.text) for token in self._alternatives()]
-
-    @property
-    def _shown_position(self) -> int | None:
-        """The position whose alternatives are shown. In the alternatives, it stays the one that was marked before."""
-        return self._position if self._mark < len(spots(self._trace, self._place)) else self._kept
-
-    def _alternatives(self) -> tuple[InspectedToken, ...]:
-        found = self._found.get(-1 if self._shown_position is None else self._shown_position)
-        return found.tokens if isinstance(found, Inspection) else ()
+        inspection = self._inspection(self._position)
+        alternatives = inspection.tokens if inspection is not None else ()
+        found = [Choice(spot.id, spot.position, not spot.text) for spot in self._spots]
+        return found + [Choice(token.id, self._position, not token.text) for token in alternatives]
 
     def _show(self) -> None:
-        event, rows = self._trace.rounds[self._place], spots(self._trace, self._place)
-        if self._mark < len(rows):
-            self._kept = rows[self._mark].position
-        times = event.ms
-        whole = times.draft + times.verify + times.rollback + times.other
+        """Draw the round. The position stays what it is while the mark is on one of its alternatives."""
+        event, times = self._trace.rounds[self._place], self._trace.rounds[self._place].ms
+        self._spots = spots(self._trace, self._place)
+        if self._mark < len(self._spots):
+            self._position = self._spots[self._mark].position
         head = Content.assemble(
             (f"round {self._place + 1} of {len(self._trace.rounds)}", "bold"),
-            f" · {clean_line(event.source)} · k {event.k} · {whole:.1f} ms",
+            f" · {clean_line(event.source)} · k {event.k} · {times.total:.1f} ms",
             (f" = draft {times.draft:.1f} + verify {times.verify:.1f} + other {times.rollback + times.other:.1f}", ""),
             "\n",
             (clean_line(event.reason), "$quiet"),
         )
         self.query_one("#round", Static).update(head)
-        self.query_one("#tokens", Static).update(self._table(rows))
-        self.query_one("#others", Static).update(self._others(len(rows)))
+        self.query_one("#tokens", Static).update(self._table())
+        self.query_one("#others", Static).update(self._others())
         self._looking.request()
 
-    def _table(self, rows: list[Spot]) -> Content:
+    def _table(self) -> Content:
         lines = [Content.styled(f"    {'drafted':<{_WIDTH}}   q      p    rank", "$quiet")]
-        for number, spot in enumerate(rows):
+        for number, spot in enumerate(self._spots):
             seen = known(self._inspection(spot.position), spot.id)
             q, p = (seen.raw_q, seen.raw_p) if self._raw and seen else (spot.q, spot.p)
             rank = f"{seen.rank:>5}" if seen else "    –"
@@ -162,12 +147,11 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             )
         return Content("\n").join(lines)
 
-    def _others(self, above: int) -> Content:
+    def _others(self) -> Content:
         """The alternatives at the marked position."""
-        position = self._shown_position
-        if position is None:
+        if self._position is None:
             return Content.styled("never compared with the target", "$quiet")
-        found = self._found.get(position)
+        found = self._found.get(self._position)
         if found is None:
             return Content.styled("inspecting …", "$quiet")
         if isinstance(found, str):
@@ -176,13 +160,13 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         lines = [
             Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  draft's rank   {kind}", "$quiet"),
         ]
-        for number, token in enumerate(found.tokens):
+        for number, token in enumerate(found.tokens, len(self._spots)):
             q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
             draft_rank = "–" if token.draft_rank is None else str(token.draft_rank)
             said = token.id == found.said
             lines.append(
                 Content.assemble(
-                    ("▸ " if above + number == self._mark else "  ", "$primary"),
+                    ("▸ " if number == self._mark else "  ", "$primary"),
                     ("◆" if said else " ", "$outcome-bonus"),
                     " ",
                     (fitted(visible(clean(token.text))), "bold" if said else ""),
@@ -196,12 +180,12 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         found = None if position is None else self._found.get(position)
         return found if isinstance(found, Inspection) else None
 
-    def _begin_to_look(self) -> None:
-        position = self._shown_position
+    def _begin_to_inspect(self) -> None:
+        position = self._position
         if position is not None and position not in self._found:
-            self.run_worker(self._look_again(self._place, position), group="looking", exclusive=True)
+            self.run_worker(self._inspect(self._place, position), group="inspecting", exclusive=True)
 
-    async def _look_again(self, place: int, position: int) -> None:
+    async def _inspect(self, place: int, position: int) -> None:
         self._found[position] = await self._look(position, asked_at(self._trace, place, position))
         self._show()
 

@@ -76,8 +76,7 @@ class Parts:
     def take(self, rounds: Iterable[Round]) -> None:
         """Add rounds at the end."""
         for event in rounds:
-            times = event.ms
-            spent = (times.draft + times.verify + times.rollback + times.other) / (event.num_emitted or 1)
+            spent = event.ms.total / (event.num_emitted or 1)
             for piece in self._inker.pieces(event):
                 self._add(piece, spent if piece.emitted else 0.0)
 

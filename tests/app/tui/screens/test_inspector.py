@@ -32,7 +32,7 @@ async def test_the_last_round_is_shown_with_outcomes_and_alternatives() -> None:
         assert [row[2] for row in rows] == ["●", "○", "·", "◆"]
         assert "rejected: the target drew ·three" in rows[1]
         assert "never compared" in rows[2]
-        assert "looking" not in text(pilot, "others")
+        assert "inspecting" not in text(pilot, "others")
 
 
 async def test_the_engine_inspects_the_marked_position_and_all_tokens_of_it() -> None:
