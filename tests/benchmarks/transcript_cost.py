@@ -13,7 +13,7 @@ import time
 from textual.app import App, ComposeResult
 
 from app.tui.scripted_client import script
-from specchat.tui.theme import DARK, DARK_NAME
+from specchat.tui.appearance import DARK, DARK_NAME
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import UserMessage
 from specchat.tui.transcript.transcript import Transcript

@@ -1,4 +1,8 @@
-"""The theme and the keys as the user configured them, checked before the app opens."""
+"""The themes of the app, and the theme and the keys that the user configured.
+
+Style sheets use theme variables: `$outcome-accepted` is a colour, `$outcome-accepted-style` its attributes. Blue and
+orange can be told apart with every kind of colour blindness.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,67 @@ from dataclasses import dataclass, field
 from textual.app import App
 from textual.binding import Keymap
 from textual.dom import DOMNode
-from textual.theme import BUILTIN_THEMES
+from textual.theme import BUILTIN_THEMES, Theme
 
 from specchat.errors import ConfigError
+from specchat.terminal.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
 from specchat.tui.keymap import known_bindings, read_keymap
-from specchat.tui.theme import DARK_NAME, LIGHT_NAME
+
+DARK_NAME = "specchat-dark"
+LIGHT_NAME = "specchat-light"
+
+_DARK_FOREGROUND = "#d7dae0"
+_LIGHT_FOREGROUND = "#1f2328"
+
+
+def outcome_variables(*, dark: bool) -> dict[str, str]:
+    """The theme variables of every outcome and kind of token, and `$quiet` for what matters less."""
+    variables = {"quiet": "#8b93a0" if dark else "#5d646e"}
+    for outcome, look in LOOKS.items():
+        colour = look.colour or (_DARK_FOREGROUND if dark else _LIGHT_FOREGROUND)
+        if look.colour is None and "bold" in look.attributes:
+            colour = "#ffffff" if dark else "#000000"
+        variables[f"outcome-{outcome.value}"] = colour if dark else ON_LIGHT.get(colour, colour)
+        variables[f"outcome-{outcome.value}-style"] = " ".join(look.attributes) or "none"
+    return variables
+
+
+DARK = Theme(
+    name=DARK_NAME,
+    dark=True,
+    primary=BLUE,
+    secondary="#7fb3e6",
+    accent=ORANGE,
+    warning=ORANGE,
+    error="#f0705a",
+    success=BLUE,
+    foreground=_DARK_FOREGROUND,
+    background="#14171c",
+    surface="#1a1e24",
+    panel="#20252d",
+    variables=outcome_variables(dark=True) | {"footer-key-foreground": BLUE, "border": "#343b46"},
+)
+
+LIGHT = Theme(
+    name=LIGHT_NAME,
+    dark=False,
+    primary=ON_LIGHT[BLUE],
+    secondary="#3a7fc4",
+    accent=ON_LIGHT[ORANGE],
+    warning=ON_LIGHT[ORANGE],
+    error="#b3261e",
+    success=ON_LIGHT[BLUE],
+    foreground=_LIGHT_FOREGROUND,
+    background="#fbfbfa",
+    surface="#f2f3f4",
+    panel="#e9ebee",
+    variables=outcome_variables(dark=False) | {"footer-key-foreground": ON_LIGHT[BLUE], "border": "#c9ced6"},
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A theme's name, the keys that are not the usual ones, and whether the configuration names the theme."""
+    """A theme, the keys that the user changed, and whether the configuration names the theme."""
 
     theme: str = DARK_NAME
     keymap: Keymap = field(default_factory=dict)
@@ -35,9 +90,9 @@ def read_appearance(
     chosen: str | None = None,
     light: bool = False,
 ) -> Appearance:
-    """What is asked for now, else configured, else was chosen in the app before, else fits the terminal's ground.
+    """The theme is what is asked for now, else configured, else chosen in the app before, else fits the background.
 
-    Raises ConfigError, in one line, for a theme or a key that there is not. One that was chosen may be gone.
+    Raises ConfigError, in one line, for an unknown theme or key. A theme that was chosen before may be gone.
     """
     names = (DARK_NAME, LIGHT_NAME, *BUILTIN_THEMES)
     wanted = theme or configured
@@ -54,7 +109,7 @@ def read_appearance(
 
 
 def all_bindings() -> dict[str, str]:
-    """The keys of every binding of the app that has an id. It imports every screen, which takes a moment."""
+    """The keys of every binding of the app that has an id. Imports every screen, which takes a moment."""
     return known_bindings(*dict.fromkeys(_holders()))
 
 

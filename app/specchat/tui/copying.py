@@ -1,4 +1,4 @@
-"""A text to the clipboard: the desktop's where there is one, else through the terminal."""
+"""Copies text to the clipboard of the desktop, or through the terminal if there is no desktop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from specchat.terminal.clipboard import copy_natively
 
 
 def copy(app: App[object], text: str) -> str:
-    """Copies a text and returns what became of it; a terminal never says whether it took the text."""
+    """Copies a text and returns what happened. A terminal does not say whether it took the text."""
     if copy_natively(text):
         return "copied"
     app.copy_to_clipboard(text)

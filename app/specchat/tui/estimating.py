@@ -1,4 +1,4 @@
-"""What memory a pair takes with other options, in words, before it is loaded. Blocks: call it in a thread."""
+"""How much memory a pair would take with other options. Blocks: call it in a thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from specchat_engine.memory.placement import DeviceMemory, Machine, Placement, R
 
 
 def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:
-    """`takes 1.2 GB of 3.4 GB on CPU`, with what would make it fit where it does not.
+    """A line such as `takes 1.2 GB of 3.4 GB on CPU`, with remedies if the pair does not fit.
 
-    What the present pair gives back counts as free.
+    The memory of the loaded pair counts as free.
     """
     try:
         target = read_model(loaded.target)
@@ -32,7 +32,7 @@ def memory_words(loaded: ChatOptions, wanted: LoadOptions) -> Content:
 
 
 def placed(placement: Placement, machine: Machine) -> Content:
-    """A line for each device that takes part."""
+    """A line for each device that is used."""
     lines = []
     for device in machine.devices:
         needed = placement.on(device.name)

@@ -1,4 +1,4 @@
-"""Keys of the user's own choice: from `[keys]` of the configuration to what Textual's `App.set_keymap` takes."""
+"""The keys that the user configured: from `[keys]` in the configuration to a keymap for Textual."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from specchat.errors import ConfigError
 _MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _NAMES = frozenset({*(key.value.rpartition("+")[2] for key in Keys), *KEY_NAME_REPLACEMENTS.values()})
 _TOGETHER = frozenset({"app", "chat", "prompt"})
-"""The scopes whose keys work at the same time, while the user writes. The others have the keyboard for themselves."""
+"""The scopes whose keys work together while the user writes. The other scopes have the keyboard for themselves."""
 
 
 def known_bindings(*holders: type) -> dict[str, str]:
-    """The keys of all bindings with an id in these screens, widgets and apps and their bases, by id, with commas."""
+    """The keys of all bindings with an id in these classes and their bases, by id, separated by commas."""
     found: dict[str, str] = {}
     for kind in dict.fromkeys(base for holder in holders for base in holder.__mro__):
         own: list[BindingType] = vars(kind).get("BINDINGS", [])
@@ -28,10 +28,10 @@ def known_bindings(*holders: type) -> dict[str, str]:
 
 
 def read_keymap(keys: Mapping[str, str], known: Mapping[str, str]) -> Keymap:
-    """The keymap of the user's keys; `known` are the ids that there are, with their usual keys.
+    """The keymap of the user's keys; `known` are the default keys by the ids of their bindings.
 
-    What stands before the dot of an id says where it works: `chat.knobs`. Raises ConfigError, in one line, for an id
-    or a key that there is not, and for a key that would do two things in one place.
+    The part before the dot of an id is its scope: `chat.knobs`. Raises ConfigError, in one line, for an unknown id or
+    key, and for a key that would do two things in one scope.
     """
     for name, text in keys.items():
         if name not in known:
@@ -43,7 +43,7 @@ def read_keymap(keys: Mapping[str, str], known: Mapping[str, str]) -> Keymap:
         for key in _split(text):
             _check_key(name, key)
     _check_clashes(keys, known)
-    # Textual takes a key from all bindings that share it when one of them gets another: the others are named as well.
+    # If several bindings share a key and one of them gets another, Textual takes the key from all: name the others too.
     beside = {
         other: usual
         for other, usual in known.items()
@@ -80,7 +80,7 @@ def _others(name: str, keys: Mapping[str, str], known: Mapping[str, str]) -> Ite
 
 
 def _shared(name: str, other: str, known: Mapping[str, str]) -> bool:
-    """Whether both have a key in common by default: then they are never offered at the same time."""
+    """Whether two bindings share a default key: then they never work at the same time."""
     return bool({*_split(known[name])} & {*_split(known[other])})
 
 

@@ -1,4 +1,4 @@
-"""Drawing at a steady pace: at most so often, and never without what came last."""
+"""Calls at a steady pace: at most so often, and always once more for the last request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.message_pump import MessagePump
 
 
 class Pace:
-    """Calls `draw` at once when it was quiet, else when the pause is over; many requests in a pause make one call."""
+    """Calls `draw` at once after a quiet time, else when the pause is over. Many requests in a pause make one call."""
 
     __slots__ = ("_draw", "_owner", "_pause", "_timer", "_wanted")
 
@@ -22,7 +22,7 @@ class Pace:
         self._wanted = False
 
     def request(self) -> None:
-        """Asks for a drawing."""
+        """Requests a call."""
         if self._timer is not None:
             self._wanted = True
             return
@@ -31,7 +31,7 @@ class Pace:
         self._draw()
 
     def cancel(self) -> None:
-        """Forgets a request that was not served yet."""
+        """Drops a request that waits."""
         self._wanted = False
 
     def _pause_over(self) -> None:

@@ -1,4 +1,4 @@
-"""Going back to what was sent: one by one with the arrows, or by searching as one types. Pure."""
+"""Earlier messages: one after the other with the arrow keys, or by searching. Without widgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from specchat.chat.history import Entry
 
 
 class Recall:
-    """A walk through the entries, which begins at the draft that the user was writing."""
+    """A walk through the entries. It begins at the draft that the user was writing."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -17,7 +17,7 @@ class Recall:
         self._draft = Entry("")
 
     def older(self, draft: Entry) -> Entry | None:
-        """The entry before; None where there is none."""
+        """The entry before this one; None if there is none."""
         if self._place is None:
             self._draft = draft
         place = len(self._entries) if self._place is None else self._place
@@ -27,7 +27,7 @@ class Recall:
         return self._entries[self._place]
 
     def newer(self) -> Entry | None:
-        """The entry behind, and the draft behind the last; None where that is shown already."""
+        """The entry after this one, and the draft after the last entry; None if the draft is shown already."""
         if self._place is None:
             return None
         self._place += 1
@@ -37,14 +37,14 @@ class Recall:
         return self._draft
 
     def end(self) -> None:
-        """Stays with what is shown: the next walk begins at the newest entry."""
+        """Ends the walk: the next one begins at the newest entry."""
         self._place = None
 
 
 class Search(NamedTuple):
-    """A search in progress: what is looked for, what holds it, newest first, and which of these is shown.
+    """A search in progress: the query, the matching entries with the newest first, and which of them is shown.
 
-    Letters are compared without their case, unless a capital is typed.
+    The case of letters counts only if the query has a capital letter.
     """
 
     entries: Sequence[Entry]
@@ -55,11 +55,11 @@ class Search(NamedTuple):
 
     @property
     def shown(self) -> Entry:
-        """The entry that is shown, the draft where none holds what is looked for."""
+        """The entry that is shown; the draft if nothing matches."""
         return self.found[self.place] if self.found else self.draft
 
     def looking_for(self, query: str) -> Search:
-        """The search with another query, at its newest match; nothing is found for an empty one."""
+        """The search with another query, at its newest match. An empty query matches nothing."""
         exact = query != query.lower()
         found: dict[Entry, None] = {}
         for entry in reversed(self.entries):
@@ -68,6 +68,6 @@ class Search(NamedTuple):
         return Search(self.entries, self.draft, query, tuple(found))
 
     def moved(self, steps: int) -> Search:
-        """So many matches older, or newer for less than 0, at most to either end."""
+        """Moved by `steps` to older matches, or to newer ones if negative."""
         place = min(max(self.place + steps, 0), max(len(self.found) - 1, 0))
         return Search(self.entries, self.draft, self.query, self.found, place)

@@ -1,22 +1,28 @@
-"""Answers that are made beside the conversation, to be compared: nothing of it changes by them."""
+"""Questions to the engine about recorded answers. The conversation stays as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from specchat.chat.client import EngineClient
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
-from specchat.worker.protocol import ChatMessage, Ended, Started, WorkerFailed
+from specchat.tui.spots import output_tokens
+from specchat.worker.protocol import ChatMessage, Ended, Inspected, Started, WorkerFailed
+from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 
 
 class Recording:
-    """One answer. `run` makes it, in a thread that may wait; the rest may be called meanwhile from any other."""
+    """One answer beside the conversation. `run` blocks; the rest may be called from another thread meanwhile."""
 
     def __init__(self, client: EngineClient, question: Question, settings: Settings) -> None:
         self._client = client
@@ -28,7 +34,7 @@ class Recording:
         """Whether it was stopped."""
 
     def run(self) -> Trace | None:
-        """The answer as it was made; None where it was stopped. Raises SpecchatError where the engine fails."""
+        """Makes the answer and returns its trace; None if it was stopped. Raises SpecchatError if the engine fails."""
         start, rounds = None, []
         asked = self._question
         if self.stopped:
@@ -53,13 +59,13 @@ class Recording:
         return None
 
     def stop(self) -> None:
-        """Ends it where it is, now or as soon as it begins."""
+        """Stops the answer, now or as soon as it begins."""
         self.stopped = True
         self._client.cancel()
 
 
 def question_of(trace: Trace, attempt: int) -> Question:
-    """What was asked when this answer was made, with the same noise."""
+    """The question that led to this answer, with the same noise."""
     start = trace.start
     messages = tuple(ChatMessage(message["role"], message["content"]) for message in start["messages"])
     return Question(messages, start["turn"], attempt, start["seed"], tuple(start.get("prefix", ())))
@@ -71,17 +77,58 @@ def plain(settings: Settings) -> Settings:
 
 
 def speculative(settings: Settings, drafters: Sequence[str]) -> Settings:
-    """The same settings with speculation, switched on where it was off; `drafters` are those of the pair.
+    """The same settings with speculation, switched on if it was off; `drafters` are those of the pair.
 
-    It looks up nothing that was said elsewhere: the plain answer to the same question, or the one that is raced.
+    Lookup is limited to the conversation: elsewhere it would find the plain answer to the same question.
     """
     drafter = drafters[0] if settings.drafter == "none" else settings.drafter
     return replace(settings, drafter=drafter, k=AUTO if settings.k == 0 else settings.k, lookup="conversation")
 
 
 def from_reading(trace: Trace) -> Trace:
-    """The same on a clock that begins when the prompt has been read, whoever had to read more of it."""
+    """The same trace on a clock that begins when the prompt has been read."""
     read = float(trace.stats.get("prompt_ms") or 0.0)
     rounds = trace.rounds
     read = min(read, rounds[0].t_ms) if rounds else 0.0
     return trace._replace(rounds=tuple(replace(event, t_ms=event.t_ms - read) for event in rounds))
+
+
+def looker(
+    client: EngineClient,
+    messages: Sequence[ChatMessage],
+    trace: Trace,
+    settings: Settings,
+) -> Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]:
+    """A function that inspects output positions of an answer to these messages; it returns a text if it cannot.
+
+    `settings` are those in force, with the sampling of the answer instead of theirs.
+    """
+    tokens = output_tokens(trace)
+    own = replace(settings, sampling=sampling_of(trace.start.get("params", {}), settings.sampling))
+    seed = int(trace.start.get("seed", 0))
+
+    def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
+        for event in client.inspect(messages, tokens, position, asked=asked, seed=seed, settings=own):
+            if isinstance(event, Inspected):
+                return event.inspection
+            if isinstance(event, WorkerFailed):
+                return event.message
+        return "the engine did not answer: try again"
+
+    async def look(position: int, asked: tuple[int, ...]) -> Inspection | str:
+        return await asyncio.to_thread(ask, position, asked)
+
+    return look
+
+
+def asked_in(trace: Trace) -> tuple[ChatMessage, ...]:
+    """The messages that were answered, including the system prompt."""
+    return tuple(ChatMessage(message["role"], message["content"]) for message in trace.start["messages"])
+
+
+def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> SamplingParams:
+    """The sampling parameters in the first line of a trace."""
+    try:
+        return from_json(SamplingParams, params)
+    except (TypeError, ValueError):
+        return otherwise

@@ -13,7 +13,7 @@ from specchat.stats.summary import Summary
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS, Counters
 from specchat.traces.trace import Trace
-from specchat.tui.looking import sampling_of
+from specchat.tui.recording import sampling_of
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.errors import EngineError

@@ -8,9 +8,8 @@ from textual.driver import Driver
 from specchat.errors import ConfigError
 from specchat.settings.chosen_theme import remember_theme
 from specchat.terminal.background import Background
-from specchat.tui.appearance import Appearance
+from specchat.tui.appearance import DARK, LIGHT, Appearance, outcome_variables
 from specchat.tui.terminal_input import TerminalApp
-from specchat.tui.theme import DARK, LIGHT, outcome_variables
 
 WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
 """The class of a screen that has at least this many columns."""

@@ -1,4 +1,4 @@
-"""Drafts timed one after the other by the engine of the chat, whose pair makes room meanwhile. No widgets."""
+"""Times drafts one after the other on the engine of the chat, which unloads its pair meanwhile. Without widgets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from specchat_engine.load_options import LoadOptions
 
 SECONDS = 30.0
-"""For each draft, as on the command line."""
+"""Seconds for each draft, as on the command line."""
 
 _NOTHING = "no answer had a token"
 
 
 @dataclass(frozen=True, slots=True)
 class TimingStep:
-    """Where the timing of a draft stands: how much of its time is over, then what it gained or why it was not timed."""
+    """The progress of a draft: the share of its time that is over, then its gain or why it could not be timed."""
 
     draft: Path
     share: float = 0.0
@@ -35,12 +35,12 @@ class TimingStep:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether the timing of this draft has ended."""
         return self.gain is not None or bool(self.trouble)
 
 
 class DraftTimer:
-    """Times drafts for one target. What was measured is kept at once, and the best draft as the target's own."""
+    """Times drafts for one target. Stores each result at once, and which draft is the best for the target."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class DraftTimer:
         busy: Callable[[], bool],
         seconds: float = SECONDS,
     ) -> None:
-        """`busy` tells whether the chat's engine is answering: it cannot do both."""
+        """`busy` tells whether the engine is answering, which it cannot do meanwhile."""
         self.busy = busy
         self.seconds = seconds
         self.used = False
@@ -60,7 +60,7 @@ class DraftTimer:
         self._stopped = False
 
     def run(self, drafts: Sequence[Path]) -> Iterator[TimingStep]:
-        """Blocks: use it in a thread. Ends early where it is stopped; the draft that was being timed has no result."""
+        """Blocks: use it in a thread. After `stop` it ends early, without a result for the present draft."""
         self._stopped, self.used = False, True
         gains: dict[Path, Gain] = {}
         for draft in drafts:
@@ -81,7 +81,7 @@ class DraftTimer:
                 return
 
     def stop(self) -> None:
-        """Ends it soon; from any thread."""
+        """Ends the timing soon. May be called from any thread."""
         self._stopped = True
         self._client.cancel()
 

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from specchat.chat.commands.invocations import Invocation
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History
-from specchat.tui.theme import outcome_variables
+from specchat.tui.appearance import outcome_variables
 from specchat.tui.widgets.popup import Popup
 from specchat.tui.widgets.prompt import Prompt
 

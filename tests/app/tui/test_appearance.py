@@ -7,9 +7,8 @@ from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.errors import ConfigError
 from specchat.settings.chosen_theme import chosen_theme
 from specchat.tui.app import SpecchatApp
-from specchat.tui.appearance import Appearance, _holders, all_bindings, read_appearance
+from specchat.tui.appearance import DARK_NAME, LIGHT_NAME, Appearance, _holders, all_bindings, read_appearance
 from specchat.tui.keymap import read_keymap
-from specchat.tui.theme import DARK_NAME, LIGHT_NAME
 from specchat.tui.widgets.knobs import Knobs
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.tui.scripted_client import script
 from specchat.traces.trace import Trace
-from specchat.tui.looking import asked_in
+from specchat.tui.recording import asked_in
 from specchat.tui.spots import asked_at, output_tokens, position_of, prefix_at, spots, visible
 from specchat_engine.decoding.rounds import Outcome, Round, TargetToken, TokenKind
 

@@ -1,7 +1,9 @@
-"""A text area for fast hands: keys land in the order in which they were typed, and long pastes stand behind labels."""
+"""A text area for fast typing and long pastes: keys act in the order they were typed, labels stand for pastes."""
 
 from __future__ import annotations
 
+import re
+from itertools import count
 from typing import ClassVar
 
 from rich.text import Text
@@ -12,16 +14,28 @@ from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from specchat.chat.history import Entry
 from specchat.terminal.filter import clean
-from specchat.tui.pasting import Folds, pasted_text
 
 _SCREENS_KEYS = ("f6", "f7")
-"""Keys that a text area has and that are the screen's here: they select, as Shift with the arrows does."""
+"""Keys that select text in a text area. Here they are the screen's; Shift with the arrows selects too."""
 _RETURN = "\r"
-"""Enter with a modifier, where a terminal tells in xterm's way, as tmux does: Textual has no name for such a key."""
+"""The character of Enter with a modifier in xterm's encoding, which tmux uses. Textual has no name for such keys."""
+
+MOST_LINES = 20
+MOST_CHARACTERS = 2_000
+"""A paste above either limit is shown as a label."""
+
+_SEQUENCE = re.compile(
+    r"""\x1b\[[0-?]*[ -/]*[@-~]                           # CSI: colours, cursor movements
+      | \x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|\Z)            # OSC, DCS and the like, up to their end
+      | \x1b[ -/]*[0-~]                                   # two characters
+      | \x9b[0-?]*[ -/]*[@-~]                             # CSI in one character""",
+    re.VERBOSE | re.DOTALL,
+)
+_BACKSPACED = re.compile(r".\x08")
 
 
 class Composer(TextArea, inherit_bindings=False):
-    """What the user writes. A label is one thing: the cursor passes over it, and deleting a part takes all of it."""
+    """What the user writes. The cursor passes over a label, and deleting a part of a label deletes all of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -50,13 +64,13 @@ class Composer(TextArea, inherit_bindings=False):
         """Returns when keys and pastes may change the text."""
 
     def takes_key(self, event: Key) -> bool:
-        """Whether a key was used before it could do what it usually does."""
+        """Whether a key was used before its usual action."""
         return False
 
     async def on_key(self, event: Key) -> None:
-        """Does at once what a key is bound to.
+        """Runs the action of a key at once.
 
-        Textual's own way runs the action after keys that came later, and fast typing would be mixed up.
+        Textual would run it after keys that came later, which mixes up fast typing.
         """
         await self.ready_for_input()
         if self.takes_key(event):
@@ -75,19 +89,19 @@ class Composer(TextArea, inherit_bindings=False):
             event.prevent_default()
 
     async def on_paste(self, event: Paste) -> None:
-        """Takes a paste without what a terminal would obey."""
+        """Inserts a paste without control characters."""
         event.stop()
         event.prevent_default()
         await self.ready_for_input()
         self.paste(event.text)
 
     def paste(self, text: str) -> None:
-        """Puts a text in the selection's place, a long one behind a label."""
+        """Replaces the selection with a text, or with a label if the text is long."""
         result = self.replace(self._folds.fold(pasted_text(text)), *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
     def action_paste(self) -> None:
-        """Pastes what was copied in this app."""
+        """Pastes the text that was copied in this app."""
         self.paste(self.app.clipboard)
 
     def action_new_line(self) -> None:
@@ -95,22 +109,22 @@ class Composer(TextArea, inherit_bindings=False):
         self.insert("\n")
 
     def entry(self) -> Entry:
-        """What is written, as the history keeps it."""
+        """The text as the history stores it."""
         text = self.text.strip()
         return Entry(text, self._folds.used_in(text))
 
     def write(self, text: str, pasted: tuple[tuple[str, str], ...] = ()) -> None:
-        """Replaces what is written; the cursor stands at its end."""
+        """Replaces the text and moves the cursor to its end."""
         self._folds = Folds(pasted)
         self.load_text(clean(text))
         self.move_cursor(self.document.end)
 
     def selected_in_full(self) -> str:
-        """The selected text with what its labels stand for."""
+        """The selected text, with the texts that its labels stand for."""
         return self._folds.unfolded(self.selected_text)
 
     def edit(self, edit: Edit) -> EditResult:
-        """An edit that touches a part of a label takes all of it."""
+        """Extends an edit that touches a part of a label to all of it."""
         top, bottom = edit.top, edit.bottom
         low, high = self._label_around(top), self._label_around(bottom)
         if low is not None or high is not None:
@@ -120,12 +134,12 @@ class Composer(TextArea, inherit_bindings=False):
         return super().edit(edit)
 
     def validate_selection(self, selection: Selection) -> Selection:
-        """The cursor never stands inside a label."""
+        """Keeps the cursor out of labels."""
         before = self.selection.end
         return Selection(*(self._beside_label(place, before) for place in selection))
 
     def get_line(self, line_index: int) -> Text:
-        """The line, its labels in a style of their own."""
+        """The line, with its labels in a style of their own."""
         line = super().get_line(line_index)
         for start, end in self._folds.spans(line.plain):
             line.stylize(self.get_component_rich_style("composer--pasted", partial=True), start, end)
@@ -138,7 +152,7 @@ class Composer(TextArea, inherit_bindings=False):
         return label[1] if place >= before else label[0]
 
     def _label_around(self, place: Location) -> tuple[Location, Location] | None:
-        """The ends of the label that a place is inside of."""
+        """The ends of the label around a place."""
         row, column = place
         if row >= self.document.line_count:
             return None
@@ -146,3 +160,45 @@ class Composer(TextArea, inherit_bindings=False):
             if start < column < end:
                 return (row, start), (row, end)
         return None
+
+
+def pasted_text(text: str) -> str:
+    """The text without escape sequences, overstrikes and control characters."""
+    return clean(_BACKSPACED.sub("", _SEQUENCE.sub("", text)))
+
+
+class Folds:
+    """The long pastes of one message. A label such as `[pasted #1: 214 lines]` stands for each of them."""
+
+    def __init__(self, pasted: tuple[tuple[str, str], ...] = ()) -> None:
+        self._texts = dict(pasted)
+
+    def fold(self, text: str) -> str:
+        """The label for a long text; a short text as it is."""
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > MOST_LINES else f"{len(text):,} characters"
+        numbers = count(len(self._texts) + 1)
+        label = next(label for number in numbers if (label := f"[pasted #{number}: {size}]") not in self._texts)
+        self._texts[label] = text
+        return label
+
+    def unfolded(self, text: str) -> str:
+        """The text with its labels replaced by what they stand for."""
+        if not self._texts:
+            return text
+        return self._labels().sub(lambda match: self._texts[match[0]], text)
+
+    def used_in(self, text: str) -> tuple[tuple[str, str], ...]:
+        """The labels in a text, with the texts that they stand for."""
+        return tuple((label, content) for label, content in self._texts.items() if label in text)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """The first and last column of each label in a line."""
+        if not self._texts or "[pasted" not in line:
+            return []
+        return [match.span() for match in self._labels().finditer(line)]
+
+    def _labels(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self._texts)))

@@ -1,4 +1,4 @@
-"""The first row: the pair, whether speculation works and why not, the context, the seed."""
+"""The first row: the pair, the state of speculation, the context, the seed, and notes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STYLES = {
 
 
 class Header(Lines):
-    """Draws the header's snapshot; a note takes the place of its right end for a moment."""
+    """Shows the header. A note replaces its right end for a moment."""
 
     def __init__(self, view: HeaderView) -> None:
         super().__init__()
@@ -30,13 +30,13 @@ class Header(Lines):
         self._timer: Timer | None = None
 
     def show(self, view: HeaderView) -> None:
-        """Draws another snapshot, unless it says the same."""
+        """Shows another state."""
         if view != self._view:
             self._view = view
             self._draw(self.size.width)
 
     def note(self, text: str) -> None:
-        """Says something for a moment."""
+        """Shows a note for a moment."""
         self._note = text
         self._draw(self.size.width)
         if self._timer is not None:
@@ -57,7 +57,7 @@ class Header(Lines):
 
 
 def header(view: HeaderView, note: str, width: int) -> Content:
-    """The header in exactly `width` cells; what matters least is left out first: the seed, the app's name, the word."""
+    """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
     context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
     status = f"{view.state.value} {view.status}"
     for name, word, right in (

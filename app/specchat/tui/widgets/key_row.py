@@ -1,4 +1,4 @@
-"""The last row: the keys that work now, the most useful first, as many as there is room for; F1 has all."""
+"""The last row: the keys that work now, the most useful ones first, as many as fit. F1 lists all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FUNCTION_KEY = re.compile(r"f\d+")
 
 
 class OfferedKey(NamedTuple):
-    """A key with what it does; one that is not `enabled` is dim."""
+    """A key and what it does. It is dim unless it is `enabled`."""
 
     key: str
     shown: str
@@ -29,7 +29,7 @@ class OfferedKey(NamedTuple):
 
 
 def fitting(keys: list[OfferedKey], width: int) -> list[OfferedKey]:
-    """The first keys, whole, with a blank between them, up to the one that has no room."""
+    """The first keys that fit in full, with a blank between them."""
     fit: list[OfferedKey] = []
     for key in keys:
         width -= key.width + bool(fit)
@@ -40,9 +40,9 @@ def fitting(keys: list[OfferedKey], width: int) -> list[OfferedKey]:
 
 
 class KeyRow(Widget, can_focus=False):
-    """Shows the bindings of the screen and of what has the focus, in their order. A click presses the key.
+    """Shows the bindings of the screen and of the focused widget, in their order. A click presses the key.
 
-    Unlike Textual's footer it never shows a part of a key, and is one widget: keys change often.
+    Unlike Textual's footer it never shows a part of a key, and it is one widget, because keys change often.
     """
 
     ALLOW_SELECT = False
@@ -53,17 +53,17 @@ class KeyRow(Widget, can_focus=False):
         self._keys: list[OfferedKey] = []
 
     def on_mount(self) -> None:
-        """Listens to the screen, and to what opens over it: behind a window no key works."""
+        """Follows the bindings of the screen, and the windows over it, under which no key works."""
         self.screen.bindings_updated_signal.subscribe(self, self._offer)
         self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
 
     def on_unmount(self) -> None:
-        """Listens no more."""
+        """Follows them no more."""
         self.screen.bindings_updated_signal.unsubscribe(self)
         self.app.screen_change_signal.unsubscribe(self)
 
     def render(self) -> Content:
-        """`F1 Help F2 Knobs`; nothing behind a window."""
+        """`F1 Help F2 Knobs`; nothing under a window."""
         if self.app.screen is not self.screen:
             return Content("")
         parts: list[str | tuple[str, str]] = []
@@ -87,8 +87,8 @@ class KeyRow(Widget, can_focus=False):
             place -= key.width + 1
 
     def _offer(self, screen: Screen[object]) -> None:
-        """What works now, one key for each thing to do."""
-        # A terminal that is not looked at takes the focus away, and with it the keys that will work again.
+        """Takes the bindings that work now, one key for each action."""
+        # A terminal without focus takes the focus from the widget; its keys work again when the user is back.
         if not screen.app.app_focus or screen is not self.screen:
             return
         offered: dict[str, OfferedKey] = {}

@@ -1,4 +1,4 @@
-"""A few rows above the prompt, one of them chosen: what completes a word, or what was sent before."""
+"""A few rows above the prompt, one of them chosen: completions of a word, or earlier messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 Row = tuple[str, str]
-"""What can be taken, and a few words about it."""
+"""A text to choose, and a few words about it."""
 
 _MOST_ROWS = 8
 _NARROWEST = 24
@@ -21,7 +21,7 @@ _FRAME = 4
 
 
 class Popup(Widget):
-    """Stands over the screen, right above its owner, which gets its messages, and never has the focus."""
+    """Floats above its owner, which gets its messages. It never has the focus."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Popup {
@@ -45,7 +45,7 @@ class Popup(Widget):
             self.place = place
 
     class Turned(Message):
-        """The user turned the wheel by so many rows."""
+        """The user turned the wheel by a number of rows."""
 
         def __init__(self, steps: int) -> None:
             super().__init__()
@@ -60,18 +60,18 @@ class Popup(Widget):
         self._above = Region()
 
     def show(self, rows: Sequence[Row], chosen: int, above: Region, *, title: str = "", hint: str = "") -> None:
-        """Shows the rows, as far as there is room; `chosen` -1 marks none. All texts were filtered."""
+        """Shows as many rows as fit; `chosen` -1 marks none. All texts are free of control characters."""
         self._rows, self._chosen = rows, chosen
         self.border_title, self.border_subtitle = Content(title), Content(hint)
         self.display = True
         self.place(above)
 
     def hide(self) -> None:
-        """Shows nothing."""
+        """Hides the popup."""
         self.display = False
 
     def place(self, above: Region) -> None:
-        """Stands above this region, as wide as its rows need and as high as there is room."""
+        """Moves above this region, as wide as the rows and as high as there is room."""
         self._above = above
         count = max(1, min(len(self._rows), _MOST_ROWS, above.y - 2))
         chosen = max(self._chosen, 0)
@@ -85,7 +85,7 @@ class Popup(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """The rows in sight, the chosen one marked."""
+        """The visible rows, with the chosen one marked."""
         width, height = self.content_size
         room = max(width - 2, 1)
         text_width, help_width = self._widths()
@@ -120,7 +120,7 @@ class Popup(Widget):
         self._owner.post_message(self.Turned(-1))
 
     def _widths(self) -> tuple[int, int]:
-        """The widest of the texts and of the words about them, in cells."""
+        """The widest text and the widest words, in cells."""
         return (
             max((cell_len(text) for text, _ in self._rows), default=0),
             max((cell_len(words) for _, words in self._rows), default=0),
@@ -128,7 +128,7 @@ class Popup(Widget):
 
 
 def _end_of(text: str, width: int) -> str:
-    """The text where it fits; a path that does not loses its beginning, another text its end."""
+    """The text if it fits. A path that does not fit loses its beginning, another text its end."""
     if cell_len(text) <= width or "/" not in text.rstrip("/"):
         return text
     while text and cell_len(text) > width - 1:

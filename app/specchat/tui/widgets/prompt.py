@@ -1,27 +1,28 @@
-"""Where the user writes: messages, commands behind a slash, files behind an @, and what was sent before."""
+"""Where the user writes: messages, slash commands, files after an @, and earlier messages."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, Resize
 from textual.message import Message
 from textual.message_pump import MessagePump
 
+from specchat.chat.attachments import read_attachments, with_attachments
+from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
+from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History
+from specchat.chat.mentions import written
 from specchat.errors import AttachmentError
 from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
-
-if TYPE_CHECKING:
-    from specchat.chat.commands.invocations import Invocation, Refusal
 
 _PATIENCE = 1.0
 _PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line."
@@ -29,10 +30,10 @@ _PLACEHOLDER_WITH_COMMANDS = "Ask something. / commands, @ files, Ctrl+J new lin
 
 
 class Prompt(Composer):
-    """A text area that grows to six rows, completes what is written, and remembers what was sent.
+    """A text area that grows to six rows, completes words, and remembers what was sent.
 
-    `sources` is asked for what completes and checks commands; without it a slash and an @ are only text. The keys in
-    `spared` do nothing here while nothing is written.
+    `sources` returns what commands can name; without it a slash and an @ are only text. While the prompt is empty, it
+    leaves the keys in `spared` to the screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,7 +46,7 @@ class Prompt(Composer):
     ]
 
     class Submitted(Message):
-        """The user sent a message: its text with all that was pasted and attached, and as it was typed."""
+        """The user sent a message: `text` includes pastes and attached files, `shown` is as it was typed."""
 
         def __init__(self, text: str, shown: str = "") -> None:
             super().__init__()
@@ -60,7 +61,7 @@ class Prompt(Composer):
             self.invocation = invocation
 
     class Refused(Message):
-        """What is written cannot be sent; it stays where it is."""
+        """The text cannot be sent; it stays in the prompt."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -74,7 +75,7 @@ class Prompt(Composer):
             self.where = where
 
     class Spared(Message):
-        """A key that the prompt leaves to the screen while nothing is written."""
+        """The user pressed a key that the prompt leaves to the screen."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -91,18 +92,18 @@ class Prompt(Composer):
         self._sent: tuple[str, Entry] | None = None
 
     def on_mount(self) -> None:
-        """What is offered stands over the screen."""
+        """Adds the popup to the screen."""
         self.screen.mount(self._offers.popup)
 
     async def ready_for_input(self) -> None:
-        """Waits until a sent message was taken or left, so that what is typed behind it is not lost with it."""
+        """Waits until a sent message was taken or left, so that the next keys are not lost with it."""
         if self._handed_over is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._handed_over.wait(), _PATIENCE)
             self._handed_over = None
 
     def takes_key(self, event: Key) -> bool:
-        """What is offered comes first, then what is spared, then a backslash before Enter."""
+        """The popup takes its keys first, then the screen those that are spared."""
         if self._offers.takes_key(event):
             return True
         spared = event.key in self.spared and not self.text
@@ -111,38 +112,38 @@ class Prompt(Composer):
         return spared
 
     def on_text_area_changed(self) -> None:
-        """Offers what completes the text."""
+        """Offers completions."""
         self._offers.update()
 
     def on_text_area_selection_changed(self) -> None:
-        """Offers what completes the word in which the cursor stands."""
+        """Offers completions of the word at the cursor."""
         self._offers.update()
 
     def on_popup_picked(self, message: Popup.Picked) -> None:
-        """Takes what was clicked on."""
+        """Takes the row that was clicked."""
         message.stop()
         self._offers.pick(message.place)
 
     def on_popup_turned(self, message: Popup.Turned) -> None:
-        """Goes through what is offered."""
+        """Moves through the rows."""
         message.stop()
         self._offers.turn(message.steps)
 
     def on_resize(self, event: Resize) -> None:
-        """What is offered stays above."""
+        """Keeps the popup above the prompt."""
         self._offers.place()
 
     def on_blur(self, event: Blur) -> None:
-        """Offers nothing to who writes elsewhere."""
+        """Closes the popup."""
         self._offers.close()
 
     def taken(self) -> None:
-        """The message was taken: remembers it and empties the prompt."""
+        """Stores the message in the history and empties the prompt, because the screen took it."""
         self._remember(self._sent[1] if self._sent is not None else self.entry())
         self._handed()
 
     def give_back(self, text: str) -> None:
-        """Puts a message back that could not be answered, unless the user already writes another."""
+        """Puts an unanswered message back, unless the user is writing another one."""
         if not self.text:
             if self._sent is not None and self._sent[0] == text:
                 self._write(self._sent[1])
@@ -150,7 +151,7 @@ class Prompt(Composer):
                 self.write(text)
 
     def action_send(self) -> None:
-        """Sends the message, which stays until it was taken, or gives the command. A backslash starts a new line."""
+        """Sends the message or the command. A backslash at the end of a line starts a new line instead."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         backslashes = len(line) - len(line.rstrip("\\"))
@@ -160,7 +161,7 @@ class Prompt(Composer):
             self._send(self.entry())
 
     def action_search_history(self) -> None:
-        """Searches what was sent; once more for what was sent before that."""
+        """Searches earlier messages; again for an older match."""
         self._offers.search(self._history.entries)
 
     def action_scroll_transcript(self, where: str) -> None:
@@ -168,7 +169,7 @@ class Prompt(Composer):
         self.post_message(self.Scrolled(where))
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Moves up; on the first line, to the message sent before."""
+        """Moves up; on the first line, to the previous message."""
         if select or not self.cursor_at_first_line:
             super().action_cursor_up(select)
             return
@@ -181,7 +182,7 @@ class Prompt(Composer):
             self._write(older)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Moves down; on the last line, to the message sent after."""
+        """Moves down; on the last line, to the next message."""
         newer = None if select or not self.cursor_at_last_line or self._recall is None else self._recall.newer()
         if newer is None:
             super().action_cursor_down(select)
@@ -189,7 +190,7 @@ class Prompt(Composer):
             self._write(newer)
 
     def action_copy(self) -> None:
-        """Copies the selection; without one Ctrl+C belongs to the screen."""
+        """Copies the selection; without one, the screen handles Ctrl+C."""
         if self.selected_text:
             self.app.copy_to_clipboard(self.selected_in_full())
         else:
@@ -199,21 +200,17 @@ class Prompt(Composer):
         self.write(entry.text, entry.pasted)
 
     def _send(self, entry: Entry) -> None:
-        """Gives the command that is written, else sends a message. What either needs is imported when it is written."""
+        """Posts the command that is written, else the message."""
         self._offers.close()
         text = self._folds.unfolded(entry.text)
         shown = entry.text
         if self._sources is not None and text.lstrip().startswith("/"):
-            from specchat.chat.commands.registry import message_text, parse
-
             command = parse(text, self._sources())
             if command is not None:
                 self._give(command, entry)
                 return
             text, shown = message_text(text), message_text(shown)
         if self._sources is not None and "@" in entry.text:
-            from specchat.chat.attachments import read_attachments, with_attachments
-
             try:
                 text = with_attachments(text, read_attachments(entry.text, self._sources().folder))
             except AttachmentError as error:
@@ -223,9 +220,6 @@ class Prompt(Composer):
         self._hand_over(self.Submitted(text, shown))
 
     def _give(self, command: Invocation | Refusal, entry: Entry) -> None:
-        from specchat.chat.commands.invocations import Attach, Refusal
-        from specchat.chat.mentions import written
-
         if isinstance(command, Refusal):
             self.post_message(self.Refused(command.reason))
             return
@@ -236,21 +230,21 @@ class Prompt(Composer):
             self._hand_over(self.Commanded(command))
 
     def _remember(self, entry: Entry) -> None:
-        """It was sent, or given as a command: the prompt is empty, and Up brings it back."""
+        """Adds the entry to the history and empties the prompt."""
         if entry.text:
             self._history.add(entry)
         self._recall = None
         self.write("")
 
     def _hand_over(self, message: Message) -> None:
-        """Posts the message past the prompt's own queue, which waits for the answer, and follows it up to the app."""
+        """Posts the message past the prompt's own queue, which waits until it is handled, and follows it up."""
         self._handed_over = asyncio.Event()
         above: list[MessagePump] = list(self.ancestors)
         above[0].post_message(message)
         self._follow(above)
 
     def _follow(self, above: list[MessagePump]) -> None:
-        """Comes to each ancestor behind the message; behind the last, whoever wanted it has handled it."""
+        """Reaches each ancestor after the message. After the last one, the message has been handled."""
         if above:
             above[0].call_later(self._follow, above[1:])
         else:

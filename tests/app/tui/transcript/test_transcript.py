@@ -7,7 +7,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from app.tui.scripted_client import script
-from specchat.tui.theme import DARK, DARK_NAME
+from specchat.tui.appearance import DARK, DARK_NAME
 from specchat.tui.transcript.actions import MessageActions
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import Entry, Siblings, UserMessage

@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from app.tui.scripted_client import script
-from specchat.tui.theme import DARK, DARK_NAME
+from specchat.tui.appearance import DARK, DARK_NAME
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import Siblings, TranscriptNotice, UserMessage
 from specchat.tui.transcript.transcript import Transcript

@@ -15,8 +15,7 @@ from specchat.models.formatting import pair_name
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
 from specchat.tui.dashboard.statistics_pages import pages
-from specchat.tui.looking import asked_in, looker, sampling_of
-from specchat.tui.recording import Recording, plain, question_of, speculative
+from specchat.tui.recording import Recording, asked_in, looker, plain, question_of, sampling_of, speculative
 from specchat.tui.reviewing import answered_of, stored_of
 from specchat.tui.screens.chat.branches import Branches
 from specchat.tui.screens.chat.state import ChatState

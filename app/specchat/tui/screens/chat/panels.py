@@ -12,7 +12,6 @@ from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.screens.help import HelpScreen
-from specchat.tui.screens.sessions import SessionsScreen
 
 
 class Panels:
@@ -88,6 +87,8 @@ class Panels:
 
     def show_sessions(self, search: str = "") -> None:
         """Opens the list of the stored sessions."""
+        # Imported here because the lists of the windows need numpy, which takes 0.2 s.
+        from specchat.tui.screens.sessions import SessionsScreen
 
         async def chosen(session: int | None) -> None:
             if session is not None:

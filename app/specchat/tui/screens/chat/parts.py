@@ -27,7 +27,7 @@ from specchat.tui.screens.chat.panels import Panels
 from specchat.tui.screens.chat.prompt_cache import PromptCaches
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.step_mode import StepMode
-from specchat.tui.screens.chat.tour_guide import TourGuide
+from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads

@@ -19,7 +19,6 @@ from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, perform
 from specchat.tui.screens.chat.engine_events import EngineEvents
-from specchat.tui.screens.chat.first_run import welcome
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.help import written_key
 from specchat.tui.transcript.actions import MessageActions
@@ -304,6 +303,9 @@ class ChatScreen(Screen[None]):
             self.parts.view.note("Ctrl+C again quits")
 
     def _welcome(self) -> None:
+        # Imported here because the lists of the windows need numpy, which takes 0.2 s.
+        from specchat.tui.screens.chat.first_run import welcome
+
         parts = self.parts
         welcome(
             self,

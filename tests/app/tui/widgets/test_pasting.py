@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.terminal.filter import clean
-from specchat.tui.pasting import MOST_CHARACTERS, MOST_LINES, Folds, pasted_text
+from specchat.tui.widgets.composer import MOST_CHARACTERS, MOST_LINES, Folds, pasted_text
 
 
 @pytest.mark.parametrize(
