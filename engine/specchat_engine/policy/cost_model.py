@@ -52,6 +52,7 @@ class CostCurve:
         self._mood_sizes: deque[tuple[int, int]] = deque(maxlen=_MOOD_TIMES)
         self._times: dict[int, dict[int, deque[float]]] = {}
         self._usual: dict[int, dict[int, float]] = {}
+        self._curves: dict[int, dict[int, float]] = {}
 
     def observe(self, size: int, depth: int, milliseconds: float) -> None:
         """Learns that `size` tokens took so long at this depth of the context."""
@@ -67,6 +68,12 @@ class CostCurve:
                 return  # one size alone cannot tell a slower machine from a higher cost
         times.append(milliseconds / self._mood)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
+        self._curves.pop(zone, None)
+
+    @property
+    def total(self) -> int:
+        """How many times are kept of all sizes together."""
+        return sum(len(kept) for times in self._times.values() for kept in times.values())
 
     def seen(self, size: int) -> int:
         """How many times are kept of a size, at any depth."""
@@ -74,6 +81,9 @@ class CostCurve:
 
     def at(self, size: int, depth: int) -> float | None:
         """The expected milliseconds of a size of 1 or more; None before anything was measured."""
+        known = self._known(depth) if self._usual else {}
+        if size in known:
+            return self._mood * known[size]
         curve = self.curve(depth, size)
         return curve[size] if curve else None
 
@@ -111,6 +121,8 @@ class CostCurve:
         step.
         """
         zone = self._nearest(depth)
+        if zone in self._curves:
+            return self._curves[zone]
         usual = dict(sorted(self._usual[zone].items()))
         known = dict(usual)
         for size, cost in usual.items():
@@ -118,6 +130,7 @@ class CostCurve:
             if size > 1 and count < _TRUSTED and len(usual) > 1:
                 guess = _on_line(size, [other for other in usual if other != size], usual)
                 known[size] = (count * cost + _GUESSED * guess) / (count + _GUESSED)
+        self._curves[zone] = known
         return known
 
     def _nearest(self, depth: int) -> int:
@@ -201,7 +214,7 @@ class DraftCosts:
         step_ms = _STEP * plain_ms
         usual = [step_ms * (n if drafter.cost == "step" else min(n, 1)) for n in range(most + 1)]
         measured = curve.curve(depth, most)
-        timed = sum(curve.seen(length) for length in curve.measured(depth))
+        timed = curve.total
         if measured is None or timed >= _TRUSTED:
             return measured or usual
         return [(timed * a + _GUESSED * b) / (timed + _GUESSED) for a, b in zip(measured, usual, strict=True)]
