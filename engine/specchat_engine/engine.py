@@ -248,9 +248,9 @@ class Engine:
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):
             self._plain_cost.forget()
-            crowded = self.threads.crowded
-            if crowded and crowded not in notices:
-                notices.append(crowded)
+            contended = self.threads.contended
+            if contended and contended not in notices:
+                notices.append(contended)
 
     def measuring(self) -> Iterator[None]:
         """Finds out what passes cost and, where they are free, which threads are best, pass by pass between answers.

@@ -1,4 +1,4 @@
-"""How many threads a model computes with: measured in turns, and changed for a clear gain only."""
+"""How many threads a model computes with: numbers take turns, and another one is chosen for a clear gain only."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from specchat_engine.policy.cost_model import CostsByThreads
 from specchat_engine.settings import USUAL_K
 
 CLEAR = 0.03
-"""Another count has to take so much less of the time, and less in every block: noise alone does that in one of 32."""
+"""Another number has to take 3 % less time in the median, and less in every block: noise alone does that in one of 32
+cases."""
 
 BLOCKS = 5
-"""All counts take turns so often."""
+"""How often the numbers take turns."""
 
 _HOPELESS, _GIVEN = 1.25, 2
-"""A count that took so many times as long, in each of the first blocks, is not tried further."""
+"""A number that took 1.25 times as long in each of the first two blocks is not tried further."""
 
 _FAR_BEHIND = 2.5
-"""A count whose first pass takes so many times as long as one of the count in force is not even timed."""
+"""A number whose first pass takes 2.5 times as long as one of the number in force is not even timed."""
 
 _GOOD_DAYS = 7
-"""A choice is looked at again after so many days: it may have been made while something else computed."""
+"""A choice is checked again after this many days: it may have been made while something else computed."""
 
 
 class Trial:
-    """Thread counts that take turns, block by block, beginning with the one in force.
+    """Numbers of threads that take turns, block by block, beginning with the one in force.
 
-    Times of one block are compared with each other alone, since a machine drifts.
+    Times are compared within a block only, since a machine drifts.
     """
 
     def __init__(self, candidates: Sequence[int], now: int) -> None:
@@ -42,7 +43,7 @@ class Trial:
 
     @property
     def block(self) -> tuple[int, ...]:
-        """The counts to be timed in the next block, none where it is over; every other block goes backwards."""
+        """The numbers to be timed in the next block, none if the trial is over. Every other block goes backwards."""
         done = len(self._times[self._now])
         left = [count for count, times in self._times.items() if len(times) == done and not self._hopeless(count)]
         if done == BLOCKS or len(left) < 2:
@@ -50,14 +51,14 @@ class Trial:
         return tuple(reversed(left)) if done % 2 else tuple(left)
 
     def observe(self, times: Mapping[int, float]) -> None:
-        """The milliseconds of one block, by count."""
+        """Takes the milliseconds of one block, by number of threads."""
         for count, milliseconds in times.items():
             self._times[count].append(milliseconds)
 
     def leaves_behind(self, count: int, ratio: float) -> bool:
-        """Whether a count is tried no further, whose first pass took `ratio` times as long as one of that in force.
+        """Whether a number is tried no further, as its first pass took `ratio` times as long as with the one in force.
 
-        Once a count was timed its other passes decide.
+        Once a number was timed, its other passes decide.
         """
         if ratio > _FAR_BEHIND and count != self._now and not self._times[count]:
             self._left_behind[count] = ratio
@@ -65,19 +66,19 @@ class Trial:
 
     @property
     def chosen(self) -> int:
-        """The fastest of those that are clearly faster than the count in force; else that one."""
+        """The fastest of the numbers that are clearly faster than the one in force; that one if there is none."""
         clear = [count for count in self._times if self._is_clear(self._ratios(count))]
         return min(clear, key=lambda count: median(self._ratios(count)), default=self._now)
 
     @property
     def speeds(self) -> tuple[tuple[int, float], ...]:
-        """Each count that was timed with its speed in units of the chosen one's, the most threads first."""
+        """Each number that was timed, with its speed relative to the chosen one's, the most threads first."""
         chosen = median(self._ratios(self.chosen) or [1.0])
         timed = [count for count in sorted(self._times, reverse=True) if self._ratios(count)]
         return tuple((count, round(chosen / median(self._ratios(count)), 3)) for count in timed)
 
     def _ratios(self, count: int) -> list[float]:
-        """What a pass took in units of the count in force, block by block."""
+        """What a pass took, relative to the number in force, block by block."""
         if count in self._left_behind:
             return [self._left_behind[count]]
         return [time / base for time, base in zip(self._times[count], self._times[self._now], strict=False)]
@@ -150,7 +151,7 @@ def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> f
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A thread count and why: the `speeds` of all that were tried, in units of its own, and the day in ISO form."""
+    """A number of threads and why: the `speeds` of all that were tried, relative to its own, and the day in ISO form."""
 
     threads: int
     speeds: tuple[tuple[int, float], ...]
@@ -158,11 +159,11 @@ class Choice:
 
     @classmethod
     def of(cls, trial: Trial, today: date) -> Self:
-        """What a trial came to."""
+        """The result of a trial."""
         return cls(trial.chosen, trial.speeds, today.isoformat())
 
     def is_fresh(self, today: date) -> bool:
-        """Whether it need not be looked at again yet."""
+        """Whether it need not be checked again yet."""
         return 0 <= (today - date.fromisoformat(self.day)).days < _GOOD_DAYS
 
     def __str__(self) -> str:
@@ -174,7 +175,7 @@ class Choice:
         return ", ".join((own, *others, f"measured on {self.day}"))
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next time."""
+        """What to keep for the next start."""
         return {"threads": self.threads, "speeds": [list(pair) for pair in self.speeds], "day": self.day}
 
     @classmethod

@@ -1,8 +1,8 @@
-"""Fewer threads while other programs crowd the processors.
+"""Fewer threads while other programs keep the cores busy.
 
-The threads of a pass wait for each other some hundred times, so that one whose processor computes something else for
-four milliseconds keeps all others waiting: beside one busy program two threads on two cores took four times as long as
-alone, beside two of them up to forty times, where one thread took no longer than ever.
+The threads of a pass wait for each other some hundred times. One whose core computes something else for four
+milliseconds keeps all others waiting: next to one busy program two threads on two cores took four times as long as
+alone, next to two of them up to forty times. One thread took no longer than ever.
 """
 
 from __future__ import annotations
@@ -12,61 +12,68 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 Passes = Sequence[tuple[int, float, float]]
-"""Passes of the target in their order: the tokens and the milliseconds of each, and those of the draft before it."""
+"""Passes of the target in order: the tokens and the milliseconds of each, and the milliseconds of the draft before it.
+"""
 
-_CREEPS = 0.002
-"""The undisturbed time of a pass is the least that was seen, which creeps up by that share of what others took more."""
+_CREEP = 0.002
+"""The undisturbed time of a pass is the shortest seen. It creeps up by this share of what longer passes took more."""
 
-_SEEN, _FEW = 16, 8
-"""So many of the latest passes count, and so many have to be seen before anything is suspected."""
+_KEPT, _FEW = 16, 8
+"""The latest 16 passes count, and there have to be 8 before contention is suspected."""
 
-_SLOW, _SLOW_PASSES, _SLOW_ALL = 2.0, 3, 1.6
-"""Fewer threads are tried where so many of them took twice their undisturbed time, and all together 1.6 times."""
+_SLOW, _SLOW_PASSES, _SLOW_TOTAL = 2.0, 3, 1.6
+"""Fewer threads are tried if three of these took twice their undisturbed time, and all together 1.6 times."""
 
 _STARVED, _BATCHES, _STARVED_BATCHES = 0.75, 4, 3
-"""They are also tried where the threads computed for less than that share of the time in three of the last four batches
-of passes: that needs no undisturbed pass to compare with."""
+"""They are also tried if the threads computed for less than 0.75 of the time in three of the last four batches of
+passes. That needs no undisturbed pass to compare with."""
 
-_TRIED, _HOPELESS = 12, 2.0
-"""A trial is over after so many passes, or when it has taken twice the time that these would have taken without it."""
+_TRIAL_PASSES, _HOPELESS = 12, 2.0
+"""A trial ends after 12 passes, or as soon as it has taken twice the time that they would have taken without it."""
 
 _SLOPE = 0.35
-"""What a further token costs, roughly, in units of a pass over one."""
+"""What a further token costs, roughly, in passes over one token."""
 
-_FEWER_AT, _MORE_AT = 0.87, 0.97
-"""Other threads stay where they take less than that share of the time: fewer ones, and more ones."""
+_FEWER_BELOW, _MORE_BELOW = 0.87, 0.97
+"""Fewer threads stay if they take less than 0.87 of the time, and more threads if they take less than 0.97."""
 
-_Pass = tuple[float, float, float]
-"""What a pass took, and undisturbed ones of its width: with the threads of then, and with all of them."""
+_FIRST_WAIT, _WAIT_GROWS, _LONGEST_WAIT = 2.0, 3.0, 60.0
+"""Seconds until a failed trial is repeated: 2 at first, three times as long after each failure, 60 at most."""
 
-_SOON, _LATER, _LATEST = 2.0, 3.0, 60.0
-"""Seconds until a trial that failed is made again, at first and at most; each failure makes it three times as long."""
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The milliseconds of a pass, and those of undisturbed ones: with the same threads, and with all of them."""
+
+    took: float
+    undisturbed: float
+    with_all: float
 
 
 def ladder(threads: int) -> tuple[int, ...]:
-    """The thread counts to go down by: one processor less, half of them, a single one."""
+    """The numbers of threads to go down by: all, one less, half of them, one."""
     return tuple(sorted({threads, max(1, threads - 1), max(1, threads // 2), 1}, reverse=True))
 
 
-class Crowding:
-    """Says how many of some threads to use, told what the passes take.
+class CpuContention:
+    """Says how many of some threads to use, from what the passes take.
 
-    It compares sums, since it is the few passes that wait long which count, and it tries what it decides: fewer threads
-    stay only where they are clearly faster, and more are tried again and again.
+    Every change is tried first: fewer threads stay only if they are clearly faster, and more are tried again and again.
+    Sums are compared, since the few passes that wait very long are what counts.
     """
 
     def __init__(self, threads: int) -> None:
+        """`threads` are used while nothing else keeps the cores busy."""
         self.threads = threads
-        """As many as there are while nothing crowds the processors."""
         self._counts = ladder(threads)
-        self._place = self._tried = 0
-        self._least: dict[int, dict[int, float]] = {count: {} for count in self._counts}
-        self._recent: deque[_Pass] = deque(maxlen=_SEEN)
+        self._settled = self._tried = 0
+        self._next_below = 1
+        self._shortest: dict[int, dict[int, float]] = {count: {} for count in self._counts}
+        self._recent: deque[_Pass] = deque(maxlen=_KEPT)
         self._trial: list[_Pass] = []
         self._starved: deque[bool] = deque(maxlen=_BATCHES)
         self._computed = 0.0
-        self._below = 1
-        self._fewer, self._more = _Patience(), _Patience()
+        self._fewer, self._more = _Wait(), _Wait()
 
     @property
     def count(self) -> int:
@@ -76,101 +83,97 @@ class Crowding:
     @property
     def settled(self) -> int:
         """The threads to use apart from trials."""
-        return self._counts[self._place]
+        return self._counts[self._settled]
 
     def passed(self, passes: Passes, now: float, computed: float, drafting: int = 1) -> None:
-        """Hears of a few passes that were made with `count` threads, at `now` seconds of a clock.
+        """Takes note of some passes that were made with `count` threads, at `now` seconds of a clock.
 
-        The whole process has `computed` for so many seconds, on whatever processors, since it began. Drafts were made
-        with `drafting` threads.
+        The whole process has `computed` for so many seconds of processor time since it began. Drafts were made with
+        `drafting` threads.
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed
-        seen = self._recent if self._tried == self._place else self._trial
-        count = self.count
-        wanted_ms = sum([count * took + drafting * drafted for _, took, drafted in passes])
-        for width, took, _ in passes[-_SEEN:]:
+        count, trying = self.count, self._tried != self._settled
+        seen = self._trial if trying else self._recent
+        wanted_ms = sum(count * took + drafting * drafted for _, took, drafted in passes)
+        for width, took, _ in passes[-_KEPT:]:
             if took > 0:
-                own = self._learn(width, took)
-                seen.append((took, own, own if count == self.threads else self._whole(width)))
+                undisturbed = self._undisturbed(width, took)
+                seen.append(_Pass(took, undisturbed, undisturbed if count == self.threads else self._with_all(width)))
         self._starved.append(computed_ms < _STARVED * wanted_ms)
         if not seen:
             return
-        if self._tried != self._place:
-            self._weigh(now)
-        elif self._place and self._more.is_over(now):
-            self._try(self._place - 1)
-        elif self._place + 1 < len(self._counts) and self._fewer.is_over(now) and self._is_crowded:
-            self._try(max(self._below, self._place + 1))
+        if trying:
+            self._judge(now)
+        elif self._settled and self._more.is_over(now):
+            self._try(self._settled - 1)
+        elif self._settled + 1 < len(self._counts) and self._fewer.is_over(now) and self._is_suspected:
+            self._try(max(self._next_below, self._settled + 1))
 
     @property
-    def _is_crowded(self) -> bool:
+    def _is_suspected(self) -> bool:
         """Whether the latest passes look as if threads waited for each other."""
         return sum(self._starved) >= _STARVED_BATCHES or _disturbed(self._recent)
 
-    def _whole(self, width: int) -> float:
-        """The undisturbed time of a pass with all threads, told by the nearest width that these have made."""
-        known = self._least[self.threads]
-        if width in known:
-            return known[width]
+    def _undisturbed(self, width: int, took: float) -> float:
+        """The undisturbed time of a pass with the current threads, after one more pass."""
+        shortest = self._shortest[self.count]
+        known = shortest.get(width, took)
+        shortest[width] = known = min(took, known + _CREEP * (min(took, 2 * known) - known))
+        return known
+
+    def _with_all(self, width: int) -> float:
+        """The undisturbed time of a pass with all threads, from the nearest width that was seen with these."""
+        known = self._shortest[self.threads]
         nearest = min(known, key=lambda other: abs(other - width))
         return known[nearest] * (1 + _SLOPE * (width - 1)) / (1 + _SLOPE * (nearest - 1))
-
-    def _learn(self, width: int, took: float) -> float:
-        """The undisturbed time of a pass with the threads of now, which one more pass tells."""
-        own = self._least[self.count]
-        least = own.get(width, took)
-        own[width] = least = min(took, least + _CREEPS * (min(took, 2 * least) - least))
-        return least
 
     def _try(self, place: int) -> None:
         self._tried, self._trial = place, []
         self._starved.clear()
 
-    def _weigh(self, now: float) -> None:
-        """Ends a trial that has told enough."""
-        usual, tried = _level(self._recent), self._trial
-        took, whole = sum([took for took, _, _ in tried]), sum([whole for _, _, whole in tried])
-        hopeless = took > _HOPELESS * usual * whole / len(tried) * _TRIED
-        if len(tried) < _TRIED and not hopeless:
+    def _judge(self, now: float) -> None:
+        """Ends a trial once it has shown enough."""
+        usual, tried, more = _level(self._recent), self._trial, self._tried < self._settled
+        took, with_all = sum(each.took for each in tried), sum(each.with_all for each in tried)
+        hopeless = took > _HOPELESS * usual * with_all / len(tried) * _TRIAL_PASSES
+        if len(tried) < _TRIAL_PASSES and not hopeless:
             return
-        more = self._tried < self._place
-        if not hopeless and took < (_MORE_AT if more else _FEWER_AT) * usual * whole:
-            self._place, self._below = self._tried, self._tried + 1
-            self._fewer, self._more = _Patience(), _Patience(now + _SOON)
+        if not hopeless and took < (_MORE_BELOW if more else _FEWER_BELOW) * usual * with_all:
+            self._settled, self._next_below = self._tried, self._tried + 1
+            self._fewer, self._more = _Wait(), _Wait(now + _FIRST_WAIT)
             self._recent.clear()
         elif more:
             self._more.fail(now)
         elif self._tried + 1 < len(self._counts):
-            self._below = self._tried + 1
+            self._next_below = self._tried + 1
         else:
-            self._below = self._place + 1
+            self._next_below = self._settled + 1
             self._fewer.fail(now)
-        self._tried = self._place
+        self._tried = self._settled
         self._starved.clear()
 
 
 @dataclass(slots=True)
-class _Patience:
-    """When a trial may be made again, and how long one waits after the next failure."""
+class _Wait:
+    """When a trial may be made again, and how long to wait after the next failure."""
 
     until: float = 0.0
-    wait: float = _SOON
+    seconds: float = _FIRST_WAIT
 
     def is_over(self, now: float) -> bool:
         return now >= self.until
 
     def fail(self, now: float) -> None:
-        self.until, self.wait = now + self.wait, min(_LATEST, _LATER * self.wait)
+        self.until, self.seconds = now + self.seconds, min(_LONGEST_WAIT, _WAIT_GROWS * self.seconds)
 
 
 def _disturbed(passes: Collection[_Pass]) -> bool:
     """Whether enough of these passes took far longer than undisturbed ones."""
-    slow = sum([took > _SLOW * own for took, own, _ in passes])
-    if slow < _SLOW_PASSES or len(passes) < _FEW:
+    if len(passes) < _FEW or sum(each.took > _SLOW * each.undisturbed for each in passes) < _SLOW_PASSES:
         return False
-    return sum([took for took, _, _ in passes]) > _SLOW_ALL * sum([own for _, own, _ in passes])
+    return sum(each.took for each in passes) > _SLOW_TOTAL * sum(each.undisturbed for each in passes)
 
 
 def _level(passes: Collection[_Pass]) -> float:
-    """How long these passes took, in units of undisturbed ones with all threads."""
-    return sum([took for took, _, _ in passes]) / sum([whole for _, _, whole in passes])
+    """How long these passes took, relative to undisturbed ones with all threads."""
+    return sum(each.took for each in passes) / sum(each.with_all for each in passes)

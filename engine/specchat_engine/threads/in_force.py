@@ -1,4 +1,4 @@
-"""How many threads the models of an engine compute with: as asked for, as measured, or as other programs leave room."""
+"""How many threads an engine's models compute with: as asked for, as measured, or as other programs allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specchat_engine.models import SessionModel
 from specchat_engine.policy.controller import Controller
 from specchat_engine.settings import AUTO
 from specchat_engine.threads.choice import Choice, Trial, read_choices, try_draft_threads, try_target_threads
-from specchat_engine.threads.cpu_contention import Crowding, Passes
+from specchat_engine.threads.cpu_contention import CpuContention, Passes
 from specchat_engine.threads.processors import Processors
 
 
@@ -32,9 +32,9 @@ class ThreadedModel(SessionModel, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsInForce:
-    """What both models compute with, 0 without a draft model, and of each why, empty where that is as asked for.
+    """The threads of the target and of the draft model (0 without one), and why each has so many.
 
-    `reading` threads compute the target's prompts.
+    The reasons are empty if the number is as asked for. `reading` threads compute the target's prompts.
     """
 
     target: int
@@ -45,7 +45,7 @@ class ThreadsInForce:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """The target's and the draft model's."""
+        """The threads of the target and of the draft model."""
         return self.target, self.draft
 
     def to_json(self) -> dict[str, Any]:
@@ -58,11 +58,11 @@ class ThreadsInForce:
 
 
 class Threads:
-    """Sets the thread counts of a pair, and finds out the best where they are free.
+    """Sets the numbers of threads of a pair, and measures which are best if the user leaves that open.
 
-    Prompts are read with the count that was asked for, else with one thread for each core. A draft model never has
-    more threads than its target. What was chosen stays until another count is clearly faster. Where nobody asked for a
-    number, fewer compute while other programs crowd the processors.
+    Prompts are read with the number that was asked for, else with one thread for each core. A draft model never has
+    more threads than its target. A choice stays until another number is clearly faster. If no number was asked for,
+    fewer threads compute while other programs keep the cores busy.
     """
 
     def __init__(
@@ -76,20 +76,20 @@ class Threads:
         self._processors = processors
         self._chosen: dict[str, Choice] = {}
         self._asked = asked
-        self._crowding: Crowding | None = None
+        self._contention: CpuContention | None = None
         self._applying = Lock()
         self._apply()
 
     def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
-        """Other counts, in force from the next pass on; from any thread."""
+        """Asks for other numbers, in force from the next pass on. May be called from any thread."""
         self._asked = target, draft
         self._apply()
 
     @property
     def in_force(self) -> ThreadsInForce:
-        """The counts, and why where they were chosen."""
+        """The numbers in force, and why if they were chosen."""
         target, draft = self._choice("target"), self._choice("draft")
-        because = [text for text in (str(target or ""), self.crowded) if text]
+        because = [text for text in (str(target or ""), self.contended) if text]
         return ThreadsInForce(
             self._target.threads,
             self._draft.threads if self._draft else 0,
@@ -99,32 +99,32 @@ class Threads:
         )
 
     @property
-    def crowded(self) -> str:
-        """What other programs leave of the threads, empty where these leave all: no moment to measure anything else."""
-        crowding = self._crowding
-        if crowding is None or crowding.settled == crowding.threads:
+    def contended(self) -> str:
+        """How many threads other programs leave, in words; empty if all. Nothing else should be measured meanwhile."""
+        contention = self._contention
+        if contention is None or contention.settled == contention.threads:
             return ""
-        return f"other programs keep cores busy: {crowding.settled} of {crowding.threads} threads compute"
+        return f"other programs keep cores busy: {contention.settled} of {contention.threads} threads compute"
 
     def passed(self, passes: Passes) -> bool:
-        """Hears of the target's latest passes; whether other threads stay in force from now on.
+        """Takes note of the target's latest passes; returns whether another number stays in force from now on.
 
-        Called by whoever makes the passes, between two of them.
+        To be called between two passes, by the thread that makes them.
         """
-        crowding = self._crowding
-        if crowding is None:
+        contention = self._contention
+        if contention is None:
             return False
-        count, settled = crowding.count, crowding.settled
-        crowding.passed(passes, monotonic(), process_time(), self._draft.threads if self._draft else 0)
-        if crowding.count != count:
+        count, settled = contention.count, contention.settled
+        contention.passed(passes, monotonic(), process_time(), self._draft.threads if self._draft else 0)
+        if contention.count != count:
             self._apply()
-        return crowding.settled != settled
+        return contention.settled != settled
 
     def trying(self, today: date, controller: Controller) -> Iterator[None]:
-        """Measures what is free and has no fresh choice, and yields behind each step, so that one can stop.
+        """Measures what is left open and has no fresh choice, and yields after each step, so that the caller can stop.
 
-        The controller learns what the passes cost. The models' memories are as before behind each step. Raises
-        DecodeError where llama.cpp fails.
+        The controller learns what the passes cost. After each step the models' memories are as before. Raises
+        DecodeError if llama.cpp fails.
         """
         if self._is_due("target", today):
             trial = Trial(self._processors.candidates, self._target.threads)
@@ -138,17 +138,17 @@ class Threads:
             self._choose("draft", trial, today)
 
     def to_json(self) -> dict[str, Any]:
-        """The choices, to be kept."""
+        """The choices, to be kept for the next start."""
         return {role: choice.to_json() for role, choice in self._chosen.items()}
 
     def take(self, kept: Mapping[str, Any]) -> None:
-        """Goes on with the choices that `to_json` wrote. Raises ValueError for anything else, and changes nothing."""
+        """Takes over choices that `to_json` wrote. Raises ValueError for anything else, and changes nothing then."""
         most = max(self._processors.candidates)
         self._chosen = {role: choice for role, choice in read_choices(kept).items() if choice.threads <= most}
         self._apply()
 
     def _steps(self, trial: Iterator[None]) -> Iterator[None]:
-        """The steps of a trial; behind each the counts are as asked for, which may have changed meanwhile."""
+        """The steps of a trial. After each the numbers are as asked for, which may have changed meanwhile."""
         try:
             for _ in trial:
                 self._apply()
@@ -166,10 +166,10 @@ class Threads:
         threads = (chosen.threads if chosen else usual) if asked == AUTO else asked or usual
         self._target.reading_threads = usual if asked == AUTO else threads
         if asked not in (AUTO, 0) or self._target.on_gpu or threads < 2:
-            self._crowding = None
-        elif self._crowding is None or self._crowding.threads != threads:
-            self._crowding = Crowding(threads)
-        self._target.threads = self._crowding.count if self._crowding else threads
+            self._contention = None
+        elif self._contention is None or self._contention.threads != threads:
+            self._contention = CpuContention(threads)
+        self._target.threads = self._contention.count if self._contention else threads
 
     def _apply_draft(self) -> None:
         if self._draft is None:
@@ -180,20 +180,20 @@ class Threads:
         self._draft.reading_threads = fixed or self._target.reading_threads
 
     def _choice(self, role: str) -> Choice | None:
-        """What was chosen of a model whose threads are free."""
+        """What was chosen for a model whose number of threads is left open."""
         return self._chosen.get(role) if self._is_free(role) else None
 
     def _is_free(self, role: str) -> bool:
-        """Whether a model's threads are to be chosen; where all of it lies on a GPU there is nothing to choose."""
+        """Whether a model's number of threads is left open; on a GPU there is nothing to choose."""
         model, asked = (self._target, self._asked[0]) if role == "target" else (self._draft, self._asked[1])
         return asked == AUTO and model is not None and not model.on_gpu
 
     def _is_due(self, role: str, today: date) -> bool:
         choice = self._choice(role)
-        return self._is_free(role) and not self.crowded and not (choice and choice.is_fresh(today))
+        return self._is_free(role) and not self.contended and not (choice and choice.is_fresh(today))
 
     def _choose(self, role: str, trial: Trial, today: date) -> None:
-        """Takes what a trial came to, unless it did not come to its end or threads are no longer free."""
+        """Takes over the result of a trial, unless it was stopped or a number was asked for meanwhile."""
         if self._is_free(role) and trial.speeds and not trial.block:
             self._chosen[role] = Choice.of(trial, today)
             self._apply()

@@ -50,7 +50,7 @@ def test_a_notice_in_the_middle_of_an_answer_waits_for_its_end(
     capsys: pytest.CaptureFixture[str], pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Threads, "passed", lambda *_: True)
-    monkeypatch.setattr(Threads, "crowded", property(lambda _: "other programs keep cores busy"))
+    monkeypatch.setattr(Threads, "contended", property(lambda _: "other programs keep cores busy"))
     assert main(["run", "hello", *pair, "-k", "0", "-n", "40"]) == 0
     statistics, notice = capsys.readouterr().err.splitlines()
     assert statistics.startswith("specchat: 40 tokens")

@@ -1,4 +1,4 @@
-"""Fewer threads while other programs crowd the processors: found by trying, and given up again when they are gone."""
+"""Fewer threads while other programs keep the cores busy: found by trying, and given up again when they are gone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.threads.cpu_contention import Crowding, ladder
+from specchat_engine.threads.cpu_contention import CpuContention, ladder
 
 
 class Machine:
@@ -18,7 +18,7 @@ class Machine:
     """
 
     def __init__(self, cores: int, busy: int = 0, seed: int = 1) -> None:
-        self.crowding = Crowding(cores)
+        self.contention = CpuContention(cores)
         self.cores, self.busy, self.slowness = cores, busy, 1.0
         self.now = self.computed = 0.0
         self.took: list[tuple[int, float]] = []
@@ -26,7 +26,7 @@ class Machine:
 
     def passes(self, count: int, width: int = 1) -> None:
         for _ in range(count):
-            threads = self.crowding.count
+            threads = self.contention.count
             milliseconds = self.slowness * self._undisturbed(threads, width) * self._random.uniform(1.0, 1.25)
             self.computed += threads * milliseconds / 1e3
             if threads > max(1, self.cores - self.busy) and self._random.random() < 0.5:
@@ -35,7 +35,7 @@ class Machine:
                 self.computed += threads * 0.5 * waited / 1e3
             self.now += milliseconds / 1e3
             self.took.append((threads, milliseconds))
-            self.crowding.passed([(width, milliseconds, 0.0)], self.now, self.computed)
+            self.contention.passed([(width, milliseconds, 0.0)], self.now, self.computed)
 
     def rest(self, seconds: float) -> None:
         self.now += seconds
@@ -67,7 +67,7 @@ def test_beside_busy_programs_as_many_threads_compute_as_have_a_core_of_their_ow
 ) -> None:
     machine = Machine(cores, busy, seed)
     machine.passes(400)
-    assert machine.crowding.settled == settled
+    assert machine.contention.settled == settled
     machine.took.clear()
     machine.passes(1000)
     undisturbed = 1.125 * (0.4 + 3.2 / settled)
@@ -76,31 +76,31 @@ def test_beside_busy_programs_as_many_threads_compute_as_have_a_core_of_their_ow
 
 @pytest.mark.parametrize("slow", ["the first ones", "the last ones"])
 def test_of_passes_that_are_told_together_the_last_ones_count(slow: str) -> None:
-    crowding = Crowding(2)
-    quiet, crowded = [(1, 10.0, 0.0)] * 16, [(1, 40.0, 0.0)] * 16
-    crowding.passed(quiet, 1.0, 10.0)
-    crowding.passed(crowded + quiet if slow == "the first ones" else quiet + crowded, 2.0, 20.0)
-    assert crowding.count == (2 if slow == "the first ones" else 1)
+    contention = CpuContention(2)
+    quiet, slowed = [(1, 10.0, 0.0)] * 16, [(1, 40.0, 0.0)] * 16
+    contention.passed(quiet, 1.0, 10.0)
+    contention.passed(slowed + quiet if slow == "the first ones" else quiet + slowed, 2.0, 20.0)
+    assert contention.count == (2 if slow == "the first ones" else 1)
 
 
-def test_a_machine_that_was_crowded_from_the_beginning_is_told_by_the_time_its_threads_computed() -> None:
-    crowding, now, computed = Crowding(2), 0.0, 0.0
+def test_a_machine_that_was_busy_from_the_start_shows_in_the_time_its_threads_computed() -> None:
+    contention, now, computed = CpuContention(2), 0.0, 0.0
     for _ in range(12):
-        milliseconds = 300.0 if crowding.count == 2 else 3.0
+        milliseconds = 300.0 if contention.count == 2 else 3.0
         now += milliseconds / 1e3
-        computed += (0.55 if crowding.count == 2 else 1.0) * crowding.count * milliseconds / 1e3
-        crowding.passed([(1, milliseconds, 0.0)], now, computed)
-    assert crowding.count == 1
+        computed += (0.55 if contention.count == 2 else 1.0) * contention.count * milliseconds / 1e3
+        contention.passed([(1, milliseconds, 0.0)], now, computed)
+    assert contention.count == 1
 
 
 def test_all_threads_come_back_soon_after_the_others_have_ended() -> None:
     machine = Machine(2, busy=1)
     machine.passes(300)
-    assert machine.crowding.settled == 1
+    assert machine.contention.settled == 1
     machine.busy = 0
     machine.rest(61)
     machine.passes(30)
-    assert machine.crowding.settled == 2
+    assert machine.contention.settled == 2
 
 
 def test_what_slows_all_threads_alike_changes_nothing_and_is_tried_ever_more_rarely() -> None:
@@ -109,11 +109,11 @@ def test_what_slows_all_threads_alike_changes_nothing_and_is_tried_ever_more_rar
     machine.slowness = 3.0
     machine.passes(1000)
     fewer = sum(threads < 4 for threads, _ in machine.took)
-    assert machine.crowding.settled == 4
+    assert machine.contention.settled == 4
     assert 0 < fewer < 0.15 * len(machine.took)
 
 
-def test_a_single_hiccup_is_no_crowd() -> None:
+def test_a_single_slow_pass_is_no_contention() -> None:
     machine = Machine(4)
     machine.passes(40)
     machine.slowness = 400.0
@@ -127,11 +127,11 @@ def test_a_trial_that_stalls_ends_with_its_first_pass() -> None:
     machine = Machine(2, busy=1)
     machine.passes(300)
     machine.rest(61)
-    assert machine.crowding.count == 1
-    machine.crowding.passed([(1, 3.6, 0.0)], machine.now, machine.computed)
-    assert machine.crowding.count == 2, "all threads are tried again"
-    machine.crowding.passed([(1, 400.0, 0.0)], machine.now, machine.computed)
-    assert machine.crowding.count == 1
+    assert machine.contention.count == 1
+    machine.contention.passed([(1, 3.6, 0.0)], machine.now, machine.computed)
+    assert machine.contention.count == 2, "all threads are tried again"
+    machine.contention.passed([(1, 400.0, 0.0)], machine.now, machine.computed)
+    assert machine.contention.count == 1
 
 
 def test_widths_are_compared_with_themselves() -> None:
@@ -144,29 +144,29 @@ def test_widths_are_compared_with_themselves() -> None:
 
 @pytest.mark.parametrize(("share", "count"), [(0.55, 1), (0.95, 2)])
 def test_the_time_of_drafts_is_time_that_threads_wanted_too(share: float, count: int) -> None:
-    crowding, computed = Crowding(2), 0.0
+    contention, computed = CpuContention(2), 0.0
     for turn in range(8):
         computed += share * 2 * (300 + 250) / 1e3
-        crowding.passed([(2 + turn, 300.0, 250.0)], turn, computed, drafting=2)
-    assert crowding.count == count
+        contention.passed([(2 + turn, 300.0, 250.0)], turn, computed, drafting=2)
+    assert contention.count == count
 
 
 def test_widths_that_all_threads_have_never_made_are_compared_with_the_nearest_ones() -> None:
-    crowding, computed, turn = Crowding(2), 0.0, 0
-    while crowding.count == 2:
+    contention, computed, turn = CpuContention(2), 0.0, 0
+    while contention.count == 2:
         turn, computed = turn + 1, computed + 0.1
-        crowding.passed([(1, 300.0, 0.0)], turn, computed)
+        contention.passed([(1, 300.0, 0.0)], turn, computed)
     for _ in range(12):
         turn, computed = turn + 1, computed + 0.02
-        crowding.passed([(5, 20.0, 0.0)], turn, computed)
-    assert crowding.settled == 1
+        contention.passed([(5, 20.0, 0.0)], turn, computed)
+    assert contention.settled == 1
 
 
 def test_passes_that_took_no_time_tell_nothing() -> None:
-    crowding = Crowding(2)
+    contention = CpuContention(2)
     for turn in range(50):
-        crowding.passed([(1, 0.0, 0.0)] * 4, turn, 0.0)
-    assert crowding.count == 2
+        contention.passed([(1, 0.0, 0.0)] * 4, turn, 0.0)
+    assert contention.count == 2
 
 
 @given(
@@ -179,30 +179,30 @@ def test_passes_that_took_no_time_tell_nothing() -> None:
 def test_whatever_is_told_there_is_a_count_between_one_and_all(
     threads: int, told: list[tuple[int, float, float, float, float]]
 ) -> None:
-    crowding, now, computed = Crowding(threads), 0.0, 0.0
+    contention, now, computed = CpuContention(threads), 0.0, 0.0
     for width, took, drafted, later, more in told:
         now, computed = now + later, computed + more
-        crowding.passed([(width, took, drafted)], now, computed)
-        assert {crowding.count, crowding.settled} <= set(ladder(threads))
+        contention.passed([(width, took, drafted)], now, computed)
+        assert {contention.count, contention.settled} <= set(ladder(threads))
 
 
 class Starved:
     """Passes of one token on 2 cores for whose threads there is half of the time that they want."""
 
     def __init__(self) -> None:
-        self.crowding = Crowding(2)
+        self.contention = CpuContention(2)
         self.now = self.computed = 0.0
 
     def passes(self, count: int, milliseconds: float) -> None:
         for _ in range(count):
             self.now += milliseconds / 1e3
-            self.computed += 0.5 * self.crowding.count * milliseconds / 1e3
-            self.crowding.passed([(1, milliseconds, 0.0)], self.now, self.computed)
+            self.computed += 0.5 * self.contention.count * milliseconds / 1e3
+            self.contention.passed([(1, milliseconds, 0.0)], self.now, self.computed)
 
     def until_tried(self) -> float:
         """The seconds that pass until fewer threads are tried, which then turn out to be no better."""
         began = self.now
-        while self.crowding.count == 2:
+        while self.contention.count == 2:
             self.passes(1, 50.0)
         took = self.now - began
         self.passes(12, 50.0)
@@ -213,10 +213,10 @@ class Starved:
 def test_fewer_threads_stay_only_where_they_are_clearly_faster(share: float, settled: int) -> None:
     machine = Starved()
     machine.until_tried()
-    while machine.crowding.count == 2:
+    while machine.contention.count == 2:
         machine.passes(1, 50.0)
     machine.passes(12, share * 50.0)
-    assert machine.crowding.settled == settled
+    assert machine.contention.settled == settled
 
 
 def test_what_did_not_help_is_tried_again_ever_later() -> None:

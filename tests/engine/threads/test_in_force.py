@@ -165,7 +165,7 @@ def test_choices_are_taken_over_as_far_as_this_machine_has_the_cores() -> None:
     assert small.in_force.counts == (2, 0)
 
 
-def crowded(pair: Pair) -> list[bool]:
+def contended(pair: Pair) -> list[bool]:
     """Passes in which the threads hardly computed, until others were tried and found better."""
     told = [pair.threads.passed([(1, 100.0, 0.0)] * 4) for _ in range(4)]
     return [*told, pair.threads.passed([(1, 10.0, 0.0)] * 12)]
@@ -176,7 +176,7 @@ def test_where_nobody_asked_for_a_number_other_programs_leave_fewer_threads_for_
     asked: tuple[ThreadCount, ThreadCount],
 ) -> None:
     pair = Pair(asked)
-    assert crowded(pair) == [False, False, False, False, True], "a trial is no decision"
+    assert contended(pair) == [False, False, False, False, True], "a trial is no decision"
     assert pair.counts == (7, 7)
     assert pair.threads.in_force.because == "other programs keep cores busy: 7 of 8 threads compute"
     assert pair.target.reading_threads == 8
@@ -184,22 +184,22 @@ def test_where_nobody_asked_for_a_number_other_programs_leave_fewer_threads_for_
 
 def test_a_number_that_was_asked_for_stays_whatever_other_programs_do() -> None:
     pair = Pair((8, 8))
-    assert crowded(pair) == [False] * 5
+    assert contended(pair) == [False] * 5
     assert (pair.counts, pair.threads.in_force.because) == ((8, 8), "")
 
 
 def test_threads_that_gave_way_come_back_with_a_number_of_the_user() -> None:
     pair = Pair((0, 0))
-    crowded(pair)
+    contended(pair)
     pair.threads.ask(8, 4)
     assert pair.counts == (8, 4)
     pair.threads.ask(0, 0)
     assert pair.counts == (8, 8), "what was found before counts no more"
 
 
-def test_a_crowded_machine_is_no_place_to_measure_threads() -> None:
+def test_threads_are_not_measured_beside_other_programs() -> None:
     pair = Pair(("auto", "auto"))
-    crowded(pair)
+    contended(pair)
     assert pair.try_all() == 0
 
 
