@@ -151,7 +151,7 @@ def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> f
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A number of threads and why: the `speeds` of all that were tried, relative to its own, and the day in ISO form."""
+    """A number of threads and why: the `speeds` of all that were tried, relative to its own, and the day (ISO)."""
 
     threads: int
     speeds: tuple[tuple[int, float], ...]
