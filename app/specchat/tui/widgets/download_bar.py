@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from specchat.models.downloads import Arrived, Downloads, DownloadView, Wanted
-from specchat.models.pull import PullState
 from specchat.settings.paths import unfinished_file
-from specchat.terminal.blocks import bar
-from specchat.terminal.filter import clean_line
-from specchat.tui.widgets.model_rows import ended_at, pace
+
+if TYPE_CHECKING:
+    from specchat.models.downloads import Arrived, Downloads, DownloadView, Wanted
 
 _INTERVAL = 0.5
 _STAYS = 60.0
@@ -113,48 +109,7 @@ class DownloadBar(Static):
                 self._timer.stop()
                 self._timer = None
             return
-        from specchat.tui.widgets.download_bar import download_line
+        from specchat.tui.widgets.download_line import download_line
 
         self.display = True
         self.update(download_line(views, max(self.size.width, self.screen.size.width - 2)), layout=False)
-
-
-LOAD_KEY = "Ctrl+G"
-_BAR = 12
-
-
-def download_line(views: Sequence[DownloadView], width: int) -> Content:
-    """The running download, else the one that ended last; empty for none. The least important part is cut."""
-    active = [view for view in views if view.active]
-    if active:
-        return _active(active, width)
-    if not views:
-        return Content("")
-    last, state = views[-1], views[-1].progress.state
-    name = clean_line(last.name)
-    if state is PullState.DONE:
-        return _fitted(Content.assemble(("✓ ", "$outcome-accepted"), name), f" is here · {LOAD_KEY} loads it", width)
-    if state is PullState.FAILED:
-        why = Content.assemble(("✗ ", "$text-error"), f"{name}: {clean_line(last.progress.error)}")
-        return _fitted(why, f" · {LOAD_KEY} resumes", width)
-    others = sum(view.resumable for view in views[:-1])
-    more = f" · {others} more" if others else ""
-    stopped = Content.assemble(("○ ", "$quiet"), name)
-    return _fitted(stopped, f" · {ended_at(last)} · {LOAD_KEY} resumes{more}", width)
-
-
-def _active(active: Sequence[DownloadView], width: int) -> Content:
-    """The running download, the first one of several, and the number of others."""
-    first = next((view for view in active if view.progress.state is PullState.RUNNING), active[0])
-    more = f" · {len(active) - 1} more" if len(active) > 1 else ""
-    sign = "‖ " if first.progress.state is PullState.PAUSED else "↓ "
-    drawn = f"{bar(first.percent / 100, _BAR)} " if width >= 60 else ""
-    end = f"  {drawn}{first.percent:3.0f} % · {pace(first)}{more}"
-    return _fitted(Content.assemble((sign, "$outcome-accepted"), clean_line(first.name)), end, width)
-
-
-def _fitted(beginning: Content, end: str, width: int) -> Content:
-    room = max(width - len(end), 8)
-    if beginning.cell_length > room:
-        beginning = beginning.truncate(room, ellipsis=True)
-    return Content.assemble(beginning, (end, "$quiet")).truncate(width, ellipsis=True)
