@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from specchat_engine.version import __version__
+from specchat_engine.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -115,7 +115,6 @@ __all__ = [
     "TurnStats",
     "Verdict",
     "Verifier",
-    "__version__",
 ]
 
 

@@ -22,9 +22,6 @@ class CausalModel(Protocol):
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         """Reads tokens behind the memory; logits [rows, V] of the last `rows` of them, valid until the next call."""
 
-    def follow(self, token: int) -> NDArray[np.float32]:
-        """Reads one token behind the memory; its row of logits [V], valid until the next call."""
-
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens."""
 

@@ -84,7 +84,7 @@ class ModelDrafter:
         confidence: list[float] = []
         for place in range(min(k, room)):
             if tokens:
-                row = model.follow(tokens[-1])
+                row = model.advance(tokens[-1:], 1)[0]
             else:
                 row = model.advance(context.tokens[model.length :], 1)[0]
                 first_ms = (model.busy_ns - busy_ns) / 1e6

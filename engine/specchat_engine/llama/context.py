@@ -26,9 +26,6 @@ from specchat_engine.prompt.encoding import common_prefix
 _DRAFTED = 32
 """A pass with more tokens than this beyond its rows of logits reads a prompt."""
 
-_SINGLE = 1, 1
-"""The tokens of a pass over one, and its rows of logits."""
-
 _REFUSED = -1
 """The code of a batch that was never read, so that the memory is as before."""
 
@@ -85,7 +82,6 @@ class LlamaContext:
         if not (self._memory and self._batch):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp gives it no memory: it does not generate text")
-        self._plainly = False
         self._rollback = Rollback(self.handle, self._memory, model.window)
         self._settle()
 
@@ -119,29 +115,6 @@ class LlamaContext:
             self._decode(tokens[: self._size], 0)
             tokens = tokens[self._size :]
         return self._decode(tokens, rows)
-
-    def follow(self, token: int) -> NDArray[np.float32]:
-        """Reads one token behind the memory; its row of logits [V], a view that the next pass overwrites.
-
-        What `advance` does, with less around it: most passes are like this. Raises DecodeError as that does.
-        """
-        length, batch = len(self.tokens), self._batch
-        if length >= self.capacity or self.threads != self._computing[0] or not self._plainly:
-            self.advance((token,), 1)
-            return self._rows.first
-        if batch.shape != _SINGLE:
-            batch.use(*_SINGLE)
-        batch.token[0], batch.position[0] = token, length
-        begin = perf_counter_ns()
-        code = decode(self._pointer, batch.struct)
-        address = get_logits_address(self._pointer)
-        self.busy_ns += perf_counter_ns() - begin
-        if code or not address:
-            self._fail(length, 1, code)
-        self.tokens.append(token)
-        if address != self._rows.address:
-            self._rows.at(address, 1)
-        return self._rows.first
 
     def checkpoint(self) -> None:
         """Makes sure that `rewind` can come back to this length or beyond at little cost, once or more often.
@@ -229,7 +202,7 @@ class LlamaContext:
         if self.handle:
             self._batch.free()
             api.llama_free(self.handle)
-            self.handle, self._plainly = None, False
+            self.handle = None
             self.tokens.clear()
 
     def _settle(self) -> None:
@@ -242,7 +215,6 @@ class LlamaContext:
         if self.max_rows > 1 and self._rollback.reach and not self._rollback.has_checkpoints:
             self.max_rows = min(self.max_rows, self._rollback.reach + 1)
         self.busy_ns = self.rollback_ns = 0
-        self._plainly = not self._rollback.bounded
 
     def _forget(self, length: int) -> list[int]:
         """Goes back to `length` tokens or, where that cannot be, to fewer; the tokens that were lost in between.

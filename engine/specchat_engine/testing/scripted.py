@@ -56,11 +56,6 @@ class ScriptedModel:
         self._rows = np.array([self.law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
         return self._rows
 
-    def follow(self, token: int) -> NDArray[np.float32]:
-        """Reads one token after those in memory; its row of logits [V]. Raises DecodeError if there is no room."""
-        row: NDArray[np.float32] = self.advance((token,), 1)[0]
-        return row
-
     def checkpoint(self) -> None:
         """Does nothing: this memory can go back to any length."""
 

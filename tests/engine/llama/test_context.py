@@ -16,7 +16,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.testing import ScriptedModel, random_law
 
 TOKENS = [40 + number % 90 for number in range(40)]
-WAYS = ("advance", "follow", "rewind", "keep", "read")
+WAYS = ("advance", "rewind", "keep", "read")
 CLOSE = 2e-2
 """Batches of another width use other kernels."""
 
@@ -58,41 +58,25 @@ def test_a_rewound_tail_leaves_no_trace(context: LlamaContext) -> None:
     np.testing.assert_allclose(row, logits_behind(context, TOKENS[:11]), atol=CLOSE)
 
 
-def test_one_token_at_a_time_is_read_as_a_pass_over_one_is(context: LlamaContext) -> None:
-    """Also behind passes of other shapes, whose rows lie elsewhere."""
-    singly = [context.advance([token], 1)[0].copy() for token in TOKENS[:12]]
-    context.clear()
-    for place, token in enumerate(TOKENS[:12]):
-        if place == 4:
-            context.advance([7, 8, 9], 3)
-            context.rewind(place)
-        busy = context.busy_ns
-        row = context.follow(token)
-        assert row.shape == (261,)
-        np.testing.assert_array_equal(row, singly[place])
-        assert context.tokens == TOKENS[: place + 1]
-        assert context.busy_ns > busy
-
-
 def test_one_token_is_refused_where_a_pass_over_one_would_be(context: LlamaContext) -> None:
-    context.follow(TOKENS[0])
+    context.advance([TOKENS[0]], 1)
     for bad in (261, -1):
         with pytest.raises(DecodeError, match="could not read 1 tokens at 1"):
-            context.follow(bad)
+            context.advance([bad], 1)
         assert context.tokens == TOKENS[:1]
     context.read([50] * 1024, never)
     with pytest.raises(DecodeError, match="1025 tokens do not fit a context of 1024"):
-        context.follow(1)
+        context.advance([1], 1)
     assert context.length == 1024
 
 
 def test_other_threads_hold_from_the_next_single_token_on(context: LlamaContext) -> None:
-    context.follow(TOKENS[0])
+    context.advance([TOKENS[0]], 1)
     context.threads = 2
-    context.follow(TOKENS[1])
+    context.advance([TOKENS[1]], 1)
     assert api.llama_n_threads(context.handle) == 2
     context.threads = 1
-    context.follow(TOKENS[2])
+    context.advance([TOKENS[2]], 1)
     assert api.llama_n_threads(context.handle) == 1
 
 
@@ -190,11 +174,7 @@ def test_a_token_that_does_not_exist_is_an_error_and_the_memory_stays_usable(con
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["advance", "follow", "rewind", "keep", "read"]), st.integers(0, 30)), max_size=12
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from(["advance", "rewind", "keep", "read"]), st.integers(0, 30)), max_size=12))
 def test_the_memory_does_what_the_scripted_models_does(context: LlamaContext, steps: list[tuple[str, int]]) -> None:
     context.clear()
     scripted = ScriptedModel(random_law(261), capacity=1024, max_rows=9)
@@ -202,8 +182,6 @@ def test_the_memory_does_what_the_scripted_models_does(context: LlamaContext, st
         for memory in (context, scripted):
             if name == "advance":
                 memory.advance([number + 40, number + 41], number % 3)
-            elif name == "follow":
-                memory.follow(number + 40)
             elif name == "rewind":
                 memory.rewind(number)
             elif name == "keep":
@@ -234,6 +212,5 @@ def test_a_closed_context_refuses_to_work(model: LlamaModel) -> None:
     context.clear()
     context.rewind(0)
     context.keep([1])
-    for read in (lambda: context.advance([1], 1), lambda: context.follow(1)):
-        with pytest.raises(DecodeError, match="was closed"):
-            read()
+    with pytest.raises(DecodeError, match="was closed"):
+        context.advance([1], 1)

@@ -34,7 +34,7 @@ def test_a_conversation_goes_on_without_being_read_again(
     kept: Path, files: EngineFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    decode, follow = LlamaContext._decode, LlamaContext.follow
+    decode = LlamaContext._decode
     with load(files) as engine, load(files) as other:
         answers = []
         for one in (other, engine):
@@ -44,9 +44,6 @@ def test_a_conversation_goes_on_without_being_read_again(
                     LlamaContext,
                     "_decode",
                     lambda self, tokens, rows: (read.append(len(tokens)), decode(self, tokens, rows))[1],
-                )
-                monkeypatch.setattr(
-                    LlamaContext, "follow", lambda self, token: (read.append(1), follow(self, token))[1]
                 )
             session = one.session(settings=Settings(k=0, max_tokens=4), seed=1)
             list(session.generate(PROMPT))
