@@ -198,8 +198,9 @@ def _opened(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     """Raises StoreUnavailable if another program or a newer specchat made the database."""
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    if owner != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+    # In this order: another specchat may create the tables, with the application id, between the two reads.
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreUnavailable(f"{path} belongs to another program: put it elsewhere, {_ELSEWHERE}")
     if (found := version_of(connection)) > len(STEPS):
         raise StoreUnavailable(
