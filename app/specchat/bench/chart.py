@@ -1,4 +1,4 @@
-"""A benchmark as a picture: one self-contained SVG file that reads on light and on dark pages."""
+"""A benchmark as one self-contained SVG file that is legible on light and on dark pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LABELS, _PANEL, _GAP, _MARGIN = 150, 330, 24, 20
 _HEAD, _FOOT, _ROW, _BAR, _GROUP = 110, 44, 19, 12, 16
 _LEAST_WIDTH = 640
 _VALUE = 44
-"""Room for a bar's number behind it."""
+"""The width of the number after a bar."""
 
 _STYLE = """
 text { font: 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #757c85; }
@@ -36,25 +36,25 @@ text { font: 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill
   text { fill: #9198a1; } .title, .kind, .value { fill: #f0f6fc; } .ink, .plain, .auto { stroke: #f0f6fc; }
 }
 """
-"""Middle grey, which is legible on white and on black, where the viewer does not say which of them the page is."""
+"""Middle grey is legible on white and on black, for viewers that do not tell which of them the page is."""
 
 _DEFINITIONS = (
     f'<defs><linearGradient id="both"><stop offset="0" stop-color="{BLUE}"/><stop offset="1" stop-color="{ORANGE}"/>'
     "</linearGradient></defs>"
 )
-"""A hybrid's drafts come from the draft model and from lookup."""
+"""Hybrid drafts come from the draft model and from lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Bars that stand together: a kind of text, and for each arm and temperature its ratio where there is one."""
+    """A group of bars: a kind of text, and the measured ratios by temperature and arm."""
 
     name: str
     ratios: dict[tuple[float, Arm], Estimate]
 
 
 def chart(benchmark: Benchmark) -> str:
-    """The SVG: a panel for each temperature, a group of bars for each kind of text and one for all of them."""
+    """The SVG: a panel for each temperature, with a group of bars for each kind of text and for all kinds."""
     arms = [arm for arm in benchmark.conditions.arms if arm != PLAIN]
     temperatures = benchmark.temperatures
     groups = _groups(benchmark)
@@ -90,7 +90,7 @@ def _groups(benchmark: Benchmark) -> list[_Group]:
 
 
 def _scale(ratios: Sequence[Estimate]) -> float:
-    """The ratio at a panel's right end."""
+    """The ratio at the right end of a panel."""
     return max(1.5, math.ceil(2 * max((_end(ratio) for ratio in ratios), default=1.0)) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Two benchmarks, arm by arm: what became faster, and how sure that is."""
+"""Compares two benchmarks arm by arm: what became faster, and how certain that is."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _Cell = tuple[float, str, Arm]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One arm on one kind of text at one temperature: B's speed over A's from the prompt to the last token.
+    """One arm on one kind of text at one temperature: B's speed / A's speed, from the prompt to the last token.
 
-    `first` and `second` are what A and B gain over their own plain decoding there, which no machine's speed touches.
+    `first` and `second` are the speed-ups of A and B over their own plain decoding, which do not depend on how fast
+    the machine is.
     """
 
     temperature: float
@@ -50,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The changes; how many answers of A have no counterpart in B and the other way round; conditions that differ."""
+    """The changes, the number of answers without a counterpart in A and in B, and the conditions that differ."""
 
     changes: Sequence[Change]
     only_first: int
@@ -70,9 +71,9 @@ class Comparison:
 
 
 def compare(first: Benchmark, second: Benchmark) -> Comparison:
-    """B against A, in pairs of the same temperature, arm, prompt (by its text) and repeat.
+    """Compares B with A in pairs of the same temperature, arm, prompt (by its text) and repeat.
 
-    Raises ConfigError where the two have nothing in common.
+    Raises ConfigError if the two have no answer in common.
     """
     a, b = _cells(first), _cells(second)
     order, arms = kinds(first.samples), first.conditions.arms
@@ -92,7 +93,7 @@ def compare(first: Benchmark, second: Benchmark) -> Comparison:
 
 
 def _differences(first: Benchmark, second: Benchmark) -> dict[str, tuple[Any, Any]]:
-    """What else was not the same, one level deep: `threads` of the machine, the version of llama.cpp, the seed."""
+    """The conditions that differ, one level deep, such as `machine.threads`, the version of llama.cpp or the seed."""
     a, b = (_flat(each.conditions.to_json()) for each in (first, second))
     return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
 
@@ -114,7 +115,7 @@ def _count(cells: Mapping[_Cell, Mapping[_Question, float]]) -> int:
 
 
 def _cells(benchmark: Benchmark) -> dict[_Cell, dict[_Question, float]]:
-    """The answers' speeds by temperature, kind and arm, under what was asked."""
+    """The answers' speeds by temperature, kind and arm, then by question."""
     cells: dict[_Cell, dict[_Question, float]] = {}
     prompts: Mapping[str, Sequence[str]] = benchmark.conditions.prompts
     for sample in benchmark.samples:

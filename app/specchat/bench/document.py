@@ -1,4 +1,4 @@
-"""A whole benchmark as one JSON document: what was measured where, every sample, and what it comes to."""
+"""A whole benchmark as one JSON document: the conditions, every sample, and the results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from specchat.bench.choice import Choice, choose
 from specchat.bench.hindsight import Hindsight, hindsight
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
-from specchat.bench.summary import Overall, Row, overall, rows, temperatures
+from specchat.bench.summary import Choice, Overall, Row, choose, overall, rows, temperatures
 from specchat.errors import ConfigError
 from specchat.models.formatting import pair_name
 from specchat_engine.errors import SettingError
@@ -25,7 +24,7 @@ TYPE = "bench"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under what a benchmark ran: the models, the machine, and all that was chosen."""
+    """The conditions of a benchmark: the models, the machine, and all options."""
 
     target: Mapping[str, Any]
     draft: Mapping[str, Any] | None
@@ -82,7 +81,7 @@ class Benchmark:
 
     @property
     def pair(self) -> str:
-        """Both models, as the user knows them."""
+        """The names of both models."""
         target, draft = self.conditions.target, self.conditions.draft
         return pair_name(_Model.of(target), _Model.of(draft) if draft else None)
 
@@ -93,12 +92,12 @@ class Benchmark:
 
     @property
     def temperatures(self) -> list[float]:
-        """The temperatures at which something was measured."""
+        """The measured temperatures."""
         return temperatures(self.samples)
 
     @property
     def choice(self) -> Choice | None:
-        """The settings that it speaks for; None where nothing could be compared."""
+        """The recommended settings; None if nothing could be compared."""
         return choose(self.overall(None))
 
     def overall(self, temperature: float | None) -> list[Overall]:
@@ -106,7 +105,7 @@ class Benchmark:
         return overall(self.samples, self.conditions.arms, temperature)
 
     def hindsight(self, temperature: float) -> list[Hindsight]:
-        """Each adaptive arm against the best fixed one of each kind, as it is known now."""
+        """Each adaptive arm against the best fixed arm of each kind."""
         return hindsight(self.samples, self.conditions.arms, temperature)
 
     def to_json(self) -> dict[str, Any]:
@@ -133,7 +132,7 @@ class Benchmark:
 def read_benchmark(file: Path) -> Benchmark:
     """The benchmark in a file that `specchat bench --json` wrote.
 
-    Raises ConfigError, in one line, for a file that cannot be read, is no benchmark, or has another schema.
+    Raises ConfigError if the file cannot be read, is not a benchmark, or has another schema.
     """
     try:
         document = json.loads(file.read_text("utf-8"))
@@ -142,7 +141,7 @@ def read_benchmark(file: Path) -> Benchmark:
     except ValueError:
         raise ConfigError(f"{file} is not JSON: name a file that `specchat bench --json` wrote") from None
     if not isinstance(document, dict) or document.get("type") != TYPE:
-        raise ConfigError(f"{file} is no benchmark: name a file that `specchat bench --json` wrote")
+        raise ConfigError(f"{file} is not a benchmark: name a file that `specchat bench --json` wrote")
     if document.get("schema") != SCHEMA:
         raise ConfigError(
             f"{file} has schema {document.get('schema')!r}, this specchat reads {SCHEMA}: measure it again"

@@ -1,4 +1,4 @@
-"""How much one draft model gains with its target on this machine, found out in about half a minute."""
+"""Measures in about half a minute how much one draft model gains with its target on this machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from specchat.bench.estimates import Estimate
 from specchat.bench.gain import Gain
 from specchat.bench.measure import Runner, Setup
 from specchat.bench.plan import DRAFTED, PLAIN, turns
-from specchat.bench.samples import Sample
+from specchat.bench.samples import Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine
 
 _MOST_TOKENS, _FEWEST_TOKENS = 96, 16
 _PROMPTS = 4
-"""So many prompts are to be answered in the time, at least, where the models are slow: then with fewer tokens."""
+"""The fewest prompts to answer in the given time; slow models answer with fewer tokens to reach it."""
 
 _SEED = 1
 _REPEATS = 100
@@ -26,9 +26,9 @@ _REPEATS = 100
 
 @dataclass(frozen=True, slots=True)
 class TimedDraft:
-    """What was measured: speed over plain decoding, prompts included, and both speeds in tokens a second.
+    """Speed over plain decoding, prompts included, and both speeds in tokens per second.
 
-    `alpha` is None where nothing was compared.
+    `alpha` is None if nothing was compared.
     """
 
     speedup: Estimate
@@ -38,7 +38,7 @@ class TimedDraft:
 
     @property
     def gain(self) -> Gain:
-        """The same in short."""
+        """The same without the details of the estimate."""
         ratio, speeds = self.speedup, (self.tokens_per_second, self.plain_tokens_per_second)
         return Gain(ratio.value, ratio.interval, *speeds, self.alpha)
 
@@ -49,10 +49,11 @@ def time_draft(
     clock: Callable[[], float] = monotonic,
     hear: Callable[[float], None] | None = None,
 ) -> TimedDraft | None:
-    """Plain answers and drafted ones in turns, for so long and at least one of each; None where none had a token.
+    """Alternates plain and drafted answers for `seconds`, at least one of each. None if no answer had a token.
 
-    Prompts of all kinds, the usual k, the target's own sampling. `hear` is told after each round how much of the time
-    is over, from 0 to 1; what it raises ends everything. Raises EngineError where an answer fails.
+    Uses prompts of all kinds, the usual k, and the target's own sampling. `hear` is called after each round with the
+    elapsed share of the time, from 0 to 1; an exception that it raises stops the measurement. Raises EngineError if an
+    answer fails.
     """
     planned = turns((PLAIN, DRAFTED), benchmark_prompts(short=True), (engine.recommended.temperature,), _REPEATS, _SEED)
     setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _SEED)
@@ -76,18 +77,16 @@ def time_draft(
 
 
 def summed_up(samples: list[Sample]) -> TimedDraft | None:
-    """What the samples of both arms come to; None where they cannot be compared."""
+    """The gain of the drafted answers over the plain ones; None if they cannot be compared."""
     means = {mean.arm: mean.ratio for mean in overall(samples, (PLAIN, DRAFTED), None)}
     if DRAFTED not in means:
         return None
     drafted = [sample for sample in samples if sample.arm == DRAFTED]
-    accepted = sum(sample.num_accepted_tokens for sample in drafted)
-    tested = accepted + sum(sample.num_rejected_tokens for sample in drafted)
     return TimedDraft(
         means[DRAFTED],
         _speed(drafted),
         _speed([sample for sample in samples if sample.arm == PLAIN]),
-        accepted / tested if tested else None,
+        summed(drafted).alpha,
     )
 
 

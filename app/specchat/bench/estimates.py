@@ -1,4 +1,4 @@
-"""Ratios of speeds that belong together, their spread, and how sure one can be of them."""
+"""Ratios of paired speeds with their quartiles and bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Ratios = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A middle value, the quartiles of what it is the middle of (None for a mean over kinds), and the bootstrap's 95 %
-    interval of it (None where a single pair says nothing of its own chance)."""
+    """A median or mean, its quartiles (None for a mean over kinds), and its bootstrap 95 % interval (None for a single
+    pair)."""
 
     value: float
     quartiles: tuple[float, float] | None
@@ -33,15 +33,15 @@ class Estimate:
 
 
 def paired_ratios(speeds: Mapping[Key, float], base: Mapping[Key, float]) -> Ratios:
-    """[n]: each speed over the base's of the same key; what has no counterpart is left out."""
+    """[n]: each speed / the base speed with the same key; speeds without a counterpart are left out."""
     return np.array([speed / base[key] for key, speed in speeds.items() if key in base], dtype=np.float64)
 
 
 def estimate(ratios: Ratios) -> Estimate | None:
-    """The median of ratios [n], None where there are none.
+    """The median of ratios [n]; None without ratios.
 
-    The interval comes from the paired bootstrap: whole pairs are drawn again with replacement, so that what both
-    answers of a pair share cancels out. Source: Efron, Tibshirani, "An Introduction to the Bootstrap", chapter 13.
+    The interval is from the paired bootstrap, which resamples whole pairs, so that influences on both answers of a pair
+    cancel out. Source: Efron, Tibshirani, "An Introduction to the Bootstrap", chapter 13.
     """
     if not len(ratios):
         return None
@@ -51,9 +51,9 @@ def estimate(ratios: Ratios) -> Estimate | None:
 
 
 def geometric_mean(cells: Sequence[Ratios]) -> Estimate | None:
-    """The geometric mean of the cells' medians, each cell [n_i] counting the same; empty cells are left out.
+    """The geometric mean of the cells' medians. Each cell [n_i] has the same weight; empty cells are left out.
 
-    In the bootstrap each cell is drawn again by itself.
+    The bootstrap resamples each cell separately.
     """
     filled = [cell for cell in cells if len(cell)]
     if not filled:
@@ -67,12 +67,12 @@ def geometric_mean(cells: Sequence[Ratios]) -> Estimate | None:
 
 
 def _resampled(ratios: Ratios, chance: np.random.Generator) -> Ratios:
-    """[RESAMPLES]: medians of as many ratios, drawn with replacement."""
+    """[RESAMPLES]: medians of resampled ratios."""
     picks = chance.integers(0, len(ratios), size=(RESAMPLES, len(ratios)))
     return np.asarray(np.median(ratios[picks], axis=1), dtype=np.float64)
 
 
 def interval_of(values: Ratios) -> tuple[float, float]:
-    """The 95 % interval of what a bootstrap gave."""
+    """The 95 % interval of bootstrapped values."""
     low, high = np.quantile(values, LEVELS)
     return float(low), float(high)

@@ -1,6 +1,6 @@
-"""The settings that a benchmark chose, as the command line of another tool.
+"""The settings that a benchmark recommends, as the command line of another tool.
 
-llama-server's flags are those of the llama.cpp that llama-cpp-python 0.3.36 carries (`common/arg.cpp`); vLLM's are
+The flags of llama-server are those of the llama.cpp in llama-cpp-python 0.3.36 (`common/arg.cpp`). Those of vLLM are
 `vllm serve` and the keys of its `--speculative-config` (docs.vllm.ai, "Speculative Decoding").
 """
 
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from specchat.bench.choice import best_of
 from specchat.bench.document import Benchmark, Conditions
 from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.summary import best_of
 from specchat_engine.settings import Settings
 
 
 class Tool(StrEnum):
-    """Whose command line it is."""
+    """The tool whose command line is written."""
 
     LLAMA_SERVER = "llama-server"
     VLLM = "vllm"
@@ -28,29 +28,29 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A command line and what has to be known of it; an empty note where there is nothing."""
+    """A command line, and a note on it, which may be empty."""
 
     command: str
     note: str
 
 
 def export(benchmark: Benchmark, tool: Tool) -> Export | None:
-    """The best arm that the tool can do too; None where nothing was compared."""
+    """The command for the best arm that the tool also supports; None if nothing was compared."""
     choice, means = benchmark.choice, benchmark.overall(None)
     best = best_of(mean for mean in means if mean.arm == PLAIN or (mean.arm.is_fixed and _can(tool, mean.arm)))
     if choice is None or best is None:
         return None
     notes = []
     if choice.best.arm != best.arm:
-        notes.append(f"{tool} has nothing like {choice.best.arm.label}, so this is {best.arm.label}")
+        notes.append(f"{tool} does not support {choice.best.arm.label}, so this is {best.arm.label}")
     if tool is Tool.VLLM:
-        notes.append("vLLM reads GGUF files through its vllm-gguf-plugin, on a GPU, else name the original models")
+        notes.append("vLLM reads GGUF files with its vllm-gguf-plugin on a GPU; otherwise name the original models")
     words = _vllm if tool is Tool.VLLM else _llama_server
     return Export(shlex.join(words(benchmark.conditions, best.arm)), "; ".join(notes))
 
 
 def _can(tool: Tool, arm: Arm) -> bool:
-    """Whether the tool has such a drafter; none of them changes k by itself."""
+    """True if the tool has such a drafter. None of the tools adapts k."""
     return tool is Tool.LLAMA_SERVER or arm.drafter != "hybrid"
 
 
@@ -73,7 +73,7 @@ def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
 
 
 def _threads(machine: Mapping[str, Any]) -> list[str]:
-    """Of the target, of prompts and of the draft, where these have a count of their own."""
+    """The thread options of the target, and of prompts and the draft if they differ."""
     own = str(machine["threads"])
     words = ["-t", own]
     for flag, name in (("-tb", "threads_prompt"), ("-td", "threads_draft")):
@@ -96,7 +96,7 @@ def _vllm(conditions: Conditions, arm: Arm) -> list[str]:
 
 
 def _layers(flag: str, count: int) -> list[str]:
-    """Both offload what fits where nothing is said."""
+    """The layers to offload. Without the flag both tools offload what fits."""
     return [flag, str(count)] if count >= 0 else []
 
 

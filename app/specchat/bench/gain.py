@@ -1,4 +1,4 @@
-"""What a draft model gained where it was timed. Light enough for the interface, which measures nothing itself."""
+"""The measured gain of a draft model. A module of its own because the interface uses it without the benchmark."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Speed over plain decoding, prompts included, its 95 % interval, and both speeds in tokens a second.
+    """Speed over plain decoding, prompts included, with its 95 % interval, and both speeds in tokens per second.
 
-    `interval` is None where one pair of answers says nothing of chance, `alpha` where nothing was compared.
+    `interval` is None for a single pair of answers; `alpha` is None if nothing was compared.
     """
 
     speedup: float
@@ -20,7 +20,7 @@ class Gain:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the gain is more than chance."""
+        """True if the gain is more than chance."""
         return self.interval is not None and self.interval[0] > 1
 
     @property

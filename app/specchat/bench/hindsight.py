@@ -1,4 +1,4 @@
-"""The controller's own choice against the best fixed setting of the same run, as one knows it afterwards."""
+"""Compares the controller's choices with the best fixed setting of the same run, which is known only afterwards."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from specchat_engine.settings import AUTO
 
 @dataclass(frozen=True, slots=True)
 class Hindsight:
-    """An adaptive arm on one kind of text, and the fixed arm, plain decoding included, against which it fared worst.
+    """An adaptive arm on one kind of text, and the best fixed arm there, plain decoding included.
 
-    `ratio` compares whole answers to the same prompts, from the prompt to the last token. Over all kinds each has a
-    best arm of its own, and `best` is None. In the bootstrap the best one is chosen anew each time, since one that was
-    lucky is chosen more easily; for the same reason arms that are all alike give a little less than 1.
+    `ratio` compares answers to the same prompts, from the prompt to the last token. Over all kinds, each kind has its
+    own best arm, and `best` is None. The bootstrap chooses the best arm anew in each resample, since a lucky arm is
+    more easily the best. For the same reason, equally fast arms give a ratio slightly below 1.
     """
 
     temperature: float
@@ -39,7 +39,7 @@ class Hindsight:
 
 
 def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float) -> list[Hindsight]:
-    """Each adaptive arm on each kind and, behind several, over all; empty where nothing adaptive was measured."""
+    """Each adaptive arm on each kind, then over all kinds if there are several; empty without adaptive arms."""
     taken = [sample for sample in samples if sample.temperature == temperature]
     fixed = [arm for arm in arms if arm.k != AUTO]
     found = []
@@ -57,7 +57,7 @@ def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float
 
 
 def _ratios(cell: Iterable[Sample], own: Arm, fixed: Sequence[Arm]) -> NDArray[np.float64]:
-    """[arms, pairs]: the own speed over each fixed arm's, of prompts that all of them answered."""
+    """[arms, pairs]: the adaptive speed / each fixed arm's speed, for prompts that all of them answered."""
     cell = list(cell)
     by_arm = {
         arm: speeds((one for one in cell if one.arm == arm), lambda sample: sample.end_to_end_speed)
@@ -75,7 +75,7 @@ def _cell(
     fixed: Sequence[Arm],
     chance: np.random.Generator,
 ) -> tuple[Hindsight, NDArray[np.float64] | None]:
-    """The comparison and what it would have been [RESAMPLES] on pairs drawn again; None for those of a single pair."""
+    """The comparison and its values [RESAMPLES] on resampled pairs, which are None for a single pair."""
     medians = np.median(ratios, axis=1)
     place, pairs = int(np.argmin(medians)), ratios.shape[1]
     resampled = None
@@ -89,7 +89,7 @@ def _cell(
 
 
 def _over_all(cells: Sequence[tuple[Hindsight, NDArray[np.float64] | None]], temperature: float, own: Arm) -> Hindsight:
-    """The geometric mean, each kind counting the same."""
+    """The geometric mean; each kind has the same weight."""
     value = float(np.exp(np.mean([np.log(cell.ratio.value) for cell, _ in cells])))
     drawn = [resampled for _, resampled in cells if resampled is not None]
     certain = len(drawn) == len(cells)

@@ -1,4 +1,4 @@
-"""Answers, measured one by one on an engine in this process."""
+"""Measures answers one by one on an engine in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARM_UP_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all answers of a run have in common. The seed of repeat r is `seed` + r."""
+    """What all answers of a run share. The seed of repeat r is `seed` + r."""
 
     system: str | None
     sampling: SamplingParams
@@ -28,7 +28,7 @@ class Setup:
     seed: int
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
-        """How an arm answers."""
+        """The settings with which an arm answers."""
         return Settings(
             k=arm.k,
             drafter=arm.drafter,
@@ -41,12 +41,12 @@ class Setup:
 class Runner:
     """Measures turns on an engine.
 
-    Each arm has a controller of its own, which starts from what the engine's knew: what an adaptive arm knows of costs
-    and acceptance it has learned from its own answers, as it would where nothing else runs.
+    Each arm has its own controller, which starts with what the engine's had learned. An adaptive arm then learns costs
+    and acceptance only from its own answers, as it would in normal use.
     """
 
     def __init__(self, engine: Engine, setup: Setup, after_round: Callable[[], None] = lambda: None) -> None:
-        """`after_round` is called after each round and each pass of a measurement; what it raises ends the answer."""
+        """`after_round` is called after each round and measuring pass; an exception that it raises stops the answer."""
         self._engine = engine
         self._setup = setup
         self._after_round = after_round
@@ -54,9 +54,9 @@ class Runner:
         self._controllers: dict[Arm, Controller] = {}
 
     def warm_up(self, first: Iterable[Turn]) -> None:
-        """Answers a few words under each of the turns, so that no first pass, page or buffer is measured.
+        """Answers a few words for each of the turns, so that one-time costs of first passes are not measured.
 
-        The engine finds out what passes cost, as it does in the application while nobody waits.
+        The engine also measures the cost of passes, as it does in the application when it is idle.
         """
         for _ in self._engine.measuring():
             self._after_round()
@@ -65,12 +65,12 @@ class Runner:
             self._answer(short, turn)
 
     def measure(self, turns: Iterable[Turn]) -> Iterator[Sample]:
-        """One sample a turn, in order. Raises EngineError where an answer fails."""
+        """One sample for each turn, in order. Raises EngineError if an answer fails."""
         for turn in turns:
             yield self._answer(self._setup, turn)
 
     def _answer(self, setup: Setup, turn: Turn) -> Sample:
-        """A fresh session on empty memories: every arm reads its whole prompt, whatever was answered before."""
+        """Answers in a fresh session with empty caches, so that every arm reads its whole prompt."""
         engine = self._engine
         engine.forget()
         if turn.arm not in self._controllers:
@@ -111,6 +111,6 @@ class Runner:
 
 
 def peak_memory_bytes() -> int:
-    """The most memory that this process has held so far."""
+    """The largest amount of memory that this process has used so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -1,27 +1,31 @@
-"""What a benchmark measures and in which order: arms that take turns on every prompt."""
+"""What a benchmark measures and in which order: the arms, the prompts, and the turns."""
 
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
+from specchat.errors import ConfigError
+from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, Settings
 
 KS = {"model": (2, 4, 8, 16), "lookup": (4, 8, 16)}
-"""The fixed k of each drafter that are measured where the user names no arms."""
+"""The fixed k of each drafter that are measured by default."""
 
 NEED_A_DRAFT_MODEL = ("model", "hybrid")
 
 Pair = tuple[float, str, int, int]
-"""Temperature, kind, prompt and repeat: answers that agree in these differ in the arm alone."""
+"""Temperature, kind, prompt and repeat: answers with the same key differ only in the arm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A drafter and a k that is measured; `PLAIN` is the one that the others are compared with."""
+    """A drafter and a k to measure. The others are compared with `PLAIN`."""
 
     drafter: str
     k: DraftLength
@@ -31,12 +35,12 @@ class Arm:
 
     @property
     def label(self) -> str:
-        """The arm in tables and charts."""
+        """The name of the arm in tables and charts."""
         return "plain" if self == PLAIN else f"{self.drafter} {self.k}"
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it drafts with a k that never changes."""
+        """True if it drafts with a fixed k."""
         return self != PLAIN and self.k != AUTO
 
     @classmethod
@@ -59,12 +63,12 @@ class Arm:
 PLAIN = Arm("none", 0)
 
 DRAFTED = Arm("model", USUAL_K)
-"""A k that never changes: one that adapts would leave a dear draft alone, and so measure nothing of it."""
+"""A fixed k, since an adaptive one would not use an expensive draft, and so would not measure it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer that is to be measured; `prompt` counts within its kind, `text` is what is asked."""
+    """One answer to measure. `prompt` counts within its kind; `text` is the prompt itself."""
 
     arm: Arm
     temperature: float
@@ -75,9 +79,9 @@ class Turn:
 
 
 def parse_arms(text: str, *, has_draft: bool) -> tuple[Arm, ...]:
-    """The arms of a list with commas, each once, plain decoding first whether it was named or not.
+    """The arms in a comma-separated list, each once. Plain decoding always comes first.
 
-    Raises SettingError for what is no arm, and for one that needs a draft model where there is none.
+    Raises SettingError for an unknown arm, and for one that needs a draft model if there is none.
     """
     arms = [Arm.parse(part.strip()) for part in text.split(",") if part.strip()]
     for arm in arms:
@@ -87,7 +91,7 @@ def parse_arms(text: str, *, has_draft: bool) -> tuple[Arm, ...]:
 
 
 def default_arms(*, has_draft: bool) -> tuple[Arm, ...]:
-    """Plain decoding, each drafter at hand with its usual k, and what specchat would choose by itself."""
+    """Plain decoding, each available drafter with its default k, and specchat's own adaptive choice."""
     drafters = [drafter for drafter in KS if has_draft or drafter not in NEED_A_DRAFT_MODEL]
     fixed = [Arm(drafter, k) for drafter in drafters for k in KS[drafter]]
     return (PLAIN, *fixed, Arm("hybrid" if has_draft else "lookup", AUTO))
@@ -100,10 +104,10 @@ def turns(
     repeats: int,
     seed: int,
 ) -> Iterator[Turn]:
-    """Every arm on every prompt, all kinds and temperatures early, so that a run that is cut short has some of each.
+    """Every arm on every prompt, with all kinds and temperatures early, so that a shorter run has some of each.
 
-    The arms of one prompt follow each other directly. Their order is shuffled, then rotated from prompt to prompt until
-    each arm has stood at each place, then shuffled anew: neither a drifting machine nor a neighbour decides.
+    The arms of one prompt follow each other directly. Their order is shuffled, rotated from prompt to prompt until each
+    arm has been at each place, then shuffled again. So neither the order nor a drifting machine favours an arm.
     """
     order = _orders(arms, random.Random(seed))
     longest = max((len(texts) for texts in prompts.values()), default=0)
@@ -121,3 +125,45 @@ def _orders(arms: Sequence[Arm], chance: random.Random) -> Iterator[list[Arm]]:
         shuffled = chance.sample(arms, len(arms))
         for first in range(len(arms)):
             yield [*shuffled[first:], *shuffled[:first]]
+
+
+Prompts = Mapping[str, tuple[str, ...]]
+
+
+def read_prompts(file: Path | None) -> Prompts:
+    """The prompts of each kind of text; the built-in ones without a file.
+
+    A .toml file has a table for each kind with a list `prompts`. Any other file has one prompt per line, and its name
+    is their kind. Raises ConfigError if the file cannot be read or contains no prompts.
+    """
+    if file is None:
+        return benchmark_prompts()
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file} is not UTF-8: save it as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"the prompts {file} cannot be read: {error.strerror or error}") from None
+    prompts = _from_toml(text, file) if file.suffix == ".toml" else {file.stem: _stripped(text.splitlines())}
+    if not prompts or not all(prompts.values()):
+        raise ConfigError(f"{file} contains no prompts: write one per line, or [kind] with prompts = [...] in TOML")
+    return prompts
+
+
+def _from_toml(text: str, file: Path) -> dict[str, tuple[str, ...]]:
+    try:
+        kinds = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file} is not valid TOML: {error}") from None
+    prompts = {}
+    for kind, section in kinds.items():
+        given = section.get("prompts") if isinstance(section, dict) else None
+        if not isinstance(given, list) or not all(isinstance(prompt, str) for prompt in given):
+            raise ConfigError(f"{file}: {kind} has no list of prompts: write [{kind}] and below it prompts = [...]")
+        prompts[kind] = _stripped(given)
+    return prompts
+
+
+def _stripped(texts: list[str]) -> tuple[str, ...]:
+    """Each text once, since equal prompts could not be distinguished in the results."""
+    return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))

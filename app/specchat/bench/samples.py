@@ -1,21 +1,23 @@
-"""What is known of one measured answer."""
+"""One measured answer, sums over answers, and what theory predicts from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from specchat.bench.plan import Arm, Pair
+from specchat_engine.analysis.theory import break_even_alpha, expected_tokens, predicted_speedup
+from specchat_engine.decoding.stats import TurnStats
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One answer under one arm; times in milliseconds.
 
-    `wall_ms` runs from the prompt to the last token and includes what the target and the drafter spent on the prompt.
-    `full_rounds` drafted exactly the arm's k, and `full_verify_ms` is the target's time in these. `text_hash` tells
-    whether two answers have the same text.
+    `wall_ms` runs from the prompt to the last token and includes the time that the target and the drafter spent on the
+    prompt. `full_rounds` counts the rounds that drafted exactly the arm's k; `full_verify_ms` is the target's time in
+    them. Answers with the same text have the same `text_hash`.
     """
 
     arm: Arm
@@ -43,7 +45,7 @@ class Sample:
 
     @property
     def pair(self) -> Pair:
-        """What it shares with the other arms' answers to the same question."""
+        """What this answer shares with the other arms' answers to the same prompt."""
         return self.temperature, self.kind, self.prompt, self.repeat
 
     @property
@@ -53,12 +55,12 @@ class Sample:
 
     @property
     def decoding_speed(self) -> float | None:
-        """Tokens a second of decoding; None where there were none."""
+        """Tokens per second of decoding; None without tokens."""
         return self.num_tokens / self.decode_ms * 1000 if self.num_tokens and self.decode_ms > 0 else None
 
     @property
     def end_to_end_speed(self) -> float | None:
-        """Tokens a second from the prompt to the last token; None where there were none."""
+        """Tokens per second from the prompt to the last token; None without tokens."""
         return self.num_tokens / self.wall_ms * 1000 if self.num_tokens and self.wall_ms > 0 else None
 
     def to_json(self) -> dict[str, Any]:
@@ -70,3 +72,64 @@ class Sample:
         """Reads what `to_json` wrote. Raises KeyError, TypeError, AttributeError or SettingError for anything else."""
         known = {field.name: values[field.name] for field in fields(cls)}
         return cls(**known | {"arm": Arm.parse(values["arm"])})
+
+
+_SUMMED = (
+    "num_tokens",
+    "num_rounds",
+    "num_draft_tokens",
+    "num_accepted_tokens",
+    "num_rejected_tokens",
+    "draft_ms",
+    "verify_ms",
+    "rollback_ms",
+    "other_ms",
+)
+
+
+def summed(samples: Iterable[Sample]) -> TurnStats:
+    """The counters and times of several answers together."""
+    samples = [*samples]
+    return TurnStats(**{name: sum(getattr(sample, name) for sample in samples) for name in _SUMMED})
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The measured c and C(k+1)/C(1), E(α, k), the speed-up that follows, and the break-even α.
+
+    `break_even` is None if no α gives a speed-up.
+    """
+
+    draft_cost: float
+    relative_cost: float
+    expected_tokens: float
+    speedup: float
+    break_even: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The prediction as it stands in the document."""
+        return asdict(self)
+
+
+def predict(arm: Arm, taken: Iterable[Sample], plain: Iterable[Sample]) -> Prediction | None:
+    """The speed-up of decoding predicted from the arm's α and costs. `plain` are the plain answers to the same prompts.
+
+    None if the arm is not a draft model with a fixed k, or if something was not measured.
+    """
+    if arm.drafter != "model" or not isinstance(arm.k, int):
+        return None
+    taken, plain = [*taken], [*plain]
+    drafted, undrafted = summed(taken), summed(plain)
+    alpha, full_rounds = drafted.alpha, sum(sample.full_rounds for sample in taken)
+    if alpha is None or not full_rounds or undrafted.verify_ms <= 0:
+        return None
+    plain_ms = undrafted.verify_ms / undrafted.num_rounds
+    c = drafted.draft_ms / drafted.num_draft_tokens / plain_ms
+    relative_cost = sum(sample.full_verify_ms for sample in taken) / full_rounds / plain_ms
+    return Prediction(
+        draft_cost=c,
+        relative_cost=relative_cost,
+        expected_tokens=expected_tokens(alpha, arm.k),
+        speedup=predicted_speedup(alpha, arm.k, c, relative_cost),
+        break_even=break_even_alpha(arm.k, c, relative_cost),
+    )

@@ -1,33 +1,31 @@
-"""Samples, summed up: a row for each temperature, kind and arm, and each arm over all kinds."""
+"""Sums over samples: a row for each temperature, kind and arm, each arm over all kinds, and the best settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from specchat.bench.estimates import Estimate, Ratios, estimate, geometric_mean, paired_ratios
 from specchat.bench.plan import PLAIN, Arm, Pair
-from specchat.bench.prediction import Prediction, predict
-from specchat.bench.samples import Sample
+from specchat.bench.samples import Prediction, Sample, predict, summed
+from specchat.stats.line import time_shares
 
 ALL_KINDS = "all kinds"
-"""What tables and charts call the mean over them."""
-
-PARTS = ("draft", "verify", "rollback", "other")
+"""The name of the mean over all kinds in tables and charts."""
 
 Speed = Callable[[Sample], float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One arm on one kind of text at one temperature; None where nothing of the sort was measured.
+    """One arm on one kind of text at one temperature; values that were not measured are None.
 
-    `speed` is the median of tokens a second of decoding, `quartiles` its spread. `ratio` compares the whole answer,
-    from the prompt to the last token, with the plain one to the same prompt and repeat; `decoding` the decoding alone.
-    `shares` split the time of decoding. `same_text` of `pairs` answers have the plain one's text.
+    `speed` is the median of tokens per second of decoding, with its quartiles. `ratio` compares the speed from the
+    prompt to the last token with the plain answer to the same prompt and repeat; `decoding` compares decoding alone.
+    `shares` split the time of decoding. `same_text` of `pairs` answers have the same text as the plain one.
     """
 
     temperature: float
@@ -67,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """An arm over all kinds, each counting the same: at one temperature, or at all (None)."""
+    """An arm over all kinds, each with the same weight, at one temperature or at all of them (None)."""
 
     temperature: float | None
     arm: Arm
@@ -79,13 +77,13 @@ class Overall:
 
 
 def speeds(samples: Iterable[Sample], speed: Speed) -> dict[Pair, float]:
-    """Each answer's speed under what it shares with the answers it is compared with; those without any are left out."""
+    """Each answer's speed by the key of its pair; answers without a speed are left out."""
     measured = ((sample.pair, speed(sample)) for sample in samples)
     return {pair: value for pair, value in measured if value is not None}
 
 
 def rows(samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Row]:
-    """A row for each temperature, kind and arm that was measured, arms in the order given."""
+    """A row for each measured temperature, kind and arm, with the arms in the given order."""
     cells = [(temperature, kind) for temperature in temperatures(samples) for kind in kinds(samples)]
     found = []
     for temperature, kind in cells:
@@ -99,9 +97,9 @@ def rows(samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Row]:
 
 
 def overall(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float | None) -> list[Overall]:
-    """The geometric mean of each arm's end-to-end ratios, arms in the order given; `temperature` None takes all.
+    """The geometric mean of each arm's end-to-end ratios, in the given order; `temperature` None takes all.
 
-    Only what every arm has answered counts, so that a run that was stopped still compares like with like.
+    Only prompts that every arm has answered count, so that a run that was stopped still gives a fair comparison.
     """
     answered: dict[Pair, set[Arm]] = {}
     for sample in samples:
@@ -114,12 +112,12 @@ def overall(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float |
 
 
 def temperatures(samples: Iterable[Sample]) -> list[float]:
-    """The temperatures at which something was measured, ascending."""
+    """The measured temperatures, ascending."""
     return sorted({sample.temperature for sample in samples})
 
 
 def kinds(samples: Iterable[Sample]) -> list[str]:
-    """The kinds of text on which something was measured, in the order in which they came."""
+    """The measured kinds of text, in order of appearance."""
     return list(dict.fromkeys(sample.kind for sample in samples))
 
 
@@ -134,10 +132,7 @@ def _cells(samples: Sequence[Sample], arm: Arm) -> list[Ratios]:
 
 
 def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> Row:
-    accepted = _total(taken, "num_accepted_tokens")
-    tested = accepted + _total(taken, "num_rejected_tokens")
-    rounds = _total(taken, "num_rounds")
-    decode_ms = _total(taken, "decode_ms")
+    total = summed(taken)
     rates = [*speeds(taken, lambda sample: sample.decoding_speed).values()]
     low, middle, high = np.quantile(rates, (0.25, 0.5, 0.75)).tolist() if rates else (0.0, 0.0, 0.0)
     texts = {sample.pair: sample.text_hash for sample in plain}
@@ -151,9 +146,9 @@ def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> Row:
         ratio=_against(plain, taken, lambda sample: sample.end_to_end_speed),
         decoding=_against(plain, taken, lambda sample: sample.decoding_speed),
         ttft_ms=float(np.median([sample.ttft_ms for sample in taken])),
-        alpha=accepted / tested if tested else None,
-        block_efficiency=_total(taken, "num_tokens") / rounds if rounds else None,
-        shares={part: _total(taken, f"{part}_ms") / decode_ms for part in PARTS} if decode_ms else {},
+        alpha=total.alpha,
+        block_efficiency=total.block_efficiency,
+        shares=time_shares(asdict(total)),
         same_text=sum(sample.text_hash == texts[sample.pair] for sample in paired),
         pairs=len(paired),
         prediction=predict(arm, taken, plain),
@@ -164,5 +159,50 @@ def _against(plain: Sequence[Sample], taken: Sequence[Sample], speed: Speed) -> 
     return estimate(paired_ratios(speeds(taken, speed), speeds(plain, speed)))
 
 
-def _total(samples: Iterable[Sample], name: str) -> float:
-    return float(sum(getattr(sample, name) for sample in samples))
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best arm over all kinds and temperatures, and the best with a fixed k, which is plain if none gains."""
+
+    best: Overall
+    fixed: Overall
+
+    def to_json(self) -> dict[str, Any]:
+        """The choice as it stands in the document."""
+        return {"best": self.best.to_json(), "best_fixed": self.fixed.to_json()}
+
+
+def choose(means: Sequence[Overall]) -> Choice | None:
+    """The arms with the largest geometric means; None if nothing was compared."""
+    if len(means) < 2:
+        return None
+    best = best_of(means)
+    fixed = best_of(mean for mean in means if mean.arm == PLAIN or mean.arm.is_fixed)
+    return Choice(best, fixed) if best and fixed else None
+
+
+def best_of(means: Iterable[Overall]) -> Overall | None:
+    """The largest geometric mean, the first of equal ones; None without any."""
+    return max(means, key=lambda mean: mean.ratio.value, default=None)
+
+
+def in_words(choice: Choice) -> str:
+    """The recommended settings in one sentence."""
+    best, fixed = choice.best, choice.fixed
+    if best.arm == PLAIN:
+        return "Use plain decoding (--drafter none): nothing that was measured is faster on this machine."
+    pairs = f"{best.ratio.pairs} pair{'' if best.ratio.pairs == 1 else 's'} of answers"
+    parts = [f"Use --drafter {best.arm.drafter} -k {best.arm.k}: {gain(best)} over all kinds, from {pairs}"]
+    if best.ratio.interval is None or best.ratio.interval[0] <= 1:
+        parts.append("this may be chance, so measure more with --repeats")
+    if fixed.arm == PLAIN:
+        parts.append("no fixed k gains")
+    elif best.arm != fixed.arm:
+        parts.append(f"the best fixed k is --drafter {fixed.arm.drafter} -k {fixed.arm.k} with {gain(fixed)}")
+    return f"{'; '.join(parts)}."
+
+
+def gain(mean: Overall) -> str:
+    """An arm's mean ratio and its interval: `1.32 × plain (95 % 1.21 to 1.40)`."""
+    ratio = mean.ratio
+    interval = f" (95 % {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})" if ratio.interval else ""
+    return f"{ratio.value:.2f} × plain{interval}"

@@ -1,8 +1,8 @@
-"""A benchmark as tables for a terminal or a text file."""
+"""A benchmark as tables and bars for a terminal or a text file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from specchat.bench.estimates import Estimate
 from specchat.bench.plan import PLAIN
 from specchat.bench.summary import ALL_KINDS, Overall, Row
 from specchat.terminal.filter import clean_line
-from specchat.terminal.palette import BLUE, ORANGE
+from specchat.terminal.palette import BLUE, GREY, ORANGE
 
 NOTHING = "–"
 _KIND_WIDTH = 12
@@ -26,7 +26,7 @@ _KIND_WIDTH = 12
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A heading, what a row shows below it, and what the mean over all kinds shows."""
+    """A heading, the cell of a row, and the cell of the mean over all kinds."""
 
     heading: str
     cell: Callable[[Row], Text]
@@ -34,23 +34,23 @@ class _Column:
 
 
 def tables(benchmark: Benchmark, temperature: float, console: Console) -> list[Table]:
-    """The rows of one temperature: one table, or two below each other where the console is too narrow for one."""
+    """The rows of one temperature, as one table, or as two if the console is too narrow."""
     rows = [row for row in benchmark.rows if row.temperature == temperature]
     means = benchmark.overall(temperature)
     title = f"temperature {temperature:g}"
     whole = _table(title, (*_SPEED, *_REASONS), rows, means)
     if Measurement.get(console, console.options.update(max_width=1000), whole).maximum <= console.width:
         return [whole]
-    return [_table(title, _SPEED, rows, means), _table(f"{title}, the reasons", _REASONS, rows, ())]
+    return [_table(title, _SPEED, rows, means), _table(f"{title}, details", _REASONS, rows, ())]
 
 
 def hindsight_table(benchmark: Benchmark, temperature: float) -> Table | None:
-    """The own choice of each kind against the best fixed one; None where nothing of the sort was measured."""
+    """The adaptive choice on each kind against the best fixed one; None if nothing adaptive was measured."""
     found = benchmark.hindsight(temperature)
     if not found:
         return None
-    title = f"temperature {temperature:g}, own choice against the best fixed one, known afterwards"
-    table = _empty(title, ("best fixed", "own / best", "95 %"))
+    title = f"temperature {temperature:g}, adaptive against the best fixed"
+    table = _empty(title, ("best fixed", "adaptive / best", "95 %"))
     arm = found[0].arm
     for one in found:
         if one.kind == ALL_KINDS or one.arm != arm:
@@ -126,7 +126,7 @@ def _spread(low_and_high: tuple[float, float] | None, show: Callable[[float], st
 
 
 def _gain(ratio: Estimate | None) -> Text:
-    """A ratio; blue where it is surely a gain, orange where it is surely a loss."""
+    """A ratio: blue if it is certainly a gain, orange if it is certainly a loss."""
     if ratio is None:
         return Text(NOTHING)
     low, high = ratio.interval or (1.0, 1.0)
@@ -142,7 +142,7 @@ def _share(part: str) -> Callable[[Row], Text]:
 
 
 def _against_plain(show: Callable[[Estimate | None], Text]) -> Mapping[str, Any]:
-    """Plain decoding is what the others are compared with: its own ratio says nothing."""
+    """Cells that are empty for plain decoding, whose own ratio is always 1."""
     return {
         "cell": lambda row: Text(NOTHING) if row.arm == PLAIN else show(row.ratio),
         "mean": lambda mean: Text(NOTHING) if mean.arm == PLAIN else show(mean.ratio),
@@ -156,7 +156,7 @@ _SPEED = (
     _Column("95 %", **_against_plain(_interval)),
     _Column("first ms", lambda row: Text(f"{row.ttft_ms:.0f}")),
 )
-"""How fast; `× plain` is of the whole answer, `tok/s` of decoding."""
+"""Speeds. `× plain` compares whole answers; `tok/s` is the speed of decoding."""
 
 _REASONS = (
     _Column("α", lambda row: _number(row.alpha, 2)),
@@ -169,5 +169,59 @@ _REASONS = (
     _Column("theory", lambda row: _number(row.prediction.speedup if row.prediction else None, 2)),
     _Column("same", lambda row: Text(NOTHING if row.arm == PLAIN else f"{row.same_text}/{row.pairs}")),
 )
-"""Why: acceptance, where the time of decoding went, what decoding alone gains and what the theory predicts for it, how
-many answers have the plain one's text."""
+"""Acceptance, where the time of decoding went, the measured and the predicted gain of decoding alone, and how many
+answers have the same text as the plain one."""
+
+
+BASE, GAIN, LOSS, MARK = "▒", "█", "·", "│"
+"""As fast as plain, faster, slower, and the mark of plain decoding, distinguishable without colour."""
+
+_KIND_WIDTH = 12
+_VALUE_WIDTH = 7
+_LEAST_SCALE = 1.25
+
+
+def bars(rows: Iterable[Row], width: int) -> Iterator[Text]:
+    """Lines of at most `width` columns: a bar for each kind and each arm other than plain."""
+    shown = [row for row in rows if row.arm != PLAIN and row.ratio]
+    if not shown:
+        return
+    names = max(len(row.arm.label) for row in shown)
+    room = max(10, width - _KIND_WIDTH - names - _VALUE_WIDTH - 2)
+    scale = max(_LEAST_SCALE, *(row.ratio.value for row in shown if row.ratio))
+    mark = int((room - 1) / scale)
+    yield Text(" " * (_KIND_WIDTH + names + 2 + max(0, mark - 7)) + "plain = 1", GREY)
+    kind = ""
+    for row in shown:
+        if row.ratio:
+            first = clean_line(row.kind)[: _KIND_WIDTH - 1] if row.kind != kind else ""
+            line = Text(f"{first:<{_KIND_WIDTH}}{row.arm.label:<{names}}  ")
+            value = row.ratio.value
+            line.append_text(_bar(round(value * mark), mark, room))
+            line.append(f" {value:>{_VALUE_WIDTH - 1}.2f}", BLUE if value > 1 else ORANGE if value < 1 else "none")
+            yield line
+            kind = row.kind
+
+
+def _bar(length: int, mark: int, room: int) -> Text:
+    """A bar of `length` cells in a line of `room` cells, with the mark after the first `mark` cells."""
+    line = Text(BASE * min(length, mark), GREY)
+    line.append(LOSS * (mark - length), ORANGE)
+    line.append(MARK, "bold")
+    line.append(GAIN * (length - mark), BLUE)
+    line.append(" " * (room - 1 - max(length, mark)))
+    return line
+
+
+def legend() -> Text:
+    """The meaning of the characters in a bar."""
+    parts: Sequence[tuple[str, str, str]] = (
+        (BASE, GREY, "as fast as plain"),
+        (GAIN, BLUE, "faster"),
+        (LOSS, ORANGE, "slower"),
+    )
+    text = Text("× plain, from the prompt to the last token:")
+    for sign, colour, words in parts:
+        text.append(f"  {sign * 2}", colour)
+        text.append(f" {words}")
+    return text

@@ -10,18 +10,18 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from specchat.chat.conversation import Conversation
 from specchat.errors import SpecchatError
+from specchat.stats.summary import Summary
+from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession
-
-if TYPE_CHECKING:
-    from specchat.store.keeper import Keeper
-    from specchat.store.store import Store
-    from specchat.traces.trace import Trace
-    from specchat_engine.decoding.rounds import Round
-    from specchat_engine.settings import Settings
+from specchat.store.store import Store
+from specchat.traces.reading import read_trace
+from specchat.traces.trace import Trace
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.settings import Settings
 
 T = TypeVar("T")
 
@@ -50,9 +50,7 @@ class Archive:
 
     @cached_property
     def _keeper(self) -> Keeper:
-        """Imported with all of the store, and started, when there is something to do: a chat opens without it."""
-        from specchat.store.keeper import Keeper
-
+        """The thread that writes, started when there is something to do."""
         return Keeper(self._path, self._on_trouble)
 
     def said(self, conversation: Conversation, message: StoredMessage) -> None:
@@ -190,15 +188,11 @@ class Archive:
 
 
 def _last_trace(lines: Sequence[str]) -> Trace:
-    from specchat.traces.reading import read_trace
-
     return read_trace(lines)[-1]
 
 
 def _stats(trace: Trace) -> dict[str, Any]:
     """What is kept of a turn's figures: the trace's own, those of each kind of content, and what adds up over turns."""
-    from specchat.stats.summary import Summary
-
     summary = Summary.of_turn(trace.rounds, trace.end["stats"] if trace.end else None)
     kinds = {kind: figures.to_stats() for kind, figures in summary.by_kind.items()}
     return dict(trace.stats) | {"kinds": kinds, "summary": summary.to_json()}

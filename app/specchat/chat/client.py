@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from specchat.worker.protocol import ChatMessage, Event
-
-if TYPE_CHECKING:
-    from specchat_engine.load_options import LoadOptions
-    from specchat_engine.settings import Settings
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.settings import Settings
 
 
 class EngineClient(Protocol):

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from specchat.chat.conversation import Conversation, title_of
 from specchat.models.formatting import pair_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
+from specchat.stats.advice import Advice
+from specchat.stats.advisor import Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed
 from specchat.terminal.filter import clean_line
 from specchat.worker.protocol import ChatMessage, Ended, Loaded
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, Settings
-
-if TYPE_CHECKING:
-    from specchat.stats.advice import Advice
-    from specchat.stats.advisor import Memory
 
 _DEATHS = 3
 

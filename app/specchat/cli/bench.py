@@ -12,8 +12,7 @@ from specchat.bench.comparison import compare
 from specchat.bench.document import Benchmark, Conditions, read_benchmark
 from specchat.bench.exports import Tool
 from specchat.bench.measure import Runner, Setup, peak_memory_bytes
-from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Turn, default_arms, parse_arms, turns
-from specchat.bench.prompts import Prompts, read_prompts
+from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Prompts, Turn, default_arms, parse_arms, read_prompts, turns
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
 from specchat.cli.reporting import one_line_from_native_code, say

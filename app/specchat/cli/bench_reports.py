@@ -13,14 +13,13 @@ from typing import Any, Self, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from specchat.bench.bars import bars, legend
 from specchat.bench.chart import chart
-from specchat.bench.choice import in_words
 from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark, Conditions
 from specchat.bench.exports import Tool, export
 from specchat.bench.samples import Sample
-from specchat.bench.tables import comparison_tables, hindsight_table, tables
+from specchat.bench.summary import in_words
+from specchat.bench.tables import bars, comparison_tables, hindsight_table, legend, tables
 from specchat.cli.reporting import say, show_progress
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY

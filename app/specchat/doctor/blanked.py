@@ -1,6 +1,6 @@
-"""A trace without what was said: its rounds, times and probabilities, in the form that `specchat replay` reads.
+"""A trace without its texts: rounds, times and probabilities, in the form that `specchat replay` reads.
 
-Nothing passes that is not known to be harmless: lines, keys and texts are taken by name, and all others left out.
+Only lines and keys that are known to be harmless are kept, each by name. Everything else is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ct
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
 _SOURCES = ("model", "translated", "lookup", "none")
 _REASON = 60
-"""Reasons for a k are the engine's own words, and short."""
+"""The most characters of a reason. Reasons are written by the engine and are short."""
 
 
 def blanked(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def _number(value: Any) -> float | None:
 
 
 def _numbers(value: Any) -> Any:
-    """Numbers, and lists and mappings of them; anything else becomes None."""
+    """Numbers, and lists and mappings of numbers. Anything else becomes None."""
     if isinstance(value, dict):
         return {name: _numbers(item) for name, item in value.items()}
     if isinstance(value, list):

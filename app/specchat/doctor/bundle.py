@@ -1,28 +1,148 @@
-"""`specchat doctor --bundle`: what a bug report needs, in one zip file, and nothing that was said unless asked for."""
+"""`specchat doctor --bundle`: a zip file for a bug report, without conversations unless the user asks for them."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from specchat import __version__
+from specchat.doctor import examine
 from specchat.doctor.blanked import blanked
-from specchat.doctor.engine_log import filtered, log_tail
-from specchat.doctor.gathering import configuration, findings, last_trace, records, sizes
-from specchat.doctor.privacy import hidden
-from specchat.errors import BundleError
+from specchat.doctor.engine import BEGIN
+from specchat.doctor.engine import SECTION as THREADS
+from specchat.doctor.privacy import HIDDEN, filtered, hidden, is_secret_name, log_tail
+from specchat.doctor.report import Status
+from specchat.errors import BundleError, StoreError
 from specchat.settings import paths
+from specchat.settings.schema import BY_KEY
+from specchat.settings.setting import ENV_PREFIX
+from specchat.store.store import Store
 from specchat.terminal.filter import clean_line
+from specchat_engine.policy.controller import Controller
+from specchat_engine.threads.choice import read_choices
+
+_VARIABLES = ("LANG", "LC_ALL", "TERM", "COLORTERM", "NO_COLOR", "SSH_TTY", "TMUX", "WT_SESSION", "TERM_PROGRAM")
+_HUB_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT", "HF_HUB_OFFLINE", "HF_TOKEN")
+_ONLY_WHETHER_SET = ("SSH_TTY", "TMUX", "WT_SESSION", "HF_TOKEN")
+_TEXTS = ("system", "grammar", "json_schema", "logit_bias")
+"""Settings that contain text by the user."""
+
+_RECENT_TURNS = 20
+
+
+def findings(*, with_texts: bool) -> list[dict[str, Any]]:
+    """The doctor's findings.
+
+    Without texts, the message about a wrong configuration, which may repeat values, and the names of models are left
+    out.
+    """
+    found = [asdict(finding) for finding in examine()]
+    for finding in found:
+        if finding["name"] == "configuration" and finding["status"] is Status.LACK and not with_texts:
+            finding["value"] = "cannot be used (message left out)"
+        if finding["section"] == THREADS and finding["name"] != BEGIN and not with_texts:
+            finding["name"] = "a pair"
+    return found
+
+
+def configuration(*, with_texts: bool) -> dict[str, Any]:
+    """The values of the configuration file and of variables. Texts appear as their length, unknown settings hidden."""
+
+    def shown(name: str, value: Any) -> Any:
+        if name not in BY_KEY or is_secret_name(name):
+            return HIDDEN
+        return (
+            value if with_texts or name not in _TEXTS or value is None else f"({len(str(value))} characters left out)"
+        )
+
+    variables: dict[str, Any] = {}
+    for name, value in sorted(os.environ.items()):
+        if name.upper().startswith(ENV_PREFIX):
+            variables[name] = shown(name.upper().removeprefix(ENV_PREFIX).lower(), value)
+        elif name in (*_VARIABLES, *_HUB_VARIABLES):
+            variables[name] = "set" if name in _ONLY_WHETHER_SET else value
+    try:
+        read = tomllib.loads(paths.config_file().read_text("utf-8"))
+    except FileNotFoundError:
+        return {"file": None, "variables": variables}
+    except (OSError, ValueError) as error:
+        return {"file": f"cannot be read: {type(error).__name__}", "variables": variables}
+    return {"file": {name: shown(name, value) for name, value in read.items()}, "variables": variables}
+
+
+def records() -> list[dict[str, Any]]:
+    """The records of pairs: costs of passes, and how many drafted tokens were tested on each kind of text."""
+    found: list[dict[str, Any]] = []
+    for file in _files(paths.cache_folder() / "pairs", "*.json"):
+        try:
+            kept = json.loads(file.read_text("utf-8"))
+            learned = Controller.from_json(kept).to_json()
+            threads = {role: choice.to_json() for role, choice in read_choices(kept.get("threads", {})).items()}
+        except (OSError, ValueError, RecursionError) as error:
+            found.append({"record": file.stem, "cannot be read": type(error).__name__})
+            continue
+        known_kinds = ("prose", "code", "free", "pasted")
+        accepted = {kind: shares for kind, shares in learned["acceptance"].items() if kind in known_kinds}
+        costs = {role: learned[role] for role in ("target", "drafts")}
+        found.append({"record": file.stem, **costs, "threads": threads, "acceptance": accepted})
+    return found
+
+
+def sizes() -> dict[str, Any]:
+    """The number of files and bytes in each of the application's folders, and the size of the database."""
+    folders = {"data": paths.data_folder(), "cache": paths.cache_folder(), "log": paths.log_folder()}
+    told: dict[str, Any] = {
+        name: {"files": len(files := [*_files(folder, "**/*")]), "bytes": sum(_size(file) for file in files)}
+        for name, folder in folders.items()
+    }
+    return told | {"sessions.db": _size(paths.sessions_db())}
+
+
+def last_trace() -> list[str] | None:
+    """The lines of the newest stored trace; None if there is none or the database cannot be read."""
+    if not paths.sessions_db().is_file():
+        return None
+    try:
+        store = Store.open(paths.sessions_db(), busy_seconds=1.0, read_only=True)
+    except StoreError:
+        return None
+    try:
+        kept = (store.trace(turn.message) for turn in store.turns(limit=_RECENT_TURNS))
+        return next((lines for lines in kept if lines), None)
+    except StoreError:
+        return None
+    finally:
+        store.close()
+
+
+def _files(folder: Path, pattern: str) -> Iterator[Path]:
+    """The readable files below a folder, by name."""
+    try:
+        found: Iterable[Path] = sorted(folder.glob(pattern))
+    except OSError:
+        return
+    for path in found:
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of the bundle; `told` says what it is, `left_out` what was taken away from it, empty for nothing."""
+    """One file of the bundle. `told` says what it is; `left_out` says what was removed, and may be empty."""
 
     name: str
     text: str
@@ -31,9 +151,9 @@ class Part:
 
 
 def pack(file: Path, *, with_conversation: bool) -> list[Part]:
-    """Writes the bundle and returns its parts, a list of them being the first.
+    """Writes the bundle and returns its parts. The first one lists the others.
 
-    Raises BundleError where the file exists or cannot be written; what was begun is removed.
+    Raises BundleError if the file exists or cannot be written; an incomplete file is removed.
     """
     parts = [*_parts(with_conversation)]
     parts.insert(0, Part("README.txt", "\n".join(_listing(parts, with_conversation)) + "\n", "what is in here"))
@@ -54,7 +174,7 @@ def pack(file: Path, *, with_conversation: bool) -> list[Part]:
 
 
 def print_packed(file: Path, parts: list[Part], *, as_json: bool) -> None:
-    """Says what was packed and what was left out."""
+    """Prints what was packed and what was left out."""
     if as_json:
         packed = [{name: value for name, value in asdict(part).items() if name != "text"} for part in parts]
         sys.stdout.write(json.dumps({"type": "bundle", "file": str(file), "parts": packed}) + "\n")
@@ -78,7 +198,7 @@ def _parts(with_conversation: bool) -> Iterator[Part]:
         "config.toml and variables",
         f"{texts}secrets and settings that specchat does not know",
     )
-    yield _json("records.json", records(), "what was learned of pairs: costs of passes, acceptance")
+    yield _json("records.json", records(), "the records of pairs: costs of passes, acceptance")
     yield _json("sizes.json", sizes(), "files and bytes in specchat's folders")
     log = log_tail(paths.worker_log())
     said = log if with_conversation else [*filtered(log)]

@@ -1,4 +1,4 @@
-"""The doctor's look at the installed versions, llama.cpp's build, and the devices that it can compute on."""
+"""Findings about installed versions, llama.cpp's build, its devices, and the threads of pairs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from specchat import __version__
 from specchat.doctor.report import Finding, Status
+from specchat.worker.records import kept_choices
+from specchat_engine.threads.processors import read_processors
 
 if TYPE_CHECKING:
     from specchat_engine.llama.devices import Device
@@ -21,16 +23,15 @@ _GPU_BUILDS = (
     "-DGGML_HIP=on (AMD), in front of `make chat` in a fresh checkout"
 )
 _NO_TILES = (
-    "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or for this one without AMX, which is quicker than "
-    "leaving the weights as they are: CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in "
-    "front of `make chat`"
+    "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or without AMX, which is faster than this build: "
+    "CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in front of `make chat`"
 )
 _GIB = 2**30
 _PINNED = "0.3.36"
 
 
 def engine_findings() -> Iterator[Finding]:
-    """Versions, then what llama.cpp was built with, its devices, and the processor's cores."""
+    """The versions, llama.cpp's build features, its devices, and the processor's cores."""
     yield Finding("Versions", "specchat", __version__)
     yield Finding("Versions", "python", f"{platform.python_version()} ({sys.executable})")
     for package in ("llama-cpp-python", "textual"):
@@ -48,7 +49,7 @@ def engine_findings() -> Iterator[Finding]:
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
     if machine.crashes_on_tiles():
-        told = "not used for quantised weights: the compiler that made this build leaves its tiles undescribed"
+        told = "not used for quantised weights: this build's compiler does not set up the tiles correctly"
         yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)
     for device in devices.devices():
         yield Finding("Devices", device.name, _describe(device))
@@ -56,8 +57,6 @@ def engine_findings() -> Iterator[Finding]:
 
 
 def _cores() -> Finding:
-    from specchat_engine.threads.processors import read_processors
-
     found = read_processors()
     told = [f"{found.cores} physical, {os.cpu_count() or 1} logical"]
     if found.fast < found.cores:
@@ -79,3 +78,20 @@ def _package(name: str) -> Finding:
 def _describe(device: Device) -> str:
     memory = f"{device.memory_free / _GIB:.1f} of {device.memory_total / _GIB:.1f} GiB free"
     return f"{device.kind}: {device.description}, {memory}"
+
+
+SECTION = "Threads"
+BEGIN = "to begin with"
+_SHOWN = 5
+"""The most pairs shown, the latest first."""
+
+
+def thread_findings() -> Iterator[Finding]:
+    """The default number of threads, and what was chosen for each pair, with the reason."""
+    usual = read_processors().usual
+    yield Finding(SECTION, BEGIN, f"{usual}, one for each core that may be used")
+    for place, (models, choices) in enumerate(kept_choices()):
+        if place == _SHOWN:
+            return
+        told = (f"{role} {choice}" for role, choice in choices.items())
+        yield Finding(SECTION, " + ".join(models), "; ".join(told))

@@ -1,4 +1,4 @@
-"""The doctor's look at folders, the built-in models, the terminal and the tools that a build needs."""
+"""Findings about the configuration, folders, the built-in models, the terminal and build tools."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 from rich.console import Console
 
 from specchat.doctor.report import Finding, Status
+from specchat.errors import ConfigError
 from specchat.models.environment import hub_environment
 from specchat.settings import paths
+from specchat.settings.config import read_config
 from specchat_assets import BuiltinPairError, builtin_pair
 
 _COMPILERS = ("c++", "g++", "clang++", "cl")
@@ -31,13 +33,10 @@ def machine_findings() -> Iterator[Finding]:
     yield _tool(
         "C++ compiler", _COMPILERS, "install one: apt install g++, dnf install gcc-c++, or xcode-select --install"
     )
-    yield _tool("CMake", ("cmake",), "pip brings its own when llama-cpp-python is built; else install cmake")
+    yield _tool("CMake", ("cmake",), "pip installs its own to build llama-cpp-python; otherwise install cmake")
 
 
 def _configuration() -> Finding:
-    from specchat.errors import ConfigError
-    from specchat.settings.config import read_config
-
     try:
         read_config({})
     except ConfigError as error:
@@ -76,9 +75,9 @@ def _terminal() -> Iterator[Finding]:
     colours = console.color_system or "none"
     wants_none = "NO_COLOR" in os.environ
     remedy = (
-        "" if colours == "truecolor" or wants_none else "set COLORTERM=truecolor where the terminal has all colours"
+        "" if colours == "truecolor" or wants_none else "set COLORTERM=truecolor if the terminal supports all colours"
     )
-    value = "none, as NO_COLOR asks: shapes stay" if wants_none else colours
+    value = "none, because NO_COLOR is set; shapes still distinguish outcomes" if wants_none else colours
     yield Finding("Terminal", "colours", value, Status.NOTE if remedy else Status.OK, remedy)
     remedy = "" if console.width >= _NARROW else f"make it {_NARROW} columns wide or wider"
     size = f"{console.width} × {console.height}"
@@ -92,4 +91,4 @@ def _tool(name: str, commands: tuple[str, ...], remedy: str) -> Finding:
     found = next((path for command in commands if (path := shutil.which(command))), None)
     if found:
         return Finding("Tools", name, found)
-    return Finding("Tools", name, "not found; only a new build of llama.cpp needs it", Status.NOTE, remedy)
+    return Finding("Tools", name, "not found; needed only to build llama.cpp", Status.NOTE, remedy)

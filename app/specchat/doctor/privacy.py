@@ -1,9 +1,10 @@
-"""What a bug report must not tell: secrets, and whose machine it is."""
+"""What a bug report must not contain: secrets, the user's name, and log lines that may repeat conversations."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,20 @@ _SECRETS = (
     re.compile(r"(://)[^/\s@]+(?=@)"),
     re.compile(rf"({_NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']{{8,}}", re.IGNORECASE),
 )
-"""What stands in front of a secret, in a group, and the secret."""
+"""Patterns of secrets. The first group is the text before the secret, which is kept."""
 
 _HOMES = re.compile(r"(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/][^\\/\s:'\"]+")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting or variable of this name holds a secret."""
+    """True if the name suggests that the setting or variable contains a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def hidden(value: Any) -> Any:
-    """A text, or every text in lists and mappings: secrets left out, home folders as `~`, the user's name as `<user>`.
+    """A text, or all texts in lists and mappings, without secrets, home folders (`~`) and the user's name (`<user>`).
 
-    Secrets are told by how they look; `is_secret_name` tells those that only their name gives away.
+    Secrets are recognised by their form. `is_secret_name` recognises those that only their name gives away.
     """
     if isinstance(value, str):
         return _hidden_text(value)
@@ -51,3 +52,48 @@ def _hidden_text(text: str) -> str:
     for user in {os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME")} - {"root", ""}:
         text = re.sub(rf"(?<=[\\/]){re.escape(user)}(?=[\\/]|$)", "<user>", text)
     return text
+
+
+TAIL = 64 * 1024
+"""The number of bytes read from the end of the log."""
+
+_NATIVE = re.compile(r"(?:llama|ggml|gguf|print_info|load|init|sched|graph|cuda|metal|vulkan)[\w.:~<>]*: ")
+_ASSERTION = re.compile(r"\S+:\d+: GGML_(?:ASSERT|ABORT)\(.*\) failed|GGML_(?:ASSERT|ABORT)\(.*\) failed")
+_FRAME = re.compile(r'  File "[^"]+", line \d+, in \S+')
+_TITLE = re.compile(r"Traceback \(most recent call last\):|During handling of the above exception, another|\s*\^+\s*$")
+_EXCEPTION = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning))(?::|$)")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def log_tail(path: Path) -> list[str]:
+    """The last lines of a log without an incomplete first one; empty if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - TAIL))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return lines[1:] if size > TAIL else lines
+
+
+def filtered(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of llama.cpp without quoted texts, and tracebacks without messages.
+
+    Only the length is given of any other line, since it may repeat text of a conversation.
+    """
+    source_follows = False
+    for line in lines:
+        if source_follows and line.startswith("    "):
+            yield line
+            source_follows = False
+            continue
+        source_follows = _FRAME.fullmatch(line) is not None
+        if source_follows or _TITLE.match(line) or not line.strip():
+            yield line
+        elif _NATIVE.match(line) or _ASSERTION.fullmatch(line):
+            yield _QUOTED.sub("'…'", line)
+        elif exception := _EXCEPTION.match(line):
+            yield f"{exception.group(1)}: (message left out)"
+        else:
+            yield f"({len(line)} characters left out)"

@@ -1,4 +1,4 @@
-"""What the doctor found, and how it is printed."""
+"""The doctor's findings, and how they are printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from specchat.terminal.palette import BLUE, GREY, ORANGE
 
 
 class Status(StrEnum):
-    """How good a finding is: as it should be, worth knowing, or something that keeps specchat from working."""
+    """How serious a finding is: fine, worth knowing, or something that keeps specchat from working."""
 
     OK = "ok"
     NOTE = "note"
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `remedy` says what to do where something could be better."""
+    """One thing that was examined. `remedy` says what to do if something could be better."""
 
     section: str
     name: str
@@ -38,7 +38,7 @@ _SIGNS = {Status.OK: ("✓", BLUE), Status.NOTE: ("·", GREY), Status.LACK: ("�
 
 
 def print_report(findings: Iterable[Finding], *, as_json: bool) -> int:
-    """Prints the findings as they come; returns the exit code: 1 where something keeps specchat from working."""
+    """Prints the findings one by one. Returns the exit code, which is 1 if something keeps specchat from working."""
     console = Console(highlight=False, soft_wrap=True)
     section = ""
     lacks = False

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from specchat.stats.break_even import BreakEven
+from specchat.stats.summary import Figures, Summary
 from specchat.terminal.blocks import per_cent
 from specchat.terminal.filter import clean_line
-
-if TYPE_CHECKING:
-    from specchat.stats.break_even import BreakEven
-    from specchat.stats.summary import Figures, Summary
-    from specchat_engine.model_info import MemoryUse
+from specchat_engine.model_info import MemoryUse
 
 
 class Figure(StrEnum):

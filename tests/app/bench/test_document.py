@@ -43,8 +43,8 @@ def test_the_document_tells_where_and_how_it_was_measured_and_every_sample() -> 
     ("document", "words"),
     [
         ("no json", "is not JSON: name a file that `specchat bench --json` wrote"),
-        ([1], "is no benchmark"),
-        ({"type": "end", "schema": SCHEMA}, "is no benchmark"),
+        ([1], "is not a benchmark"),
+        ({"type": "end", "schema": SCHEMA}, "is not a benchmark"),
         (
             {"type": "bench", "schema": SCHEMA + 1},
             f"has schema {SCHEMA + 1}, this specchat reads {SCHEMA}: measure it again",

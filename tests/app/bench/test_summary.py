@@ -4,9 +4,10 @@ import random
 
 import pytest
 
+from specchat.bench.estimates import Estimate
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Sample
-from specchat.bench.summary import Overall, Row, overall, rows
+from specchat.bench.summary import Overall, Row, choose, in_words, overall, rows
 from support.bench_samples import LOOKUP, MODEL, sample
 
 ARMS = (PLAIN, MODEL)
@@ -21,7 +22,7 @@ def row(samples: list[Sample], arm: Arm = MODEL, kind: str = "facts", temperatur
     return found
 
 
-def means(found: list[Overall]) -> dict[Arm, float]:
+def ratios(found: list[Overall]) -> dict[Arm, float]:
     return {mean.arm: mean.ratio.value for mean in found}
 
 
@@ -109,22 +110,77 @@ def test_over_all_kinds_each_kind_counts_the_same() -> None:
     taken = [sample(kind="facts", prompt=prompt) for prompt in range(9)] + [sample(kind="copy")]
     taken += [sample(MODEL, 50.0, kind="facts", prompt=prompt) for prompt in range(9)]
     taken += [sample(MODEL, 200.0, kind="copy")]
-    assert means(overall(taken, ARMS, None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.0})
+    assert ratios(overall(taken, ARMS, None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.0})
 
 
 def test_over_all_kinds_at_one_temperature_the_others_are_left_out() -> None:
     taken = [sample(), sample(MODEL, 300.0), sample(temperature=0.8), sample(MODEL, 50.0, temperature=0.8)]
-    assert means(overall(taken, ARMS, 0.8))[MODEL] == pytest.approx(0.5)
-    assert means(overall(taken, ARMS, None))[MODEL] == pytest.approx(1.5**0.5)
+    assert ratios(overall(taken, ARMS, 0.8))[MODEL] == pytest.approx(0.5)
+    assert ratios(overall(taken, ARMS, None))[MODEL] == pytest.approx(1.5**0.5)
 
 
 def test_what_not_every_arm_has_answered_decides_nothing_over_all_kinds() -> None:
     taken = [sample(), sample(MODEL, 120.0), sample(LOOKUP, 110.0)]
     taken += [sample(kind="copy"), sample(LOOKUP, 900.0, kind="copy")]
-    assert means(overall(taken, (PLAIN, MODEL, LOOKUP), None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.2, LOOKUP: 1.1})
+    assert ratios(overall(taken, (PLAIN, MODEL, LOOKUP), None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.2, LOOKUP: 1.1})
 
 
 def test_the_theory_stands_beside_a_draft_models_row() -> None:
     taken = [sample(), sample(MODEL, 150.0), sample(LOOKUP, 150.0)]
     assert row(taken).prediction is not None
     assert row(taken, LOOKUP).prediction is None
+
+
+AUTO = Arm("hybrid", "auto")
+
+
+def means(**values: float) -> list[Overall]:
+    arms = {"plain": PLAIN, "model4": Arm("model", 4), "lookup8": Arm("lookup", 8), "auto": AUTO}
+    return [
+        Overall(None, arms[name], Estimate(value, None, (value - 0.1, value + 0.1), 9))
+        for name, value in values.items()
+    ]
+
+
+def sentence(**values: float) -> str:
+    choice = choose(means(**values))
+    assert choice is not None
+    return in_words(choice)
+
+
+def test_the_best_arm_and_the_best_fixed_k_are_told_in_one_sentence() -> None:
+    assert sentence(plain=1.0, model4=1.2, lookup8=1.1, auto=1.4) == (
+        "Use --drafter hybrid -k auto: 1.40 × plain (95 % 1.30 to 1.50) over all kinds, from 9 pairs of answers; "
+        "the best fixed k is --drafter model -k 4 with 1.20 × plain (95 % 1.10 to 1.30)."
+    )
+
+
+def test_a_fixed_k_that_is_best_is_told_once() -> None:
+    assert sentence(plain=1.0, model4=1.2, lookup8=1.5, auto=1.4) == (
+        "Use --drafter lookup -k 8: 1.50 × plain (95 % 1.40 to 1.60) over all kinds, from 9 pairs of answers."
+    )
+
+
+def test_where_only_the_adaptive_arm_gains_it_says_that_no_fixed_k_does() -> None:
+    assert sentence(plain=1.0, model4=0.8, auto=1.2).endswith(
+        "over all kinds, from 9 pairs of answers; no fixed k gains."
+    )
+
+
+def test_a_gain_that_may_be_chance_is_called_one() -> None:
+    chance = "this may be chance, so measure more with --repeats"
+    assert chance in sentence(plain=1.0, model4=1.05)
+    assert chance not in sentence(plain=1.0, model4=1.2)
+    single = [Overall(None, arm, Estimate(value, None, None, 1)) for arm, value in ((PLAIN, 1.0), (AUTO, 3.0))]
+    choice = choose(single)
+    assert choice is not None
+    assert chance in in_words(choice)
+
+
+def test_where_nothing_gains_it_says_plain() -> None:
+    assert sentence(plain=1.0, model4=0.8, lookup8=0.9, auto=0.97).startswith("Use plain decoding (--drafter none)")
+
+
+def test_where_nothing_was_compared_nothing_is_chosen() -> None:
+    assert choose([]) is None
+    assert choose(means(plain=1.0)) is None

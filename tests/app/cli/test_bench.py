@@ -64,7 +64,7 @@ def test_a_run_ends_with_tables_a_chart_and_the_settings_that_it_would_choose(
     assert captured.out.index("temperature 0") < captured.out.index("temperature 0.8")
     assert captured.out.count("plain = 1") == 2
     assert "36 answers in " in captured.out
-    assert captured.out.splitlines()[-1].startswith(("Use --drafter ", "Decode plainly"))
+    assert captured.out.splitlines()[-1].startswith(("Use --drafter ", "Use plain decoding"))
     assert svg.read_text("utf-8").startswith("<svg ")
 
 
@@ -98,7 +98,7 @@ def test_threads_that_were_measured_are_told_with_the_reason(
         assert machine["threads_because"]["threads"].startswith(f"{machine['threads']} thread")
         assert "\nthreads: " in printed
     assert machine["threads_prompt"] == usual
-    assert "own choice against the best fixed one" in printed
+    assert "adaptive against the best fixed" in printed
 
 
 def test_without_arms_all_that_the_pair_can_do_is_measured(

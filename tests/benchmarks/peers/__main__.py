@@ -16,8 +16,7 @@ from rich.table import Table
 from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
 from benchmarks.peers.specchat_runner import OneSession, Specchat, open_engine, prompt_ids
-from specchat.bench.plan import PLAIN, Arm
-from specchat.bench.prompts import read_prompts
+from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
 from specchat_engine import Engine
 from specchat_engine.threads.processors import physical_cores

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from specchat.bench.plan import PLAIN, Arm
-from specchat.bench.prediction import predict
+from specchat.bench.samples import predict
 from specchat_engine.analysis.theory import break_even_alpha, predicted_speedup
 from support.bench_samples import LOOKUP, MODEL, sample
 
