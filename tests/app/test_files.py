@@ -8,7 +8,7 @@ import pytest
 from specchat.files import replace_text
 
 
-def test_threads_that_write_the_same_file_at_once_all_succeed_and_leave_one_whole_text(tmp_path: Path) -> None:
+def test_threads_can_write_the_same_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "refs" / "main"
     texts = [f"commit {number}" * 50 for number in range(200)]
     with ThreadPoolExecutor(8) as threads:
@@ -17,7 +17,7 @@ def test_threads_that_write_the_same_file_at_once_all_succeed_and_leave_one_whol
     assert [file.name for file in path.parent.iterdir()] == ["main"]
 
 
-def test_what_cannot_be_written_leaves_the_old_text_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_text_and_no_other_file(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "name"
     replace_text(path, "old")
     with pytest.raises(UnicodeEncodeError):
@@ -26,7 +26,7 @@ def test_what_cannot_be_written_leaves_the_old_text_and_nothing_beside_it(tmp_pa
     assert [file.name for file in path.parent.iterdir()] == ["name"]
 
 
-def test_a_folder_in_the_place_of_the_file_is_told_and_stays(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_reported_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "name"
     (path / "inside").mkdir(parents=True)
     with pytest.raises(OSError, match="name"):

@@ -79,14 +79,14 @@ def test_zero_says_what_it_means() -> None:
 
 
 @given(place=st.integers(0, len(LOAD_KNOBS) - 1), steps=st.lists(st.integers(-3, 3), max_size=12))
-def test_every_turn_gives_options_whose_text_leads_back_to_them(place: int, steps: list[int]) -> None:
+def test_the_text_of_any_turned_knob_can_be_typed_to_set_it_again(place: int, steps: list[int]) -> None:
     knob, options = list(LOAD_KNOBS.values())[place], LoadOptions()
     for step in steps:
         options = knob.turned(options, step)
     assert knob.typed(LoadOptions(), knob.text(options)) == options
 
 
-def test_a_step_of_the_context_doubles_or_halves_it_and_below_lies_the_models_own() -> None:
+def test_a_step_doubles_or_halves_the_context_down_to_the_models_own() -> None:
     knob, options = LOAD_KNOBS["ctx-size"], LoadOptions(n_ctx=3000)
     assert [knob.turned(options, steps).n_ctx for steps in (-4, -2, -1, 0, 1, 2)] == [0, 1024, 2048, 3000, 4096, 8192]
     assert knob.turned(LoadOptions(), -1) == LoadOptions()
@@ -104,13 +104,13 @@ def test_a_step_of_the_context_doubles_or_halves_it_and_below_lies_the_models_ow
         ("/set fa on", LoadOptions(flash_attention="on")),
     ],
 )
-def test_set_reaches_what_needs_a_reload(text: str, changed: LoadOptions) -> None:
+def test_set_changes_options_that_need_a_reload(text: str, changed: LoadOptions) -> None:
     found = parse(text, Sources())
     assert isinstance(found, Reload)
     assert found.applied(LoadOptions()) == changed
 
 
-def test_threads_are_auto_below_one_for_each_core_and_change_without_a_load() -> None:
+def test_threads_turn_down_to_auto_and_change_without_a_reload() -> None:
     knob, options = LOAD_KNOBS["threads-draft"], LoadOptions(n_ctx=512, threads_draft="auto")
     turned = [knob.turned(options, steps) for steps in (-1, 0, 1, 2, 9)]
     assert [knob.text(one) for one in turned] == ["the same", "auto", "the same", "1", "8"]
@@ -121,7 +121,7 @@ def test_threads_are_auto_below_one_for_each_core_and_change_without_a_load() ->
 @pytest.mark.parametrize(
     "value", ["threads", "threads many", "t 9999", "t -1", "ctx -5", "cache-type-v q9", "ngl 99999"]
 )
-def test_a_value_that_cannot_be_is_rejected_before_anything_is_loaded(value: str) -> None:
+def test_a_value_that_is_not_allowed_is_rejected_before_a_reload(value: str) -> None:
     found = parse(f"/set {value}", Sources())
     assert isinstance(found, Refusal)
     assert len(found.reason.splitlines()) == 1

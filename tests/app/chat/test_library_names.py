@@ -19,7 +19,7 @@ def entry(name: str, *aliases: str, problem: str = "") -> Entry:
     return Entry(found, Summary(parameters=4_000_000_000), aliases)
 
 
-def test_own_names_come_first_and_what_cannot_be_used_does_not_come() -> None:
+def test_aliases_come_first_and_unusable_models_are_left_out() -> None:
     names = LibraryNames(
         lambda: [entry("a/b:Q4"), entry("broken", "bad", problem="cut short"), entry("c", "big", "mid")]
     )
@@ -35,7 +35,7 @@ def test_own_names_come_first_and_what_cannot_be_used_does_not_come() -> None:
     assert names.path_of("broken") is None
 
 
-def test_they_complete_the_commands_for_models_and_drafts() -> None:
+def test_names_complete_the_commands_model_and_draft() -> None:
     names = LibraryNames(lambda: [entry("a/b:Q4"), entry("c", "big")])
     names.refresh()
     names.wait()
@@ -46,7 +46,7 @@ def test_they_complete_the_commands_for_models_and_drafts() -> None:
     assert {one.text for one in complete("/draft ", 7, sources)} == {"big", "a/b:Q4", "c", "none"}
 
 
-def test_a_library_that_cannot_be_read_leaves_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_library_leaves_the_last_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat.chat.library_names._FRESH", -1.0)
     answers = iter([[entry("c")]])
 

@@ -16,7 +16,7 @@ RECOMMENDED = SamplingParams(temperature=0.6)
 NOW = Settings(k=3, sampling=SamplingParams(temperature=0.4, top_k=7))
 
 
-def test_what_was_saved_is_put_in_force_again() -> None:
+def test_a_saved_preset_can_be_applied() -> None:
     saved = do_preset(SavePreset("letters"), NOW, RECOMMENDED)
     assert saved.settings is None
     assert saved.words == "saved: /preset letters is temperature 0.4, top k 7"
@@ -24,7 +24,7 @@ def test_what_was_saved_is_put_in_force_again() -> None:
     assert applied.settings == Settings(k=9, sampling=NOW.sampling)
 
 
-def test_the_list_has_every_template_with_what_it_is_for() -> None:
+def test_the_list_names_every_preset_and_its_purpose() -> None:
     do_preset(SavePreset("letters"), NOW, RECOMMENDED)
     listed = do_preset(ApplyPreset(None), NOW, RECOMMENDED)
     assert listed.settings is None
@@ -34,14 +34,14 @@ def test_the_list_has_every_template_with_what_it_is_for() -> None:
     ]
 
 
-def test_what_was_forgotten_is_off_the_list() -> None:
+def test_a_removed_preset_is_no_longer_listed() -> None:
     do_preset(SavePreset("letters"), NOW, RECOMMENDED)
     do_preset(ForgetPreset("letters"), NOW, RECOMMENDED)
     assert read_presets() == BUILT_IN
 
 
 @pytest.mark.parametrize("invocation", [SavePreset("greedy"), ForgetPreset("greedy")])
-def test_what_comes_with_the_application_stays_as_it_is(invocation: SavePreset | ForgetPreset) -> None:
+def test_built_in_presets_cannot_be_changed(invocation: SavePreset | ForgetPreset) -> None:
     with pytest.raises(ConfigError, match="'greedy' is built in"):
         do_preset(invocation, NOW, RECOMMENDED)
     assert not Path(presets_file()).exists()

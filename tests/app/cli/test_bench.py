@@ -52,7 +52,7 @@ def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_a_run_ends_with_tables_a_chart_and_the_settings_that_it_would_choose(
+def test_a_run_ends_with_tables_a_chart_and_recommended_settings(
     capsys: pytest.CaptureFixture[str], tiny: list[str], tmp_path: Path
 ) -> None:
     svg = tmp_path / "chart.svg"
@@ -68,7 +68,7 @@ def test_a_run_ends_with_tables_a_chart_and_the_settings_that_it_would_choose(
     assert svg.read_text("utf-8").startswith("<svg ")
 
 
-def test_json_has_everything_in_one_document(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+def test_json_is_one_document_with_everything(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
     assert main([*tiny, "--json", "--temp", "0", "--temp", "0.5", "-s", "9", "--top-k", "5"]) == 0
     found = document(capsys)
     assert (found["type"], found["schema"], found["complete"], found["seed"]) == ("bench", SCHEMA, True, 9)
@@ -86,9 +86,7 @@ def test_json_has_everything_in_one_document(capsys: pytest.CaptureFixture[str],
     assert found["peak_memory_bytes"] > 0
 
 
-def test_threads_that_were_measured_are_told_with_the_reason(
-    capsys: pytest.CaptureFixture[str], tiny: list[str]
-) -> None:
+def test_measured_threads_are_reported_with_the_reason(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
     free = [*tiny, "-t", "auto", "--arms", "hybrid:auto", "--temp", "0"]
     assert main([*free, "--json"]) == 0
     machine = document(capsys)["machine"]
@@ -101,7 +99,7 @@ def test_threads_that_were_measured_are_told_with_the_reason(
     assert "adaptive against the best fixed" in printed
 
 
-def test_without_arms_all_that_the_pair_can_do_is_measured(
+def test_without_arms_everything_that_the_pair_can_do_is_measured(
     capsys: pytest.CaptureFixture[str], tiny_models: TinyModels, tmp_path: Path
 ) -> None:
     prompts = tmp_path / "one.txt"
@@ -125,7 +123,7 @@ def test_a_draft_model_that_no_arm_uses_is_not_loaded(capsys: pytest.CaptureFixt
     assert found["options"]["k_max"] == 40
 
 
-def test_an_export_has_standard_output_for_itself(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
+def test_only_the_export_goes_to_standard_output(capsys: pytest.CaptureFixture[str], tiny: list[str]) -> None:
     assert main([*tiny, "--temp", "0", "--export", "llama-server"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("llama-server -m ")
@@ -145,7 +143,7 @@ def test_control_c_prints_what_was_measured_so_far(
     assert captured.err == "specchat: stopped after 7 of 36 answers\n"
 
 
-def test_control_c_leaves_a_whole_document_that_says_so(
+def test_control_c_leaves_a_complete_document_that_says_so(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops_after(monkeypatch, 7, KeyboardInterrupt())
@@ -188,7 +186,7 @@ def test_an_answer_that_fails_ends_the_run_and_keeps_what_was_measured(
         (["-k", "4"], "-k"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_loaded(
+def test_wrong_usage_is_reported_before_anything_is_loaded(
     capsys: pytest.CaptureFixture[str], flags: list[str], words: str
 ) -> None:
     assert main(["bench", "-m", "none.gguf", *flags]) == 2
@@ -235,7 +233,7 @@ def test_a_comparison_as_json_is_one_document(capsys: pytest.CaptureFixture[str]
     }
 
 
-def test_a_file_of_another_schema_is_refused_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_of_another_schema_is_rejected_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     first, second = write_runs(tmp_path)
     Path(second).write_text(json.dumps({"type": "bench", "schema": 99}), "utf-8")
     assert main(["bench", "--compare", first, second]) == 2

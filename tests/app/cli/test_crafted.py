@@ -37,9 +37,7 @@ def test_a_crafted_target_ends_the_command_in_one_line(crafted: Path, isolated_m
     assert line.endswith("try the file with another download or build")
 
 
-def test_a_crafted_draft_is_the_one_that_is_named(
-    crafted: Path, isolated_machine: Path, tiny_models: TinyModels
-) -> None:
+def test_a_crafted_draft_is_named_as_the_draft(crafted: Path, isolated_machine: Path, tiny_models: TinyModels) -> None:
     done = specchat(
         isolated_machine, "models", "pair", str(tiny_models.target), str(crafted), "--bench", "--seconds", "1"
     )

@@ -75,7 +75,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("speed", [1.0, 2.0, 0.01])
-def test_every_round_comes_when_it_is_due(speed: float) -> None:
+def test_every_round_is_shown_when_it_is_due(speed: float) -> None:
     watched = Watched()
     assert play(sample_trace(), watched, speed, watched.clock, watched.sleep) == 0
     texts = ["The", " cat sat on the", " red mat", "."]
@@ -108,14 +108,14 @@ def test_a_pipe_gets_the_plain_text_at_once_and_standard_error_the_statistics(
     )
 
 
-def test_a_branched_answer_begins_with_what_it_was_given(
+def test_a_branched_answer_begins_with_its_prefix(
     capsys: pytest.CaptureFixture[str], written: Callable[..., str]
 ) -> None:
     assert main(["replay", written(sample_trace(prefix=[1], prefix_text="Once: "))]) == 0
     assert capsys.readouterr().out == "Once: The cat sat on the red mat.\n"
 
 
-def test_json_gives_the_lines_again_and_makes_no_end_up(
+def test_json_repeats_the_lines_and_invents_no_end(
     capsys: pytest.CaptureFixture[str], written: Callable[..., str]
 ) -> None:
     turns = [sample_trace(), sample_trace(ended=False, turn=1)]
@@ -131,7 +131,7 @@ def test_one_turn_of_several_can_be_chosen(capsys: pytest.CaptureFixture[str], w
     assert capsys.readouterr().err.endswith("has 2 turns\n")
 
 
-def test_what_a_turn_lacks_is_said(capsys: pytest.CaptureFixture[str], written: Callable[..., str]) -> None:
+def test_a_missing_end_is_reported(capsys: pytest.CaptureFixture[str], written: Callable[..., str]) -> None:
     assert main(["replay", written(sample_trace(ended=False))]) == 0
     assert capsys.readouterr().err.endswith("the recording stops here: the trace has no end\n")
     failed = sample_trace(reason="error")._replace(error="llama_decode \x1b[2J failed")
@@ -139,7 +139,7 @@ def test_what_a_turn_lacks_is_said(capsys: pytest.CaptureFixture[str], written: 
     assert capsys.readouterr().err.endswith("the turn failed: llama_decode \ufffd[2J failed\n")
 
 
-def test_a_file_that_is_no_trace_and_one_that_is_not_there_are_one_line(
+def test_a_file_that_is_not_a_trace_or_does_not_exist_is_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("hello\n")
@@ -171,7 +171,7 @@ def test_another_speed_is_wrong_usage(
     assert capsys.readouterr().err.startswith(f"specchat: --speed is {word}".rstrip())
 
 
-def test_it_exports_by_the_files_ending_and_keeps_what_exists(
+def test_the_extension_selects_the_export_and_existing_files_are_kept(
     capsys: pytest.CaptureFixture[str], written: Callable[..., str], tmp_path: Path
 ) -> None:
     path = written(sample_trace())
@@ -188,7 +188,7 @@ def test_it_exports_by_the_files_ending_and_keeps_what_exists(
     assert "end it in .md, .svg" in capsys.readouterr().err
 
 
-def test_what_run_recorded_is_replayed_as_run_printed_it(
+def test_a_recorded_run_is_replayed_as_it_was_printed(
     capsys: pytest.CaptureFixture[str], tiny_models: TinyModels, pipe_in: Callable[[bytes], None]
 ) -> None:
     pair = ["-m", str(tiny_models.target), "-d", str(tiny_models.draft), "-t", "1", "-s", "7", "-n", "24", "-k", "4"]
@@ -204,7 +204,7 @@ def test_what_run_recorded_is_replayed_as_run_printed_it(
     assert capsys.readouterr().out == printed
 
 
-def test_it_needs_no_model_and_loads_neither_llama_nor_the_app(written: Callable[..., str], tmp_path: Path) -> None:
+def test_a_replay_loads_neither_a_model_nor_the_app(written: Callable[..., str], tmp_path: Path) -> None:
     code = (
         "import sys; from specchat.cli import main; code = main(sys.argv[1:]);"
         "print(code, *sorted({'llama_cpp', 'textual', 'torch', 'numpy'} & set(sys.modules)))"
@@ -261,7 +261,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_the_statistics(written: Callable
     assert said.count(b"\n") == 1
 
 
-def test_the_screen_needs_a_terminal_and_no_other_way_to_play(
+def test_tui_needs_a_terminal_and_excludes_other_outputs(
     written: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(sample_trace())

@@ -69,9 +69,7 @@ def test_a_target_that_cannot_speculate_says_so_and_answers_plainly(
     assert not any(event["drafted"] for event in rounds)
 
 
-def test_json_is_a_start_rounds_and_an_end_and_nothing_else(
-    capsys: pytest.CaptureFixture[str], pair: list[str]
-) -> None:
+def test_json_is_exactly_a_start_rounds_and_an_end(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
     assert main(["run", "hello", *pair, "--json"]) == 0
     captured = capsys.readouterr()
     start, *rounds, end = [json.loads(line) for line in captured.out.splitlines()]
@@ -96,7 +94,7 @@ def test_the_text_is_the_same_with_any_drafter_and_k(
     ("verifier", "lossless", "label"),
     [("coupled", True, ""), ("rejection", True, "rejection · "), ("typical", False, "≈ typical (lossy) · ")],
 )
-def test_the_rule_is_in_the_trace_and_a_lossy_one_labelled_in_the_last_line(
+def test_the_verifier_is_in_the_trace_and_the_last_line_labels_a_lossy_one(
     capsys: pytest.CaptureFixture[str], pair: list[str], verifier: str, lossless: bool, label: str
 ) -> None:
     flags = [*pair, "--verifier", verifier, "--drafter", "model", "-k", "4"]
@@ -109,7 +107,7 @@ def test_the_rule_is_in_the_trace_and_a_lossy_one_labelled_in_the_last_line(
     assert ("lossy" in said) is not lossless
 
 
-def test_the_second_run_begins_with_what_the_first_learned(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+def test_the_second_run_starts_from_what_the_first_learned(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
     reasons = []
     for _ in range(2):
         assert main(["run", "hello", *pair, "--drafter", "hybrid", "-k", "auto", "--json"]) == 0
@@ -129,7 +127,7 @@ def test_a_piped_text_follows_the_prompt(
     ]
 
 
-def test_the_models_recommendation_gives_way_to_a_flag(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+def test_a_flag_overrides_the_models_recommendation(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
     main(["run", "x", *pair, "--json"])
     assert json_lines(capsys)[0]["params"]["temperature"] == pytest.approx(0.7)
     main(["run", "x", *pair, "--json", "--temp", "0.3"])
@@ -137,7 +135,7 @@ def test_the_models_recommendation_gives_way_to_a_flag(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("flags", [["-k", "0"], ["-k", "4"], ["--drafter", "lookup"]])
-def test_an_answer_keeps_to_the_schema_and_the_trace_tells_by_what_rule(
+def test_an_answer_follows_the_schema_and_the_trace_has_the_verifier(
     capsys: pytest.CaptureFixture[str], pair: list[str], flags: list[str]
 ) -> None:
     schema = '{"type": "array", "items": {"enum": ["é", 7]}, "minItems": 2, "maxItems": 2}'
@@ -157,7 +155,7 @@ def test_an_answer_keeps_to_the_schema_and_the_trace_tells_by_what_rule(
         (["--logit-bias", "99999=1"], "logit_bias names token 99999: this vocabulary has 0 to 260"),
     ],
 )
-def test_what_this_vocabulary_cannot_serve_is_wrong_usage_in_one_line(
+def test_a_setting_that_the_vocabulary_cannot_serve_is_wrong_usage_in_one_line(
     capfd: pytest.CaptureFixture[str], pair: list[str], flags: list[str], words: str
 ) -> None:
     assert main(["run", "hello", *pair, *flags]) == 2
@@ -168,7 +166,7 @@ def test_what_this_vocabulary_cannot_serve_is_wrong_usage_in_one_line(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"junk that is no model", b"GGUF\x03\x00\x00\x00"])
-def test_a_file_that_is_no_model_is_one_line(
+def test_a_file_that_is_not_a_model_is_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "model.gguf"
@@ -193,7 +191,7 @@ def test_a_folder_and_a_truncated_model_are_one_line(
         assert err.count("\n") == 1
 
 
-def test_a_pair_with_different_vocabularies_says_so_and_answers_the_same(
+def test_a_pair_with_different_vocabularies_says_so_and_gives_the_same_answer(
     capsys: pytest.CaptureFixture[str], tiny_models: TinyModels
 ) -> None:
     target = ["run", "x", "-m", str(tiny_models.target), *FLAGS]
@@ -230,7 +228,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_its_statistics(tiny_models: TinyModel
     assert end["stats"]["num_tokens"] > 0
 
 
-def test_a_reader_that_has_enough_ends_the_command_quietly(tiny_models: TinyModels) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(tiny_models: TinyModels) -> None:
     command = [*SPECCHAT, "run", "hi", "-m", str(tiny_models.target), "-t", "1", "-c", "4096", "--temp", "0", "--json"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -257,7 +255,7 @@ def test_a_full_disk_is_one_line(pair: list[str]) -> None:
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_a_terminal_gets_coloured_tokens_and_without_colour_their_shapes(pair: list[str], no_color: bool) -> None:
+def test_a_terminal_gets_coloured_tokens_or_their_shapes_without_colour(pair: list[str], no_color: bool) -> None:
     environment = {**os.environ, "COLORTERM": "truecolor", **({"NO_COLOR": "1"} if no_color else {})}
     ours, theirs = pty.openpty()
     command = [*SPECCHAT, "run", "hello", *pair, "--temp", "1.5"]

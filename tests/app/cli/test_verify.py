@@ -64,7 +64,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
 
 
-def test_the_built_in_pair_has_no_difference_that_is_not_numerics(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_built_in_pair_has_no_unexplained_difference(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*FEW, "--drafter", "model", "-k", "3"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -82,7 +82,7 @@ def test_threads_do_not_change_while_texts_are_compared(tiny: list[str], monkeyp
     assert asked == [(read_processors().usual,) * 2]
 
 
-def test_json_has_a_line_for_every_answer_and_one_for_the_whole(
+def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     capsys: pytest.CaptureFixture[str], tiny: list[str]
 ) -> None:
     assert main([*tiny, "--json", "-s", "7"]) == 0
@@ -124,7 +124,7 @@ def test_flags_narrow_what_is_compared(
         (["--verifier", "block", "--temp", "0.8"], "keeps the distribution, not the text: compare it with --temp 0"),
     ],
 )
-def test_what_leaves_nothing_to_compare_is_wrong_usage_before_anything_is_loaded(
+def test_flags_that_leave_nothing_to_compare_are_wrong_usage(
     capsys: pytest.CaptureFixture[str], flags: list[str], words: str
 ) -> None:
     assert main([*FEW, "-m", "none.gguf", "-d", "none.gguf", *flags]) == 2
@@ -144,7 +144,7 @@ def test_a_pair_that_cannot_speculate_says_why(
     assert captured.err.startswith("specchat: there is nothing to verify, speculation is off: this model's memory")
 
 
-def test_numerics_are_told_with_their_rate_and_are_no_failure(
+def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
 ) -> None:
     finds(monkeypatch, explained=True)
@@ -158,7 +158,7 @@ def test_numerics_are_told_with_their_rate_and_are_no_failure(
     assert not trace_folder.exists()
 
 
-def test_a_difference_that_is_not_numerics_fails_and_leaves_all_that_repeats_it(
+def test_an_unexplained_difference_fails_and_leaves_what_is_needed_to_repeat_it(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
 ) -> None:
     finds(monkeypatch, explained=False)
@@ -179,7 +179,7 @@ def test_a_difference_that_is_not_numerics_fails_and_leaves_all_that_repeats_it(
     assert line["target"]["path"] == tiny[-3]
 
 
-def test_a_trace_that_cannot_be_written_hides_no_failure(
+def test_an_unwritable_trace_does_not_hide_a_failure(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
 ) -> None:
     trace_folder.parent.write_text("a file where the folder should be")
@@ -191,7 +191,7 @@ def test_a_trace_that_cannot_be_written_hides_no_failure(
     assert "cannot be written: Not a directory" in captured.err
 
 
-def test_a_model_that_breaks_in_the_middle_ends_the_run_and_keeps_what_was_found(
+def test_a_failing_model_ends_the_run_and_keeps_the_findings(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
 ) -> None:
     finds(monkeypatch, explained=False, then=DecodeError("the logits are not a number"))
@@ -205,7 +205,7 @@ def test_a_model_that_breaks_in_the_middle_ends_the_run_and_keeps_what_was_found
 
 
 @pytest.mark.parametrize("explained", [True, False])
-def test_control_c_says_how_far_it_came_and_keeps_what_was_found(
+def test_control_c_reports_the_progress_and_keeps_the_findings(
     capsys: pytest.CaptureFixture[str],
     tiny: list[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -36,7 +36,7 @@ def test_a_slash_offers_all_commands_with_their_help(sources: Sources) -> None:
     assert all(completion.help for completion in complete("/", 1, sources))
 
 
-def test_a_commands_beginning_offers_those_that_go_on_so(sources: Sources) -> None:
+def test_the_beginning_of_a_name_offers_the_commands_that_match(sources: Sources) -> None:
     assert offered("/s", sources) == ["/sessions ", "/spec ", "/set ", "/system ", "/stats ", "/step "]
     assert offered("/WH", sources) == ["/why"]
     assert offered("/x", sources) == []
@@ -58,7 +58,7 @@ def test_arguments_are_completed(sources: Sources) -> None:
     assert offered("/help wh", sources) == ["/help why"]
 
 
-def test_a_preset_is_offered_to_be_put_in_force_and_only_ones_own_to_be_forgotten(sources: Sources) -> None:
+def test_every_preset_can_be_applied_and_only_the_users_own_removed(sources: Sources) -> None:
     assert offered("/preset ", sources) == [
         "/preset greedy",
         "/preset letters to Ann",
@@ -70,7 +70,7 @@ def test_a_preset_is_offered_to_be_put_in_force_and_only_ones_own_to_be_forgotte
     assert offered("/preset save le", sources) == []
 
 
-def test_names_that_begin_so_come_before_those_that_hold_it(sources: Sources) -> None:
+def test_names_that_begin_with_the_text_come_before_those_that_contain_it(sources: Sources) -> None:
     assert offered("/sessions talk", sources) == ["/sessions Talking", "/sessions A long talk", "/sessions Small talk"]
     assert offered("/sessions a long", sources) == ["/sessions A long talk"]
 
@@ -82,7 +82,7 @@ def test_files_are_completed_as_arguments(sources: Sources) -> None:
     assert offered("/export md src/", sources) == ["/export md src/app.py"]
 
 
-def test_an_at_sign_offers_files_folders_first_and_hidden_ones_behind_a_dot(sources: Sources) -> None:
+def test_an_at_sign_offers_folders_then_files_and_hidden_ones_after_a_dot(sources: Sources) -> None:
     assert offered("read @", sources) == [
         'read @"my folder/',
         "read @src/",
@@ -101,7 +101,7 @@ def test_only_the_mention_under_the_cursor_is_completed(sources: Sources) -> Non
     assert offered(text, sources, 13) == []
 
 
-def test_the_cursor_lands_behind_what_was_taken(sources: Sources) -> None:
+def test_the_cursor_lands_after_the_completion(sources: Sources) -> None:
     (completion,) = complete("@no and", 3, sources)
     assert completion == Completion("@notes.txt", "", 0, 3)
     assert completion.applied("@no and") == ("@notes.txt and", 10)
@@ -118,19 +118,19 @@ def test_a_folder_that_is_not_there_offers_nothing(sources: Sources) -> None:
     assert offered("@~nobody-of-this-name/", sources) == []
 
 
-def test_thousands_of_files_are_offered_in_part(sources: Sources) -> None:
+def test_only_the_first_of_thousands_of_files_are_offered(sources: Sources) -> None:
     for number in range(1500):
         (sources.folder / f"many{number:04}").touch()
     assert len(offered("@many", sources)) == completing.MOST
     assert offered("@many1499", sources) == ["@many1499 "]
 
 
-def test_a_file_whose_name_a_terminal_would_obey_is_not_offered(sources: Sources) -> None:
+def test_a_file_name_with_control_characters_is_not_offered(sources: Sources) -> None:
     (sources.folder / "evil\x1b[2J.txt").touch()
     assert offered("@evil", sources) == []
 
 
-def test_a_command_takes_what_no_list_has_only_where_that_means_something() -> None:
+def test_only_open_ended_commands_accept_unlisted_arguments() -> None:
     assert is_open_ended("/sessions ta")
     assert not is_open_ended("/theme n")
     assert not is_open_ended("/sessions")
@@ -144,7 +144,7 @@ def test_every_completion_of_a_fixed_argument_can_be_read(sources: Sources) -> N
                 assert not isinstance(parse(text, sources), Refusal), text
 
 
-def test_a_file_that_came_while_one_was_typing_is_offered(sources: Sources) -> None:
+def test_a_file_created_while_typing_is_offered(sources: Sources) -> None:
     assert offered("@new", sources) == []
     (sources.folder / "new.txt").touch()
     assert offered("@new", sources) == ["@new.txt "]

@@ -88,7 +88,7 @@ def test_the_policy_allows_this_style_and_this_script_and_no_network() -> None:
     assert not any(name.startswith("on") or name == "style" for name, _ in page.attributes)
 
 
-def test_a_branched_answer_begins_with_what_it_was_given() -> None:
+def test_a_branched_answer_begins_with_its_prefix() -> None:
     _, page = page_of(sample_trace(prefix=[1], prefix_text="Once\n"))
     assert page.data["turns"][0]["given"] == [["plain", "Once\n"]]
 

@@ -18,7 +18,7 @@ async def test_k_turns_while_an_answer_streams_and_goes_to_the_engine_at_once() 
         assert "k 5 from the next round on" in header(pilot)
 
 
-async def test_the_knobs_turn_what_the_engine_uses_next() -> None:
+async def test_the_knobs_change_what_the_engine_uses_next() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
         await pilot.press("f2", "right", "down", "right", "down", "right", "down", "0", ".", "5", "enter")
