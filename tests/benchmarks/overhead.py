@@ -77,7 +77,7 @@ def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
         drafted: list[int] = []
         place = len(tokens) - len(prompt)
         for behind in range(count):
-            row = draft.advance(drafted[-1:], 1)[0] if drafted else draft.advance(tokens[draft.length :], 1)[0]
+            row = draft.advance(drafted[-1:] or tokens[draft.length :], 1)[0]
             candidates = None if greedy else sampler.candidates(row, tokens)
             drafted.append(int(row.argmax()) if candidates is None else sampler.draw(candidates, place + behind))
         rows = target.advance((tokens[-1], *drafted), count + 1)

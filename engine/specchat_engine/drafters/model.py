@@ -83,10 +83,8 @@ class ModelDrafter:
         rows: list[Candidates] = []
         confidence: list[float] = []
         for place in range(min(k, room)):
-            if tokens:
-                row = model.advance(tokens[-1:], 1)[0]
-            else:
-                row = model.advance(context.tokens[model.length :], 1)[0]
+            row = model.advance(tokens[-1:] or context.tokens[model.length :], 1)[0]
+            if not tokens:
                 first_ms = (model.busy_ns - busy_ns) / 1e6
                 if k > 1:
                     model.checkpoint()

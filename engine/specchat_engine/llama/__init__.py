@@ -1,1 +1,1 @@
-"""Everything that talks to llama.cpp: models, their vocabulary, their contexts, devices. Nothing else imports it."""
+"""Talks to llama.cpp: models, vocabularies, contexts and devices. No other package imports llama_cpp."""

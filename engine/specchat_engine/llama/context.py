@@ -1,4 +1,4 @@
-"""A model's working memory: what it has read, and the logits of what it read last."""
+"""A model's context: the tokens that it has read, and the logits of the last pass."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
-from specchat_engine.llama.batch import Batch, LogitRows
+from specchat_engine.llama.batch import Batch
 from specchat_engine.llama.context_params import context_params
-from specchat_engine.llama.library import api, decode, get_logits_address
+from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import Rollback, find_ways
@@ -24,10 +24,10 @@ from specchat_engine.memory.attention import Attention
 from specchat_engine.prompt.encoding import common_prefix
 
 _DRAFTED = 32
-"""A pass with more tokens than this beyond its rows of logits reads a prompt."""
+"""A pass with more tokens than this without logits reads a prompt."""
 
-_REFUSED = -1
-"""The code of a batch that was never read, so that the memory is as before."""
+_INVALID = -1
+"""The code for a batch that was not read at all, so that the memory is unchanged."""
 
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
@@ -35,21 +35,21 @@ _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invali
 class LlamaContext:
     """One sequence of tokens in a model's memory.
 
-    `tokens` mirrors the memory, and `buffers` tells how large it is. `busy_ns` sums the time of all passes with their
-    synchronisation, and nothing else; `rollback_ns` that of checkpoints, cuts and of reading again what a roll-back
-    lost. At most `max_rows` rows of logits come out of one pass: more would end the process in an assertion of
-    llama.cpp. `can_go_back` is False where nothing but reading again from the start takes tokens back.
+    `tokens` mirrors the memory; `buffers` has its size. `busy_ns` is the total time of all passes, including
+    synchronisation and nothing else. `rollback_ns` is the total time of checkpoints, cuts and of reading again what a
+    rollback lost. A pass gives at most `max_rows` rows of logits: more would end the process in an assertion of
+    llama.cpp. `can_go_back` is False if tokens can only be dropped by reading again from the start.
 
-    `attention` tells how it is computed. `threads` and `reading_threads`, those of prompts, may be set at any time, and
-    hold from the next pass on.
+    `attention` says how attention is computed. `threads` and `reading_threads`, which read prompts, may be set at any
+    time and apply from the next pass on.
     """
 
     def __init__(
         self, model: LlamaModel, *, n_ctx: int, max_rows: int, threads: int, options: LoadOptions | None = None
     ) -> None:
-        """Of the `options` only batch sizes, flash attention and cache types count.
+        """Uses only the batch sizes, flash attention and cache types of the `options`.
 
-        Raises ModelFileError where llama.cpp cannot make the context (out of memory, mostly) or cannot decode.
+        Raises ModelFileError if llama.cpp cannot make the context (usually out of memory) or cannot decode.
         """
         options = options or LoadOptions()
         self.model = model
@@ -73,15 +73,13 @@ class LlamaContext:
             raise ModelFileError(f"{model.path}: no context of {n_ctx} tokens: {reason}; try a smaller -c")
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle)
-        self._pointer = ctypes.cast(self.handle, ctypes.c_void_p)
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
-        self._rows = LogitRows(max_rows, self._n_vocab)
         self._batch = Batch(api.llama_n_batch(self.handle))
         self._size = self._batch.size
         if not (self._memory and self._batch):
             self.close()
-            raise ModelFileError(f"{model.path}: llama.cpp gives it no memory: it does not generate text")
+            raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")
         self._rollback = Rollback(self.handle, self._memory, model.window)
         self._settle()
 
@@ -92,18 +90,18 @@ class LlamaContext:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether all layers lie on a GPU."""
+        """Whether all layers are on a GPU."""
         return self.model.on_gpu
 
     @property
     def goes_back_freely(self) -> bool:
-        """Whether any number of tokens can be forgotten at no cost."""
+        """Whether any number of tokens can be dropped at no cost."""
         return not self._rollback.bounded
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        """Reads tokens behind the memory; logits [rows, V] of the last `rows`, a view that the next pass overwrites.
+        """Reads tokens after those in memory; logits [rows, V] of the last `rows`, overwritten by the next pass.
 
-        Raises DecodeError where the tokens do not fit or llama.cpp reports a failure; the memory is then as before.
+        Raises DecodeError if the tokens do not fit or llama.cpp reports a failure; the memory is then as before.
         """
         if rows > self.max_rows:
             raise DecodeError(
@@ -117,10 +115,10 @@ class LlamaContext:
         return self._decode(tokens, rows)
 
     def checkpoint(self) -> None:
-        """Makes sure that `rewind` can come back to this length or beyond at little cost, once or more often.
+        """Makes sure that `rewind` can return to this length or a longer one at little cost, any number of times.
 
-        `advance` does so itself where more than one row is asked for, since drafted tokens are taken back. Raises
-        DecodeError where llama.cpp cannot save the state.
+        `advance` does this itself if more than one row is asked for, since drafted tokens may be dropped. Raises
+        DecodeError if llama.cpp cannot save the state.
         """
         if self._rollback.bounded and self._rollback.has_checkpoints and self.tokens:
             begin = perf_counter_ns()
@@ -128,13 +126,13 @@ class LlamaContext:
             self.rollback_ns += perf_counter_ns() - begin
 
     def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with, and more where the memory cannot go back just so far."""
+        """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
         self._forget(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens, keeping what it has in common with them.
+        """Makes the memory hold exactly these tokens, keeping the common prefix.
 
-        Raises Cancelled between two chunks; what was read by then stays, so that the next turn can use it.
+        Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
         for start in range(len(self.tokens), len(tokens), self._size):
@@ -143,9 +141,9 @@ class LlamaContext:
             self._decode(tokens[start : start + self._size], 0)
 
     def rewind(self, length: int) -> None:
-        """Forgets all but the first `length` tokens; what had to be forgotten before these is read again.
+        """Drops all but the first `length` tokens; reads again whatever else had to be dropped for that.
 
-        Raises DecodeError where llama.cpp refuses what it was found able to do; the memory is empty then.
+        Raises DecodeError if llama.cpp fails to do what it did in the trial; the memory is then empty.
         """
         if length >= len(self.tokens):
             return
@@ -160,12 +158,12 @@ class LlamaContext:
 
     @property
     def state_bytes(self) -> int:
-        """How large a file `save` would write, but for a header."""
+        """The size of the file that `save` would write, without its header."""
         size: int = api.llama_state_seq_get_size(self.handle, 0)
         return size
 
     def save(self, path: Path) -> None:
-        """Writes what the memory holds to a file. Raises DecodeError where llama.cpp cannot."""
+        """Writes the memory to a file. Raises DecodeError if llama.cpp cannot."""
         count = len(self.tokens)
         written = api.llama_state_seq_save_file(
             self.handle, os.fsencode(path), 0, (ctypes.c_int32 * count)(*self.tokens), count
@@ -174,9 +172,9 @@ class LlamaContext:
             raise DecodeError(f"{path}: the memory of {count} tokens cannot be saved: is there room on the disk?")
 
     def restore(self, path: Path) -> bool:
-        """Makes the memory what it was when this file was written, by the same model with the same options.
+        """Restores the memory from a file that the same model wrote with the same options.
 
-        False, with an empty memory, where llama.cpp refuses. The file has to be whole: nothing in it is doubted.
+        False, with an empty memory, if llama.cpp rejects the file. The caller must make sure that the file is intact.
         """
         self.clear()
         self.user = None
@@ -206,7 +204,7 @@ class LlamaContext:
             self.tokens.clear()
 
     def _settle(self) -> None:
-        """Finds out how this memory goes back, by trying."""
+        """Finds out by a trial how this memory goes back."""
         try:
             self.can_go_back = find_ways(self, self._rollback, self._n_vocab)
         except DecodeError as error:
@@ -217,9 +215,9 @@ class LlamaContext:
         self.busy_ns = self.rollback_ns = 0
 
     def _forget(self, length: int) -> list[int]:
-        """Goes back to `length` tokens or, where that cannot be, to fewer; the tokens that were lost in between.
+        """Goes back to `length` tokens or, if that is impossible, to fewer; returns the tokens lost in between.
 
-        Raises DecodeError where llama.cpp refuses; the memory is empty then.
+        Raises DecodeError if llama.cpp fails; the memory is then empty.
         """
         drop = len(self.tokens) - length
         if drop <= 0:
@@ -233,7 +231,7 @@ class LlamaContext:
             back, done = 0, ways.cut(0)
         if not done:
             self.clear()
-            raise DecodeError(f"{self.model.path.name} cannot forget back to {length} tokens: use -k 0 with this model")
+            raise DecodeError(f"{self.model.path.name} cannot go back to {length} tokens: use -k 0 with this model")
         lost = self.tokens[back:length]
         del self.tokens[back:]
         return lost
@@ -251,19 +249,21 @@ class LlamaContext:
             self._computing = threads
             api.llama_set_n_threads(self.handle, *threads)
         begin = perf_counter_ns()
-        code = decode(self._pointer, self._batch.struct)
-        address = get_logits_address(self._pointer) if rows else 0
+        code = api.llama_decode(self.handle, self._batch.struct)
+        logits = api.llama_get_logits(self.handle) if rows else None
         self.busy_ns += perf_counter_ns() - begin
-        if code != 0 or (rows and not address):
+        if code != 0 or (rows and not logits):
             self._fail(start, count, code)
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(count)
-        return self._rows.at(address, rows) if rows else np.empty((0, self._n_vocab), np.float32)
+        return (
+            np.ctypeslib.as_array(logits, (rows, self._n_vocab)) if rows else np.empty((0, self._n_vocab), np.float32)
+        )
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
-        """After a failed pass the memory may hold part of the batch: cut it, or empty it where that is not safe."""
-        if code != _REFUSED and (self._rollback.bounded or not self._rollback.cut(length)):
+        """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""
+        if code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length)):
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")

@@ -1,4 +1,4 @@
-"""How a context is made, in llama.cpp's own structure."""
+"""The parameters of a context in llama.cpp's own structure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FLASH_ATTENTION = {
 
 
 def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:
-    """The parameters of a context; of the `options` only the batch size and the cache types count.
+    """The parameters of a context; uses only the batch size and the cache types of the `options`.
 
-    llama.cpp clamps the batch to the context that was asked for before it rounds that up: so it is rounded here.
+    llama.cpp limits the batch to the requested context before it rounds the context up, so it is rounded here.
     """
     params = api.llama_context_default_params()
     params.n_ctx = rounded(n_ctx)

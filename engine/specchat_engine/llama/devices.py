@@ -1,4 +1,4 @@
-"""What this build of llama.cpp can compute on."""
+"""The devices that this build of llama.cpp can use."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def devices() -> list[Device]:
 
 
 def device_array(names: Sequence[str]) -> Any:
-    """The NULL-terminated array that llama.cpp takes for these device names, or None for none given (all devices).
+    """The NULL-terminated array that llama.cpp takes for these device names, or None if no name is given (all devices).
 
     Raises SettingError for a name that this build does not have.
     """
@@ -83,7 +83,7 @@ def device_array(names: Sequence[str]) -> Any:
 
 
 def has_gpu(names: Sequence[str] = ()) -> bool:
-    """Whether layers can lie on a GPU: on one of these devices, or on any where none is named."""
+    """Whether layers can be placed on a GPU: on one of these devices, or on any if none is named."""
     wanted = {name.lower() for name in names}
     found = (device for device in devices() if not wanted or device.name.lower() in wanted)
     return supports_gpu_offload() and any(device.kind in _GPUS for device in found)

@@ -1,8 +1,8 @@
-"""What has to be known of a grammar before llama.cpp reads it, since its reader does not survive everything.
+"""Checks a grammar before llama.cpp parses it, since some grammars hang or crash llama.cpp.
 
-It checks no syntax: llama.cpp does, and says where it is wrong. It looks for what is read well and then hangs, fills
-the memory or ends the process: left recursion behind something that may be empty, a repetition whose bounds are the
-wrong way round, rules nested too deep, and tokens by name, which llama.cpp's two halves understand differently.
+It does not check the syntax: llama.cpp does that and reports the place. It looks for grammars that parse and then hang,
+fill the memory or end the process: left recursion after something that may be empty, repetitions with bounds in the
+wrong order, rules nested too deep, and tokens by name, which two parts of llama.cpp interpret differently.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from specchat_engine.errors import SettingError
 MAX_LENGTH = 200_000
 MAX_DEPTH = 100
 MAX_REPETITIONS = 2000
-"""llama.cpp refuses more, or silently takes more for no limit at all."""
+"""llama.cpp rejects more, or silently reads more as no limit at all."""
 
 _SYMBOLS = re.compile(
     r"""
@@ -43,7 +43,7 @@ class _Item:
 
 
 def check_grammar(text: str) -> None:
-    """Raises SettingError for a GBNF text that llama.cpp would read and not survive."""
+    """Raises SettingError for a GBNF text that would hang or crash llama.cpp."""
     if len(text) > MAX_LENGTH:
         raise SettingError(f"the grammar has {len(text)} characters: {MAX_LENGTH} are the most")
     if "\0" in text:
@@ -60,7 +60,7 @@ def check_grammar(text: str) -> None:
 
 
 def _rules(text: str) -> dict[str, _Rule]:
-    """The rules by name; a group is a rule too, named by a parenthesis and its place."""
+    """The rules by name; a group is also a rule, named by a parenthesis and its position."""
     rules: dict[str, _Rule] = {}
     open_rules = [_Rule()]
     for match in _SYMBOLS.finditer(text):
@@ -118,7 +118,7 @@ def _possibly_empty(rules: dict[str, _Rule]) -> set[str]:
 
 
 def _leading(rule: _Rule, empty: set[str]) -> Iterator[str]:
-    """The names that a text of this rule may begin with."""
+    """The names of the rules that a text of this rule may begin with."""
     for items in rule.alternatives:
         for item in items:
             if item.name is not None:

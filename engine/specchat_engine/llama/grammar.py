@@ -22,14 +22,14 @@ _CELL = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
 _NO_RULES = "failed to parse grammar"
-"""What llama.cpp logs, behind another complaint or alone where there is nothing to parse."""
+"""What llama.cpp logs after another error, or alone if there is nothing to parse."""
 
 _STDERR = 2
 _EXCERPT = 30
 
 
 class Tokens(Protocol):
-    """What a grammar needs to know of the vocabulary that it was compiled for."""
+    """What a grammar needs from the vocabulary that it was compiled for."""
 
     @property
     def silent(self) -> NDArray[np.bool_]:
@@ -37,27 +37,27 @@ class Tokens(Protocol):
 
     @property
     def partial(self) -> NDArray[np.bool_]:
-        """Which tokens [size] are no text by themselves, but begin or end inside a character."""
+        """Which tokens [size] are not valid UTF-8 by themselves, since they begin or end inside a character."""
 
     def check_open(self) -> None:
-        """Raises DecodeError where the model was closed."""
+        """Raises DecodeError if the model was closed."""
 
     def piece(self, token: int) -> bytes:
         """The bytes of a token."""
 
 
 class LlamaGrammarState:
-    """A place in a text that follows a grammar, with llama.cpp's grammar sampler behind it.
+    """A place in a text that follows a grammar, held by llama.cpp's grammar sampler.
 
-    llama.cpp ends the process where a sampler accepts a token that it excludes, so `after` asks first. Control tokens,
-    which print nothing, are allowed nowhere, whatever their names look like; the ids that end an answer only where the
-    grammar is complete, and never inside a character; and no bytes that are not UTF-8.
+    llama.cpp ends the process if a sampler accepts a token that it excludes, so `after` asks first. Control tokens,
+    which print nothing, are never allowed, whatever their names look like. The ids that end an answer are allowed only
+    if the grammar is complete, and never inside a character. Bytes that are not UTF-8 are never allowed.
     """
 
     __slots__ = ("_native", "_partial", "_silent", "_tail", "_tokens")
 
     def __init__(self, tokens: Tokens, native: Any, tail: bytes = b"") -> None:
-        """Takes over a sampler. `tail` are the bytes of a character that has only begun."""
+        """Takes over a sampler. `tail` has the bytes of a character that is not complete."""
         self._tokens = tokens
         self._silent = tokens.silent
         self._partial = tokens.partial
@@ -65,9 +65,9 @@ class LlamaGrammarState:
         self._tail = tail
 
     def allows(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these token ids [n] may come here; not one that the vocabulary does not have.
+        """Which of these token ids [n] may come here; never an id that the vocabulary does not have.
 
-        Raises DecodeError where this place or the model was closed.
+        Raises DecodeError if this place or the model was closed.
         """
         sampler, silent = self._sampler, self._silent
         known = ids < len(silent)
@@ -83,7 +83,7 @@ class LlamaGrammarState:
         return allowed
 
     def after(self, token: int) -> LlamaGrammarState | None:
-        """The place behind one more token, which has to be closed too; None where the token may not come here."""
+        """The place after one more token, which has to be closed too; None if the token may not come here."""
         if not self.allows(np.array([token]))[0]:
             return None
         copy = api.llama_sampler_clone(self._sampler)
@@ -97,9 +97,9 @@ class LlamaGrammarState:
             self._native = None
 
     def _tail_behind(self, token: int) -> bytes | None:
-        """The bytes of a character that has only begun behind this token; None where it makes no UTF-8.
+        """The bytes of an incomplete character after this token; None if the bytes are not UTF-8.
 
-        llama.cpp counts continuation bytes, and takes bytes that begin no character for the beginning of one.
+        llama.cpp only counts continuation bytes and accepts bytes that cannot begin a character.
         """
         decoder = getincrementaldecoder("utf-8")()
         try:
@@ -118,9 +118,9 @@ class LlamaGrammarState:
 
 
 def compile_grammar(text: str, tokens: Tokens, vocabulary: Any) -> LlamaGrammarState:
-    """The beginning of a text that follows a grammar; its first rule is the one called root.
+    """The beginning of a text that follows a grammar, which starts with the rule called root.
 
-    Raises SettingError, in one line that says where, for a grammar that llama.cpp cannot use.
+    Raises SettingError, in one line that names the place, for a grammar that llama.cpp cannot use.
     """
     check_grammar(text)
     source = text.encode("utf-8", "surrogatepass")
@@ -135,7 +135,7 @@ def compile_grammar(text: str, tokens: Tokens, vocabulary: Any) -> LlamaGrammarS
 
 
 def _reason(printed: str, text: str) -> str:
-    """Why llama.cpp refused a grammar, from what it printed: what it expected, and before which words of which line."""
+    """Why llama.cpp rejected a grammar, from what it printed: what it expected, and where."""
     _, found, complaint = printed.partition("error parsing grammar: ")
     if not found:
         error = native_log.last_error()
@@ -150,9 +150,9 @@ def _reason(printed: str, text: str) -> str:
 
 @contextmanager
 def _captured_stderr() -> Iterator[list[str]]:
-    """Collects, at the end of the block, what native code printed to standard error inside of it.
+    """Collects what native code prints to standard error inside the block; the list is filled at the end of it.
 
-    llama.cpp's reader of grammars prints its complaints there, past the log.
+    llama.cpp's grammar parser prints its errors there and not to the log.
     """
     printed: list[str] = []
     try:

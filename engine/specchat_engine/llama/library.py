@@ -1,4 +1,4 @@
-"""The binding, checked once: a struct that moved between versions would be read wrongly and silently.
+"""The binding to llama.cpp, checked once: a struct that changed between versions would silently be read wrongly.
 
 `llama_cpp` has no type stubs, so `Any` enters here and stops in this package.
 """
@@ -56,23 +56,15 @@ def check_layout(context_params: Any, model_params: Any) -> None:
                 )
 
 
-def _prototype(name: str, restype: Any, *argtypes: Any) -> Any:
-    """A second, leaner prototype of a function of the library, apart from the binding's own."""
-    address: Any = ctypes.cast(getattr(binding._lib, name), ctypes.c_void_p).value
-    return ctypes.CFUNCTYPE(restype, *argtypes)(address)
-
-
 check_layout(binding.llama_context_default_params(), binding.llama_model_default_params())
 binding.llama_backend_init()
 
 api: Final[Any] = binding
 abort_callback: Final[Any] = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-get_logits_address: Final[Any] = _prototype("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
-decode: Final[Any] = _prototype("llama_decode", ctypes.c_int32, ctypes.c_void_p, binding.llama_batch)
 
 
 def set_abort_callback(callback: Any) -> None:
-    """Who hears of a failed assertion, which ends the process; not every build lets that be set."""
+    """Sets who is called for a failed assertion, which ends the process; not every build supports this."""
     function = getattr(binding._lib, "ggml_set_abort_callback", None)
     if function is not None:
         function(callback)

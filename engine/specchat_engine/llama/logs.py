@@ -1,4 +1,7 @@
-"""llama.cpp's own log: kept in memory for error messages, and passed on to stderr only where asked."""
+"""What llama.cpp prints: its log, the message of a failed assertion, and the buffer sizes in the log.
+
+The log is kept in memory for error messages and passed on to stderr only on request.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ _SIZE = " buffer size = "
 
 
 class NativeLog:
-    """Collects what llama.cpp prints. One instance is installed for the process.
+    """Collects llama.cpp's log. One instance is installed for the process.
 
-    `sizes` holds the lines that tell how large buffers are, which more talkative ones would push out.
+    `sizes` holds the lines with buffer sizes, which other lines would push out.
     """
 
     def __init__(self, keep: int = 200) -> None:
@@ -35,12 +38,12 @@ class NativeLog:
         api.llama_log_set(self._callback, ctypes.c_void_p(0))
 
     def clear(self) -> None:
-        """Forgets what came so far, so that the next error belongs to the next call."""
+        """Drops all lines, so that the next error belongs to the next call."""
         self._lines.clear()
         self.sizes.clear()
 
     def last_error(self) -> str:
-        """The first error since `clear`, in one line; empty where there was none."""
+        """The first error since `clear`, in one line; empty if there was none."""
         for level, text in self._lines:
             if level == _ERROR and text.strip():
                 return " ".join(text.split()).removeprefix("llama_model_load: ").removeprefix("error loading model: ")
@@ -67,9 +70,9 @@ _BUILD_FOLDER = re.compile(r"^\S*/(?=[^/\s]+:\d+:)")
 
 
 class LastWords:
-    """Turns llama.cpp's last line into one that names the model. One instance is installed for the process.
+    """Turns the message of a failed assertion into a line that names the model. One instance is installed.
 
-    The line goes to stderr, where the process that started this one may read it, unless `end_with` was called.
+    The line goes to stderr, where the parent process may read it, unless `end_with` was called.
     """
 
     def __init__(self) -> None:
@@ -79,15 +82,15 @@ class LastWords:
         self._callback: Any = abort_callback(self._receive)
 
     def install(self) -> None:
-        """Makes llama.cpp say it here instead of on stderr, with a trace of native code."""
+        """Makes llama.cpp report failed assertions here instead of printing them with a native stack trace."""
         set_abort_callback(self._callback)
 
     def about(self, *models: Path) -> None:
-        """These files are what llama.cpp is busy with from now on."""
+        """Says which files llama.cpp works on from now on."""
         self._about = models
 
     def end_with(self, tell: Callable[[str], None], exit_code: int) -> None:
-        """Lets a program say it in its own way and end in good order, where the process would be aborted."""
+        """Lets a program report the failure in its own way and exit with a code instead of being aborted."""
         self._tell, self._exit_code = tell, exit_code
 
     def line(self, message: str) -> str:
@@ -113,7 +116,7 @@ last_words.install()
 
 
 _LINE = re.compile(r"(\S+)\s+(KV|RS|compute) buffer size\s*=\s*([\d.]+) MiB")
-"""A line names the device, what the buffer is for, and its size to a hundredth of a MiB."""
+"""A line with the device, the purpose of the buffer, and its size to a hundredth of a MiB."""
 
 _WEIGHTS = re.compile(r"\S+\s+model buffer size\s*=\s*([\d.]+) MiB")
 
@@ -122,16 +125,16 @@ _MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Bytes, on all devices together: what remembers tokens, and what passes work in. None where nothing was told."""
+    """Bytes on all devices together for the cache and for the working memory of passes; None if not logged."""
 
     cache: int | None = None
     compute: int | None = None
 
 
 def read_buffers(lines: Iterable[str]) -> Buffers:
-    """The sizes that the lines of one context's making tell.
+    """The sizes in the lines that llama.cpp logged while it made a context.
 
-    A memory may have several caches, which add up; a working buffer may be made anew, and the last one counts.
+    Several caches add up. A working buffer may be allocated again; the last one counts.
     """
     cache: list[float] = []
     compute: dict[str, float] = {}
@@ -151,9 +154,9 @@ def read_buffers(lines: Iterable[str]) -> Buffers:
 
 
 def read_weights(lines: Iterable[str]) -> int | None:
-    """The bytes that a model's weights take on all devices together, None where nothing was told.
+    """The bytes of a model's weights on all devices together, None if not logged.
 
-    Weights that got a layout of their own beside the mapped file count twice, as they lie in memory twice.
+    Weights with a second copy in another layout count twice, since they are in memory twice.
     """
     sizes = [float(found[1]) for line in lines if (found := _WEIGHTS.search(line))]
     return round(sum(sizes) * _MIB) if sizes else None

@@ -1,4 +1,9 @@
-"""This machine as a place for models: its devices, what they have left, and what its CPU lays out anew."""
+"""This machine: its devices, their free memory, and which weight types its CPU copies into another layout.
+
+llama.cpp's code for Intel's AMX configures its tiles with `_tile_loadconfig`. Until 11.5, 12.4, 13.3 and 14, GCC took
+this to read eight bytes of 64 and dropped the others (GCC bug 114098). A library made by such a compiler ends with a
+segmentation fault in its first pass of two tokens over weights of most quantised types.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,11 @@ from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory, Machine
 
 _HALVES = frozenset({"F16"})
-"""Of these CPUs with AMX get a copy, though they multiply them without it."""
+"""CPUs with AMX copy these types too, though they do not multiply them in tiles."""
 
 
 def this_machine() -> Machine:
-    """What llama.cpp sees, with the memory that is free now."""
+    """The devices that llama.cpp sees, with the memory that is free now."""
     found = [
         DeviceMemory(
             device.name,
@@ -32,7 +37,7 @@ def this_machine() -> Machine:
 
 
 def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[str]:
-    """The types that get a second copy, by llama.cpp's line on the CPU; with `broken_tiles` see `amx`."""
+    """The types that get a second copy, by llama.cpp's line on the CPU; `broken_tiles` as `crashes_on_tiles` says."""
     on = set(re.findall(r"(\w+) = 1", features))
     if uses_tiles(features):
         return _HALVES if broken_tiles else _HALVES | TILED | REPACKED_X86 | {"Q2_K"}
@@ -44,7 +49,7 @@ def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[st
 
 
 def _free_memory(otherwise: int) -> int:
-    """Bytes that programs can still get; llama.cpp tells the total for the CPU."""
+    """The bytes that programs can still allocate; llama.cpp reports the total for the CPU."""
     try:
         text = Path("/proc/meminfo").read_text("ascii")
         free = int(text.split("MemAvailable:")[1].split()[0]) * 1024
@@ -59,30 +64,30 @@ def _free_memory(otherwise: int) -> int:
 
 
 _MENDED = {11: 5, 12: 4, 13: 3}
-"""GCC 10 knows nothing of tiles, and what an older one made of a library are a few lines around its code."""
+"""The first fixed minor version of each GCC. GCC 10 has no tiles; older ones made start code only."""
 
 _OURS = re.compile(r"/lib(ggml|llama)[^/]*$")
 _MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
 
 
 def lays_out_anew(header: Header) -> bool:
-    """Whether this build may keep weights in a layout of its own; if not it works on those of the file."""
+    """Whether this build may copy weights into another layout; if not, it works on those of the file."""
     return not (crashes_on_tiles() and any(tensor.type_name in TILED for tensor in header.tensors))
 
 
 @cache
 def crashes_on_tiles() -> bool:
-    """Whether this build uses AMX and a compiler made it that leaves tiles undescribed."""
+    """Whether this build uses AMX and was made by a compiler with the bug."""
     return uses_tiles(system_info()) and any(map(_is_broken, _libraries()))
 
 
 def uses_tiles(features: str) -> bool:
-    """Whether a build computes with AMX, by llama.cpp's line on the CPU."""
+    """Whether a build uses AMX, by llama.cpp's line on the CPU."""
     return "AMX_INT8 = 1" in features
 
 
 def leaves_tiles_out(library: bytes) -> bool:
-    """Whether a compiler that leaves tiles undescribed made this library; another than GCC does not."""
+    """Whether a GCC with the bug made this library; other compilers do not have it."""
     versions = ((int(major), int(minor)) for major, minor in _MADE_BY.findall(library))
     return any(minor < _MENDED.get(major, 0) for major, minor in versions)
 
@@ -95,7 +100,7 @@ def _is_broken(path: Path) -> bool:
 
 
 def _libraries() -> Iterable[Path]:
-    """The files of llama.cpp in this process, as Linux tells of them."""
+    """The files of llama.cpp in this process, as Linux lists them."""
     try:
         maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
     except OSError:

@@ -19,11 +19,11 @@ from specchat_engine.llama.vocabulary import Vocabulary
 
 
 class LlamaModel:
-    """The weights and metadata of one model. `close` frees them; contexts have to be closed before.
+    """The weights and metadata of one model. `close` frees them; close its contexts first.
 
-    `header` is what was read of the file before llama.cpp saw it. `window` is how many tokens its sliding-window layers
-    see, 0 where there are none. `size_bytes` is the size of the weights in the file, `weight_bytes` what they take in
-    memory. `on_gpu` says whether all layers lie on a GPU, `on_cpu` whether none does.
+    `header` was read before llama.cpp saw the file. `window` is the number of tokens that sliding-window layers see, 0
+    without such layers. `size_bytes` is the size of the weights in the file, `weight_bytes` their size in memory.
+    `on_gpu` says whether all layers are on a GPU, `on_cpu` whether none is.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class LlamaModel:
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
-        `header` is the file's, where it was read before. Without its `tokenizer` the model knows tokens by their ids
-        alone, and its vocabulary has nothing but a size: a large one takes 25 MB and some tenths of a second.
+        `header` is the file's, if it was read before. Without its `tokenizer` the model knows token ids only, and its
+        vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second.
 
-        Raises ModelFileError where the file cannot be used, SettingError for a device that is not there, Cancelled.
+        Raises ModelFileError if the file cannot be used, SettingError for an unknown device, and Cancelled.
         """
         self.header = header or read_model(path)
         self.path = path
@@ -91,7 +91,7 @@ class LlamaModel:
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 
     def metadata(self, key: str) -> str | None:
-        """One metadata value as text, None where the file has no such key."""
+        """One metadata value as text, None if the file does not have the key."""
         name = key.encode()
         length = api.llama_model_meta_val_str(self.handle, name, None, 0)
         if length < 0:
@@ -118,8 +118,10 @@ _LONGEST_KEY = 127
 
 
 def without_tokenizer(header: Header) -> Any:
-    """What makes llama.cpp leave a file's tokenizer out, and believe in as many tokens as it has: an array for
-    `kv_overrides`, to be kept until the model is loaded."""
+    """An array for `kv_overrides` that makes llama.cpp skip the file's tokenizer but keep its number of tokens.
+
+    Keep the array alive until the model is loaded.
+    """
     none, size, end = overrides = (api.llama_model_kv_override * 3)()
     none.tag, none.key, none.value.val_str = api.LLAMA_KV_OVERRIDE_TYPE_STR, b"tokenizer.ggml.model", b"none"
     size.tag, size.key = api.LLAMA_KV_OVERRIDE_TYPE_INT, f"{header.architecture}.vocab_size".encode()[:_LONGEST_KEY]

@@ -1,4 +1,4 @@
-"""Writes a model file again in another type, with llama.cpp's own choice of types tensor by tensor."""
+"""Writes a model file in another type; llama.cpp chooses the type of each tensor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ QUANTISED_TYPES: Final = (
     *("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"),
     *("Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K", "IQ4_NL", "IQ4_XS"),
 )
-"""Types that need no importance matrix, under the names that llama.cpp's own tool takes."""
+"""Types that need no importance matrix, by the names of llama.cpp's own tool."""
 
 _BUFFER = 1 << 30
-"""At most so many bytes of a tensor's rows in memory at once."""
+"""At most this many bytes of a tensor's rows are in memory at once."""
 
 _DEFAULTS: Final = {
     "nthread": 0,
@@ -38,12 +38,12 @@ _DEFAULTS: Final = {
 def quantise(source: Path, written: Path, kind: str) -> None:
     """Writes `source`, a file in F32, F16 or BF16, to `written` in one of `FLOAT_TYPES` or `QUANTISED_TYPES`.
 
-    Norms stay in F32, and some matrices get a finer type than the name says, as in any file of that name. Where it
-    fails, an unfinished file may stay behind.
+    Norms stay in F32, and some matrices get a finer type than the name says, as in any file of that type. If it fails,
+    an unfinished file may remain.
 
     Raises:
-        SettingError: an unknown type, or a file that would be written onto itself.
-        ModelFileError: the source is no model file, or llama.cpp cannot convert it.
+        SettingError: for an unknown type, or if the source would be overwritten.
+        ModelFileError: if the source is not a model file, or llama.cpp cannot convert it.
     """
     if kind not in (*FLOAT_TYPES, *QUANTISED_TYPES):
         raise SettingError(f"the type {kind} cannot be written: use {', '.join((*FLOAT_TYPES, *QUANTISED_TYPES))}")

@@ -1,7 +1,7 @@
-"""How a model's memory goes back behind drafted tokens, and whether it really does.
+"""How a model's memory drops rejected tokens, and a trial of whether it really does.
 
-A cache of keys and values drops any tail. A recurrent state has no tail to drop: llama.cpp either keeps snapshots of
-the last tokens of a pass (`n_rs_seq`, for some architectures), or a checkpoint is saved before and restored after.
+A cache of keys and values can drop its last tokens. A recurrent state cannot: either llama.cpp keeps snapshots of the
+last tokens of a pass (`n_rs_seq`, for some architectures), or a checkpoint is saved before and restored afterwards.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from specchat_engine.llama.library import api
 from specchat_engine.models import SessionModel
 
 UNBOUNDED: Final = 2**31 - 1
-"""The reach of a cache that drops any tail."""
+"""The reach of a cache that can drop any number of tokens."""
 
 SNAPSHOTS: Final = 8
-"""So many snapshots are asked for at most: each is as large as the whole recurrent state, tens of megabytes in models
-of a few billion parameters. A longer draft takes a checkpoint instead."""
+"""The most snapshots to ask for. Each is as large as the whole recurrent state, tens of megabytes in models of a few
+billion parameters. A longer draft uses a checkpoint instead."""
 
 _PARTIAL_ON_DEVICE = api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | api.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
 
 _TRACE = 0.25
-"""The share of what wrong tokens do to the logits that may stay when they were taken back: a roll-back that does not
-work leaves all of it, kernels for batches of another width differ far less."""
+"""The share of the wrong tokens' effect on the logits that may remain after a rollback. A rollback that does not work
+leaves all of it; kernels for batches of another width differ far less."""
 
 _NOISE = 0.01
-"""A difference below this share of the logits' spread is no trace at all."""
+"""A difference below this share of the logits' standard deviation is no trace at all."""
 
 
 class Rollback:
-    """The ways back of one context; `find_ways` decides which of them are used.
+    """The ways in which one context can go back; `find_ways` decides which are used.
 
     `reach` is how many of a pass's last tokens a cut can drop: `UNBOUNDED`, the number of snapshots, or 0. `saved` is
-    the length of the memory at the checkpoint, 0 where there is none.
+    the length of the memory at the checkpoint, 0 without one.
     """
 
     def __init__(self, handle: Any, memory: Any, window: int) -> None:
@@ -52,24 +52,24 @@ class Rollback:
         self.use(api.llama_n_rs_seq(handle) or UNBOUNDED)
 
     def use(self, reach: int) -> None:
-        """From now on a cut drops at most so many tokens of a pass."""
+        """Sets how many tokens of a pass a cut may drop."""
         self.reach = reach
         self.bounded = reach < UNBOUNDED
         self._droppable = 0 if self.bounded else UNBOUNDED
 
     def passed(self, count: int) -> None:
-        """A pass read `count` tokens: its snapshots lie behind all of them but the first; older ones are stale."""
+        """Notes a pass over `count` tokens: there is a snapshot after each but the first; older ones are stale."""
         self._droppable = min(self.reach, count - 1)
 
     def forgotten(self) -> None:
-        """The memory was emptied."""
+        """Notes that the memory was emptied."""
         self.saved = 0
 
     def can_cut(self, length: int, drop: int) -> bool:
-        """Whether dropping the last `drop` tokens, down to `length`, leaves a memory that can be trusted.
+        """Whether dropping the last `drop` tokens, down to `length`, leaves a correct memory.
 
-        A cut is single-use: snapshots serve one cut for each pass. In a sliding-window cache that has already
-        given up what the tokens before `length` saw, llama.cpp makes the cut and the memory is wrong.
+        Snapshots allow one cut for each pass. A sliding-window cache may already have lost what the tokens before
+        `length` saw: llama.cpp then makes the cut, and the memory is wrong.
         """
         if drop > self._droppable:
             return False
@@ -78,7 +78,7 @@ class Rollback:
         return bool(api.llama_memory_seq_pos_min(self._memory, 0) <= max(0, length - self._window))
 
     def cut(self, length: int) -> bool:
-        """Forgets all but the first `length` tokens, at any time all of them; False where llama.cpp refuses."""
+        """Drops all but the first `length` tokens; 0 always works. False if llama.cpp refuses."""
         if self.bounded:
             self._droppable = 0
         if self.saved > length:
@@ -86,9 +86,9 @@ class Rollback:
         return bool(api.llama_memory_seq_rm(self._memory, 0, length, -1))
 
     def save(self, length: int) -> None:
-        """Saves a checkpoint of a memory of `length` tokens in place of the last one. Raises DecodeError.
+        """Saves a checkpoint of a memory of `length` tokens in place of the previous one. Raises DecodeError.
 
-        Only what a cut cannot bring back is copied, and it stays on the model's devices.
+        It copies only what a cut cannot restore, and the copy stays on the model's devices.
         """
         self.saved = 0
         size = api.llama_state_seq_get_size_ext(self._handle, 0, _PARTIAL_ON_DEVICE)
@@ -99,7 +99,7 @@ class Rollback:
         self.saved = length
 
     def restore(self) -> bool:
-        """Goes back to the checkpoint, which stays; False where llama.cpp refuses."""
+        """Goes back to the checkpoint, which can be used again; False if llama.cpp refuses."""
         self._droppable = 0
         size = len(self._state)
         if api.llama_state_seq_set_data_ext(self._handle, self._state, size, 0, _PARTIAL_ON_DEVICE) != size:
@@ -108,9 +108,9 @@ class Rollback:
 
 
 def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
-    """Tries the ways back on a few tokens and leaves those on that leave no trace; False where none does.
+    """Tries the ways back on a few tokens and enables those that leave no trace; False if there is none.
 
-    The memory is empty afterwards. Raises DecodeError where the model cannot read at all.
+    The memory is empty afterwards. Raises DecodeError if the model cannot read at all.
     """
     trial = _Trial(model, n_vocab)
     rollback.use(rollback.reach if trial.leaves_no_trace() else 0)
@@ -124,7 +124,7 @@ def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
 
 
 class _Trial:
-    """A right and a wrong continuation of a few tokens, and what the right one's logits are without any roll-back."""
+    """A right and a wrong continuation of a few tokens, and the right one's logits without any rollback."""
 
     def __init__(self, model: SessionModel, n_vocab: int) -> None:
         self._model = model
@@ -136,9 +136,9 @@ class _Trial:
         self._misled = self._behind([*self._begin, self._first, *self._wrong, self._right])
 
     def leaves_no_trace(self) -> bool:
-        """Whether the logits behind wrong tokens that were taken back are those of a memory that never saw them.
+        """Whether the logits after wrong tokens were dropped are those of a memory that never saw them.
 
-        The tokens come as in use: a target reads them in one pass, a draft model, which has one row, in several.
+        The tokens are read as in use: a target reads them in one pass, a draft model, which has one row, one by one.
         """
         model = self._model
         model.rewind(0)

@@ -14,9 +14,9 @@ from specchat_engine.llama.grammar import LlamaGrammarState, compile_grammar
 from specchat_engine.llama.library import api
 
 _CONTROL_ATTRIBUTES = 1 << 0 | 1 << 3
-"""LLAMA_TOKEN_ATTR_UNKNOWN and LLAMA_TOKEN_ATTR_CONTROL: their texts are tokens only where parsing is asked for.
+"""LLAMA_TOKEN_ATTR_UNKNOWN and LLAMA_TOKEN_ATTR_CONTROL: llama.cpp reads their texts as tokens only on request.
 
-User-defined tokens (runs of newlines, `<think>`) are left out: llama.cpp reads their texts as tokens in any case.
+User-defined tokens (runs of newlines, `<think>`) are left out: llama.cpp always reads their texts as tokens.
 """
 
 _TOO_LONG = -(2**31)
@@ -45,11 +45,11 @@ class Vocabulary:
         return self._native
 
     def close(self) -> None:
-        """Makes every later look-up an error, since the model is about to be freed."""
+        """Makes every later lookup an error, since the model is about to be freed."""
         self._native = None
 
     def check_open(self) -> None:
-        """Raises DecodeError where the model was closed, so that native code must not touch its tokens any more."""
+        """Raises DecodeError if the model was closed, so that native code never touches freed tokens."""
         if self._native is None:
             raise DecodeError("the model was closed: load it again")
 
@@ -60,7 +60,7 @@ class Vocabulary:
 
     @cached_property
     def special_texts(self) -> tuple[str, ...]:
-        """The texts that the tokenizer takes for control tokens where it is asked to parse them, longest first."""
+        """The texts that the tokenizer reads as control tokens on request, longest first."""
         texts = {
             self.text(token)
             for token in range(self.size)
@@ -70,7 +70,7 @@ class Vocabulary:
 
     @cached_property
     def silent(self) -> NDArray[np.bool_]:
-        """Which tokens [size] print nothing because they are control tokens; those that end an answer are not meant."""
+        """Which tokens [size] print nothing because they are control tokens, without those that end an answer."""
         controls = (api.llama_vocab_get_attr(self._handle, token) & _CONTROL_ATTRIBUTES for token in range(self.size))
         silent = np.fromiter(controls, np.int64, self.size) > 0
         silent[[*self.ends]] = False
@@ -78,7 +78,7 @@ class Vocabulary:
 
     @cached_property
     def partial(self) -> NDArray[np.bool_]:
-        """Which tokens [size] are no text by themselves, but begin or end inside a character."""
+        """Which tokens [size] are not valid UTF-8 by themselves, since they begin or end inside a character."""
         pieces = (self.piece(token) for token in range(self.size))
         return np.fromiter((_is_no_text(piece) for piece in pieces), np.bool_, self.size)
 
@@ -90,14 +90,14 @@ class Vocabulary:
         return compile_grammar(text, self, self._handle)
 
     def text(self, token: int) -> str:
-        """The token as it stands in the vocabulary's table (byte-level tokens in their printable disguise)."""
+        """The token's text in the vocabulary's table (byte-level tokens in their printable form)."""
         text = api.llama_vocab_get_text(self._handle, token) or b""
         return str(text.decode("utf-8", "replace"))
 
     def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
-        """The ids of a text. `special`: texts of control tokens become these tokens; else they are plain text.
+        """The ids of a text. With `special`, texts of control tokens become these tokens, else plain text.
 
-        Raises DecodeError where llama.cpp refuses the text.
+        Raises DecodeError if llama.cpp cannot tokenize the text.
         """
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
@@ -111,7 +111,7 @@ class Vocabulary:
             room = -count
 
     def piece(self, token: int) -> bytes:
-        """The bytes that a token stands for, none for a control token. Raises DecodeError if llama.cpp refuses."""
+        """The bytes of a token, none for a control token. Raises DecodeError if llama.cpp cannot say."""
         known = self._pieces.get(token)
         if known is not None:
             return known

@@ -58,7 +58,7 @@ def test_a_rewound_tail_leaves_no_trace(context: LlamaContext) -> None:
     np.testing.assert_allclose(row, logits_behind(context, TOKENS[:11]), atol=CLOSE)
 
 
-def test_one_token_is_refused_where_a_pass_over_one_would_be(context: LlamaContext) -> None:
+def test_a_token_that_cannot_be_read_is_an_error_and_changes_nothing(context: LlamaContext) -> None:
     context.advance([TOKENS[0]], 1)
     for bad in (261, -1):
         with pytest.raises(DecodeError, match="could not read 1 tokens at 1"):
@@ -70,13 +70,13 @@ def test_one_token_is_refused_where_a_pass_over_one_would_be(context: LlamaConte
     assert context.length == 1024
 
 
-def test_other_threads_hold_from_the_next_single_token_on(context: LlamaContext) -> None:
-    context.advance([TOKENS[0]], 1)
+def test_other_threads_apply_from_the_next_pass_on(context: LlamaContext) -> None:
+    context.advance(TOKENS[:1], 1)
     context.threads = 2
-    context.advance([TOKENS[1]], 1)
+    context.advance(TOKENS[1:2], 1)
     assert api.llama_n_threads(context.handle) == 2
     context.threads = 1
-    context.advance([TOKENS[2]], 1)
+    context.advance(TOKENS[2:3], 1)
     assert api.llama_n_threads(context.handle) == 1
 
 

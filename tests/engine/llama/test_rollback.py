@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, Engine, LoadOptions, PairError
-from specchat_engine.llama import context as module
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
 from specchat_engine.llama.rollback import SNAPSHOTS, Rollback
@@ -167,7 +166,7 @@ def test_a_refused_roll_back_is_an_error_and_empties_the_memory(make: Make, name
     context.advance(TOKENS[:8], 1)
     context.advance(TOKENS[8:12], 4)
     monkeypatch.setattr(api, "llama_memory_seq_rm", lambda *_: False)
-    with pytest.raises(DecodeError, match="cannot forget back to 10 tokens"):
+    with pytest.raises(DecodeError, match="cannot go back to 10 tokens"):
         context.rewind(10)
     assert context.tokens == []
     context.advance(TOKENS[:10], 1)
@@ -183,7 +182,7 @@ def test_a_checkpoint_that_is_refused_is_an_error_and_empties_the_memory(
     context.checkpoint()
     context.advance(TOKENS[8:12], 4)
     monkeypatch.setattr(api, "llama_state_seq_set_data_ext", lambda *_: 0)
-    with pytest.raises(DecodeError, match="cannot forget back to 8 tokens"):
+    with pytest.raises(DecodeError, match="cannot go back to 8 tokens"):
         context.rewind(8)
     assert context.tokens == []
 
@@ -198,11 +197,11 @@ def test_a_failed_pass_leaves_no_half_read_state(make: Make, name: str, code: in
         real(pointer, batch)
         return code
 
-    real = module.decode
-    monkeypatch.setattr(module, "decode", failing)
+    real = api.llama_decode
+    monkeypatch.setattr(api, "llama_decode", failing)
     with pytest.raises(DecodeError, match=f"code {code}"):
         context.advance(TOKENS[8:11], 1)
-    monkeypatch.setattr(module, "decode", real)
+    monkeypatch.setattr(api, "llama_decode", real)
     assert context.tokens == []
     check(context)
 
