@@ -7,7 +7,7 @@ EngineError
 ├── SettingError          a parameter out of its range (also a ValueError)
 ├── ContextOverflowError  a prompt that the context cannot hold
 ├── TemplateError         a chat template that fails or misbehaves
-├── DecodeError           llama.cpp refused a pass or a cut
+├── DecodeError           llama.cpp failed in a pass or a cut
 └── Cancelled             the caller asked a running turn to stop
 
 Every message is one line: what failed, the value, what to do.
@@ -49,7 +49,7 @@ class TemplateError(EngineError):
 
 
 class DecodeError(EngineError):
-    """llama.cpp reported a failure; the memory of the model was made consistent again or cleared."""
+    """llama.cpp reported a failure; the model's memory was made consistent again, or cleared."""
 
 
 class Cancelled(EngineError):

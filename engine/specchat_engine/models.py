@@ -1,4 +1,4 @@
-"""What the engine asks of a model and of its vocabulary; llama.cpp's and the scripted ones both answer."""
+"""What the engine needs of a model and of its vocabulary, as protocols."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from specchat_engine.prompt.encoding import Tokenizer
 
 
 class CausalModel(Protocol):
-    """A model with a memory of the tokens that it has read."""
+    """A model that remembers the tokens it has read."""
 
     @property
     def length(self) -> int:
         """How many tokens the memory holds."""
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        """Reads tokens behind the memory; logits [rows, V] of the last `rows` of them, valid until the next call."""
+        """Reads tokens after those in memory; logits [rows, V] of the last `rows`, valid until the next call."""
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens."""
 
 
 class SessionModel(CausalModel, Protocol):
-    """What a session needs of a model beyond the loop."""
+    """What a session needs of a model in addition to the loop."""
 
     busy_ns: int
     """The time of all passes, in nanoseconds."""
     rollback_ns: int
-    """The time of going back: checkpoints, cuts, and reading again what they lost."""
+    """The time of rollbacks in nanoseconds: checkpoints, cuts, and reading again what they lost."""
     user: object
-    """The answer that uses the memory now."""
+    """The answer that uses the memory now, None between answers."""
     threads: int
-    """How many threads compute a pass; another number holds from the next pass on."""
+    """How many threads compute a pass; a new number holds from the next pass on."""
 
     @property
     def capacity(self) -> int:
@@ -54,7 +54,7 @@ class SessionModel(CausalModel, Protocol):
         """Makes sure that `rewind` can come back to this length, or beyond, at little cost."""
 
     def keep(self, tokens: Sequence[int]) -> None:
-        """Forgets what these tokens do not begin with, and more where the memory cannot go back just so far."""
+        """Keeps the longest common prefix with these tokens, or less if the memory cannot go back just so far."""
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Makes the memory hold exactly these tokens."""

@@ -1,4 +1,4 @@
-"""The application's side of the engine: what can be asked of it, whatever happens to its process."""
+"""The application's side of the engine: everything it can be asked, whatever happens to its process."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _ANSWERING = "an answer is being given: look closer when it has ended"
 class WorkerClient:
     """One child process, started on demand and again after it died.
 
-    What gives events blocks until the engine answers: use it in a thread. One such call runs at a time, others wait
-    for it. Whatever happens to the process, each ends with exactly one Loaded, Ended, Inspected, Kept, Recalled,
-    Timed or WorkerFailed. The other methods may be called from any thread at any time.
+    Methods that return events block until the engine answers: call them in a thread. One of them runs at a time, the
+    others wait. Whatever happens to the process, each ends with exactly one Loaded, Ended, Inspected, Kept, Recalled,
+    Timed or WorkerFailed. Any thread may call the other methods at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
@@ -58,11 +58,11 @@ class WorkerClient:
         return self._process.alive
 
     def begin_load(self, target: Path, draft: Path | None, options: LoadOptions) -> None:
-        """Lets a pair be loaded before anyone can listen: the same `load` then tells of it."""
+        """Starts loading a pair before anyone can listen; the same `load` then has the events."""
         self._process.begin(_load(target, draft, options))
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
-        """Loads a pair: Loading…, then Loaded or WorkerFailed. `Loaded.refusal` says why a draft was left out."""
+        """Loads a pair: Loading…, then Loaded or WorkerFailed."""
         with self._one_at_a_time:
             self._pair = _load(target, draft, options)
             yield from self._load_pair()
@@ -80,9 +80,9 @@ class WorkerClient:
     ) -> Iterator[Event]:
         """Answers a conversation: Started, Notice, Round…, then Ended or WorkerFailed.
 
-        The answer begins with the ids of `prefix`, which no round holds. A `frozen` one has Started and then waits for
-        `step` or `freeze(False)`. After the process died the last pair is loaded again first, with its Loading and
-        Loaded events. A `cancel` behind this call stops the answer, also where nobody has asked for events yet.
+        The answer begins with the ids of `prefix`, which no round has. A `frozen` answer sends Started and then waits
+        for `step` or `freeze(False)`. After the process died the last pair is loaded again first, with its Loading and
+        Loaded events. A `cancel` after this call stops the answer, also before its first event.
         """
         stops = self._stops
         command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen)
@@ -100,7 +100,7 @@ class WorkerClient:
     ) -> Iterator[Event]:
         """Looks again at one output position of an answer with these ids: Inspected or WorkerFailed.
 
-        WorkerFailed at once while an answer is being given, which may be frozen. A process that died is started again,
+        WorkerFailed at once while an answer is being given, also a frozen one. A process that died is started again,
         with its Loading and Loaded events.
         """
         if self._answering:
@@ -124,9 +124,9 @@ class WorkerClient:
             yield from self._process.converse(Time(str(target), str(draft), options, seconds))
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
-        """Writes what the models have read to a folder: Kept, which says why where it was not, or WorkerFailed.
+        """Writes the prompt caches to a folder: Kept, which says why if they were not written, or WorkerFailed.
 
-        Nothing is written that takes more than `limit` bytes, or where the process has died.
+        Nothing is written if it takes more than `limit` bytes, or if the process has died.
         """
         with self._one_at_a_time:
             if self.alive and self._pair_is_loaded:
@@ -135,7 +135,7 @@ class WorkerClient:
                 yield Kept(False, "no model is loaded: nothing was read that could be kept")
 
     def recall(self, folder: Path) -> Iterator[Event]:
-        """Goes back to what the models had read when a folder was written: Recalled or WorkerFailed.
+        """Restores the prompt caches from a folder: Recalled or WorkerFailed.
 
         A process that died is started again, with its Loading and Loaded events.
         """
@@ -143,12 +143,12 @@ class WorkerClient:
             yield from self._with_the_pair(Recall(str(folder)))
 
     def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
-        """Lets an idle engine read what will probably be asked. Nothing comes back; a later call ends it."""
+        """Lets an idle engine read what will probably be asked, without events; a later call ends it."""
         if self._pair_is_loaded:
             self._process.send(Prepare(tuple(messages), seed, settings))
 
     def set(self, settings: Settings) -> None:
-        """New settings for the running answer, in force at its next round. Nothing happens while none runs."""
+        """Changes the settings of the running answer from its next round on. Does nothing while none runs."""
         self._process.send(Set(settings))
 
     def use_threads(self, options: LoadOptions) -> None:
@@ -160,20 +160,20 @@ class WorkerClient:
         self._process.send(Threads(options.threads, options.threads_draft))
 
     def freeze(self, on: bool) -> None:
-        """Holds the running answer before its next round, or lets it go on. Nothing happens while none runs."""
+        """Holds the running answer before its next round, or lets it continue. Does nothing while none runs."""
         self._process.send(Freeze(on))
 
     def step(self, rounds: int = 1) -> None:
-        """Lets a frozen answer make so many rounds. Nothing happens while none is frozen."""
+        """Lets a frozen answer make this many rounds. Does nothing while none is frozen."""
         self._process.send(Step(rounds))
 
     def cancel(self) -> None:
-        """Stops the running load, answer, timing or inspection, which then ends as usual; nothing where none runs."""
+        """Stops the running load, answer, timing or inspection, which then ends as usual."""
         self._stops += 1
         self._process.send(Cancel())
 
     def close(self) -> None:
-        """Ends the process, by force where it does not end by itself. A running call ends with WorkerFailed."""
+        """Ends the process, by force if necessary. A running call ends with WorkerFailed."""
         child = self._process.close()
         if child is not None and self._one_at_a_time.acquire(blocking=False):
             self._process.bury(child)
@@ -188,7 +188,7 @@ class WorkerClient:
                 self._answering = False
 
     def _with_the_pair(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
-        """The events of a command; the last pair is loaded again first where the process died."""
+        """The events of a command; the last pair is loaded again first if the process died."""
         if not (self.alive and self._pair_is_loaded):
             for event in self._load_pair():
                 yield event
@@ -207,7 +207,7 @@ class WorkerClient:
 
 
 def named(failed: WorkerFailed, pair: Load) -> WorkerFailed:
-    """The same, with the files that were being loaded when the process died, where its log does not name them."""
+    """The same, with the files that were loading when the process died, if its log does not name them."""
     names = [name for name in (pair.target, pair.draft) if name]
     if not failed.message.startswith(ENDED) or any(name in failed.message for name in names):
         return failed

@@ -1,4 +1,4 @@
-"""Where an answer waits before its next round while it is frozen."""
+"""The gate at which a frozen answer waits before its next round."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from threading import Condition
 
 
 class Gate:
-    """Open unless it is frozen; turned from any thread, while one waits in front of it."""
+    """Open unless it is frozen. Any thread may turn it while another one waits at it."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -21,32 +21,32 @@ class Gate:
             return self._frozen and not self._rounds
 
     def begin(self, frozen: bool) -> None:
-        """A new answer comes; what was asked for the last one is forgotten."""
+        """Prepares for a new answer; requests for the last one are dropped."""
         with self._changed:
             self._stopped = False
         self.freeze(frozen)
 
     def freeze(self, on: bool) -> None:
-        """Holds the next round, or lets all go on. Rounds that were to be let through no longer are."""
+        """Holds the next round, or opens the gate. Steps that were not used are dropped."""
         with self._changed:
             self._frozen, self._rounds = on and not self._stopped, 0
             self._changed.notify_all()
 
     def step(self, rounds: int) -> None:
-        """Lets so many more rounds through, where it is frozen."""
+        """Lets this many more rounds through if it is frozen."""
         with self._changed:
             if self._frozen:
                 self._rounds += max(rounds, 0)
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Lets all go on until the next answer: this one is to end, whoever wants to freeze it."""
+        """Opens the gate until the next answer: this one is to end, and cannot be frozen any more."""
         with self._changed:
             self._stopped = True
         self.freeze(False)
 
     def wait(self) -> None:
-        """Returns when the next round may be made."""
+        """Waits until the next round may be made."""
         with self._changed:
             while self._frozen and not self._rounds:
                 self._changed.wait()

@@ -1,4 +1,4 @@
-"""The engine's process as the application holds it: started on demand, talked to, buried, and its end explained."""
+"""The engine's process as the application sees it: started on demand, talked to, ended, and its end explained."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _HINTS = {
 
 _LOG_LIMIT = 1_000_000
 _PATIENCE = 2.0
-# A failed assertion would otherwise start a debugger, where there is one, and bury the reason under its output. And
-# numpy, which multiplies no matrix here, would start threads for that, which wait for work by turning in circles.
+# Otherwise a failed assertion starts a debugger, if there is one, and its output buries the reason; and numpy starts
+# threads for matrix products, which are not used here and spin while they wait.
 _ENVIRONMENT = {"GGML_NO_BACKTRACE": "1", "OPENBLAS_NUM_THREADS": "1"}
 # -P: a file named numpy.py in the folder where specchat was started must not be imported.
 _COMMAND = (sys.executable, "-P", "-m", "specchat.worker")
 
 
 class EngineProcess:
-    """One child process at a time, started when something is asked of it and again after it died.
+    """One child process at a time, started on demand and again after it died.
 
-    `converse` is for one thread at a time, `send` and `close` for any thread at any time.
+    Only one thread at a time may call `converse`; any thread may call `send` and `close` at any time.
     """
 
     def __init__(self, log_path: Path) -> None:
@@ -60,9 +60,8 @@ class EngineProcess:
         return self.child is not None and self.child.poll() is None
 
     def begin(self, command: Command) -> None:
-        """Sends a command of which `converse` then tells, so that the process works while the caller cannot listen.
-
-        Whatever goes wrong is told there.
+        """Sends a command early, so that the process works while nobody can listen yet. `converse` then has its events,
+        and any error.
         """
         with suppress(OSError):
             self._running()
@@ -70,9 +69,9 @@ class EngineProcess:
             self.send(command)
 
     def converse(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
-        """Sends a command, unless it was begun, and yields what comes back, up to and with the event that ends it.
+        """Sends a command, unless it was begun, and yields its events up to the last one.
 
-        Where it was `stopped` before it was sent the process could not have known what for: it is told again.
+        If it was `stopped` before it was sent, the process did not know of it yet: Cancel is sent again.
         """
         try:
             child, events = self._running()
@@ -98,7 +97,7 @@ class EngineProcess:
                 self._abandon(child, events)
 
     def send(self, command: Command) -> None:
-        """Writes a command. A process that is gone cannot be told anything; whoever reads its events learns why."""
+        """Writes a command, if the process is there. Whoever reads the events learns why it is gone."""
         with self._changing:
             child = self.child
             if child is None or child.stdin is None or child.stdin.closed:
@@ -108,7 +107,7 @@ class EngineProcess:
                 child.stdin.flush()
 
     def close(self) -> subprocess.Popen[bytes] | None:
-        """Ends the process for good, by force where it does not end by itself; the process, if there was one."""
+        """Ends the process for good, by force if necessary; returns the process if there was one."""
         with self._changing:
             self._closed = True
             child = self.child
@@ -126,7 +125,7 @@ class EngineProcess:
                     pipe.close()
 
     def _events(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> Iterator[Event]:
-        """The process's events; when it ends, the reason."""
+        """The process's events, and the reason when it ends."""
         for line in events:
             event = decode_event(line)
             if event is not None:
@@ -136,14 +135,14 @@ class EngineProcess:
         yield WorkerFailed(reason or describe_death(child.returncode, self._log_path, self._log_offset), died=True)
 
     def _abandon(self, child: subprocess.Popen[bytes], events: IO[bytes]) -> None:
-        """The caller stopped listening: stops the command and takes its remaining events out of the pipe."""
+        """Stops a command that nobody listens to any more, and takes its remaining events out of the pipe."""
         self.send(Cancel())
         for event in self._events(child, events):
             if isinstance(event, LastEvent):
                 return
 
     def _running(self) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-        """The process and its events, started where none runs. Raises OSError where none can be started."""
+        """The process and its events; starts one if none runs. Raises OSError if none can be started."""
         with self._changing:
             if self._closed:
                 raise OSError("the engine was closed")
@@ -163,7 +162,7 @@ class EngineProcess:
             )
 
     def _open_log(self) -> IO[bytes]:
-        """The log; where it cannot be written, on a full disk say, the engine works without one."""
+        """The log, or the null device if the log cannot be written, for example on a full disk."""
         try:
             self._log_path.parent.mkdir(parents=True, exist_ok=True)
             if self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT:
@@ -177,7 +176,7 @@ class EngineProcess:
 
 
 def _wait(child: subprocess.Popen[bytes]) -> None:
-    """Waits for a process to end, and ends it by force where it takes its time."""
+    """Waits for a process to end, and kills it after a while."""
     try:
         child.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -186,14 +185,14 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
 
 
 def describe_death(returncode: int, log: Path, offset: int) -> str:
-    """One line: how the process ended, and the most telling line that it wrote to its log behind `offset`."""
+    """One line: how the process ended, and the most telling line of its log after `offset`."""
     reason = f"{ENDED} ({_ending(returncode)})"
     last_words = telling_line(_tail(log, offset))
     return f"{reason}; its log says: {last_words}" if last_words else reason
 
 
 def telling_line(tail: str) -> str:
-    """llama.cpp's failed assertion, else the last complaint, else the last line; empty where nothing was written."""
+    """llama.cpp's failed assertion, else the last complaint, else the last line; empty for an empty log."""
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
     for words in (_ASSERTIONS, _COMPLAINTS, ("",)):
         telling = [line for line in lines if any(word in line for word in words)]

@@ -1,4 +1,4 @@
-"""What was learned of each pair on this machine, kept from one start to the next."""
+"""Records of what was learned about each pair on this machine, kept between starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def recall(engine: Engine) -> bool:
-    """Gives a freshly loaded engine what was learned of its pair before; False where there is nothing to be used."""
+    """Gives a freshly loaded engine the record of its pair; False if there is none that can be used."""
     try:
         kept = json.loads(_file(engine).read_text(encoding="utf-8"))
         controller = Controller.from_json(kept)
@@ -36,7 +36,7 @@ def recall(engine: Engine) -> bool:
 
 
 def keep(engine: Engine) -> None:
-    """Keeps what the engine has learned; a folder that cannot be written costs nothing but that."""
+    """Writes what the engine has learned. A folder that cannot be written is only logged."""
     try:
         record = engine.controller.to_json() | {"models": _models(engine), "threads": engine.threads.to_json()}
         replace_text(_file(engine), json.dumps(record))
@@ -45,7 +45,7 @@ def keep(engine: Engine) -> None:
 
 
 def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:
-    """The models of each record that tells how many threads were chosen, and the choices by role; the latest first."""
+    """The models of each record with a choice of threads, and the choices by role; the latest first."""
     folder = cache_folder() / "pairs"
     for path in sorted(folder.glob("*.json"), key=_written, reverse=True):
         try:
@@ -69,6 +69,6 @@ def _models(engine: Engine) -> list[str]:
 
 
 def _file(engine: Engine) -> Path:
-    """One file for each pair, build, device and machine; in it costs stand by thread count."""
+    """One file for each pair, build, device and machine; it has the costs by thread count."""
     name = sha256(engine.identity.encode()).hexdigest()[:24]
     return cache_folder() / "pairs" / f"{name}.json"

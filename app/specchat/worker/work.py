@@ -52,9 +52,9 @@ _STOPPED: dict[type[Command], str] = {
 
 
 class Work:
-    """The engine and what is done with it. `hear` belongs to the listening thread, everything else to the working one.
+    """Holds the engine and does what the commands ask. Events go to `send`.
 
-    Events go to `send`.
+    Only the listening thread calls `hear`, and only the working thread calls everything else.
     """
 
     def __init__(self, send: Callable[[Event], None]) -> None:

@@ -1,13 +1,10 @@
-"""Whether an answer is to stop."""
+"""A flag that stops an answer."""
 
 from __future__ import annotations
 
 
 class Cancel:
-    """A flag that any thread may raise. It is called where a function wants to know, and read where that takes long.
-
-    It knows nothing of what it stops, so that whoever asks it holds on to nothing else.
-    """
+    """A flag that any thread may set. Calling it says whether it is set."""
 
     __slots__ = ("asked",)
 

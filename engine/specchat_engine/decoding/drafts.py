@@ -1,4 +1,4 @@
-"""What a drafter may see, and what it hands over."""
+"""What a drafter sees, and what it returns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from specchat_engine.sampling.sampler import Sampler
 class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
-    `confidence[i]` in [0, 1] says how sure the drafter was of token i, where it was asked; `note` why nothing, or less
-    than asked for, was drafted. `first_ms` is what a draft model's first pass took, 0 where nobody timed it.
+    `confidence[i]` in [0, 1] says how sure the drafter was of token i, if it was asked. `note` says why it drafted
+    less than it was allowed. `first_ms` is the time of a draft model's first pass, 0 if there was none.
     """
 
     tokens: tuple[int, ...]
@@ -35,11 +35,11 @@ NOTHING = Draft(())
 
 @dataclass(slots=True)
 class Context:
-    """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop extends it.
+    """The tokens so far: the prompt and, from `prompt_length` on, the answer. Only the loop changes it.
 
     `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule with the
     noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
-    is one, is told the confidence of each drafted token in turn, and says whether drafting another one pays; it must
+    is one, gets the confidence of each drafted token in turn, and says whether drafting another one pays; it must
     not be asked about a token that is then left out.
     """
 
@@ -60,7 +60,7 @@ class Context:
 
     @property
     def middle(self) -> int:
-        """The depth in the middle of the answer, which stands for all of it where costs are told."""
+        """The depth in the middle of the answer, at which its costs are reported."""
         return self.prompt_length + self.position // 2
 
 
@@ -94,21 +94,21 @@ class Prospect:
 
 
 class Drafter(Protocol):
-    """Proposes tokens and learns what became of them."""
+    """Proposes tokens and learns which of them were accepted."""
 
     @property
     def name(self) -> str:
-        """What the events call the source of this drafter's tokens."""
+        """The source of its tokens, as rounds name it."""
 
     @property
     def law(self) -> ProposalLaw:
-        """What its proposals follow; a rule that weighs p against q relies on it."""
+        """The law of its proposals; verifiers that compare p with q rely on it."""
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads the prompt of a new turn. Raises Cancelled where `cancelled` says so."""
+        """Reads the prompt of a new turn. Raises Cancelled when `cancelled` says so."""
 
     def propose(self, context: Context, k: int) -> Draft:
-        """At most k tokens to follow `context.tokens`; it may propose fewer, or none, but never changes the context."""
+        """At most k tokens that may follow `context.tokens`, or fewer, or none. Never changes the context."""
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns what became of its draft; the context already holds what was kept."""
+        """Learns the verdict on its draft; the context already holds what was kept."""

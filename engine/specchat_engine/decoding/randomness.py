@@ -1,4 +1,4 @@
-"""Where a verifier's randomness comes from: the noise it shares with the drafter, or noise that nobody else uses."""
+"""The randomness of a verifier: the noise that it shares with the drafter, or noise of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from specchat_engine.sampling.noise import stream_seed, uniform
 from specchat_engine.sampling.sampler import Sampler
 
 PROPOSALS, TESTS, DRAWS = 1, 2, 3
-"""The streams of a round under a rule that does not couple: what the drafter draws, tests, and the target's tokens."""
+"""The streams of a round under a rule that does not couple: the drafter's draws, the tests, the target's draws."""
 
 
 class SharedChance:
@@ -20,7 +20,7 @@ class SharedChance:
         self._position = position
 
     def accepts(self, place: int, probability: float) -> bool:
-        """A rule that couples tests nothing by chance; the noise of this position decides if one does."""
+        """True with this probability, by the noise of this position. Coupled rules do not need it."""
         return uniform(self._sampler.seed, self._position + place) < probability
 
     def draw(self, place: int, row: Candidates) -> int:
@@ -29,7 +29,7 @@ class SharedChance:
 
 
 class RoundChance:
-    """Noise for one round alone, apart from that of its proposals."""
+    """Noise for one round alone, independent of its proposals."""
 
     __slots__ = ("_draws", "_tests")
 
@@ -47,5 +47,5 @@ class RoundChance:
 
 
 def proposer(sampler: Sampler, position: int) -> Sampler:
-    """By what a drafter draws under a rule that does not couple: the target's parameters, noise of its own."""
+    """The sampler of a drafter under a rule that does not couple: the target's parameters with independent noise."""
     return sampler.reseeded(stream_seed(sampler.seed, PROPOSALS, position))

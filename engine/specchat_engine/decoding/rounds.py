@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 BY_MODEL = frozenset(("model", "translated"))
-"""The sources of rounds that a draft model drafted: in the target's tokens, or through text."""
+"""The sources of rounds with a draft model: in the target's tokens, or translated through text."""
 
 
 class Outcome(StrEnum):
@@ -18,7 +18,7 @@ class Outcome(StrEnum):
 
 
 class TokenKind(StrEnum):
-    """Why the target's own token stands at the end of a round."""
+    """Why the target's own token ends a round."""
 
     CORRECTION = "correction"
     BONUS = "bonus"
@@ -28,7 +28,7 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DraftedToken:
-    """One drafted token; q and p are the rule's probabilities, None where there is none or it was not computed."""
+    """One drafted token; q and p are the rule's probabilities, None if there is none or it was not computed."""
 
     id: int
     text: str
@@ -39,7 +39,7 @@ class DraftedToken:
 
 @dataclass(frozen=True, slots=True)
 class TargetToken:
-    """The target's own token at the end of a round; id None and text empty where an accepted token ended the answer."""
+    """The target's own token at the end of a round; id None and text empty if an accepted token ended the answer."""
 
     id: int | None
     text: str
@@ -74,7 +74,7 @@ class RoundTimes:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One draft, verified. `k` is what was allowed, `reason` why; `t_ms` is the time since the turn began."""
+    """One draft, verified: `k` tokens were allowed, for this `reason`. `t_ms` is the time since the turn began."""
 
     index: int
     source: str

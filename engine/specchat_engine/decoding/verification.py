@@ -1,7 +1,7 @@
-"""What every verifier shares: what it is given, what it decides, and which proposals it may judge.
+"""What all verifiers share: their input, their verdict, and the proposals that they can judge.
 
 A verifier sees the drafted ids and, lazily, the target's candidates of each row: it asks for row i + 1 only when
-token i was accepted, so that a rejected draft costs no work on the rows behind it.
+token i was accepted, so that a rejected draft costs no work on the rows after it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from specchat_engine.errors import SettingError
 from specchat_engine.sampling.candidates import Candidates
 
 ProposalLaw = Literal["point", "drawn", "either", "unknown"]
-"""What a drafter's proposals follow, given the tokens before.
+"""The law of a drafter's proposals, given the tokens before.
 
 "point": a function of those tokens, so that q is a point mass. "drawn": each token is drawn from the row of q that
-comes with it, by the sampler that the context hands out. "either": one or the other in each draft. "unknown": nothing
-is said.
+comes with it, by the sampler in the context. "either": one or the other in each draft. "unknown": neither is promised.
 """
 
 
@@ -27,9 +26,9 @@ is said.
 class Verdict:
     """The outcome of one verification.
 
-    The first `accepted` drafted tokens stand; `compared` of them (the rejected one included) were held against the
-    target's candidates, which are `judged`. `token` is the target's own token behind the accepted ones (None for kind
-    NONE), `row` the target's candidates at its place.
+    The first `accepted` drafted tokens stand. `judged` has the target's candidates that drafted tokens were compared
+    with, the rejected one's included. `token` is the target's own token after the accepted ones (None for kind NONE),
+    and `row` the target's candidates at its place.
     """
 
     accepted: int
@@ -45,7 +44,7 @@ class Verdict:
 
 
 Rows = Callable[[int], Candidates]
-"""Gives the target's candidates behind the first i drafted tokens, for i = 0 … k."""
+"""Gives the target's candidates after the first i drafted tokens, for i = 0 … k."""
 
 
 class Chance(Protocol):
@@ -59,15 +58,15 @@ class Chance(Protocol):
 
 
 Decide = Callable[[Sequence[int], Rows, Sequence[Candidates], Chance], Verdict]
-"""Judges drafted tokens by the target's rows and, where the rule needs them, the drafter's rows of q."""
+"""Judges drafted tokens by the target's rows and, if the rule needs them, the drafter's rows of q."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
     """One rule that decides which drafted tokens stand.
 
-    `couples`: drafter and target draw with the same noise, on which the rule rests; otherwise they must not.
-    `weighs_q`: the rule compares p with q, so that it has to know what the proposals were drawn from.
+    `couples`: the rule needs drafter and target to draw with the same noise; otherwise they must not. `weighs_q`: the
+    rule compares p with q, so it needs the distribution that the proposals were drawn from.
     """
 
     name: str
@@ -77,7 +76,7 @@ class Verifier:
     weighs_q: bool
 
     def check(self, drafter: str, law: ProposalLaw) -> None:
-        """Raises SettingError where this rule cannot keep its promise with such a drafter."""
+        """Raises SettingError if this rule cannot keep its promise with such a drafter."""
         if self.weighs_q and law == "unknown":
             raise SettingError(
                 f"the verifier {self.name!r} cannot be lossless with the drafter {drafter!r}, which does not say what "
