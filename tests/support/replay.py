@@ -1,8 +1,8 @@
-"""Recorded answers played again under a frozen cost of passes: what each way of drafting would have taken.
+"""Recorded answers played again under frozen costs of passes: what each way of drafting would have taken.
 
-Under the coupled rule the text does not depend on who drafts, so one recording of what the draft model proposes behind
-every token of an answer tells what becomes of any draft, whoever decides on it. tests/benchmarks/record_drafts.py makes
-the recording. Prompt lookup needs none: it reads the same tokens again.
+Under the coupled rule the text does not depend on who drafts. So a recording of what the draft model proposes after
+every token of an answer tells what becomes of any draft. tests/benchmarks/record_drafts.py makes the recording. Prompt
+lookup needs none: it reads the same tokens again.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer's tokens, and behind each what the draft model proposes: how much of it is right, and how sure it is.
+    """An answer's tokens, and what the draft model proposes after each: how much of it is right, and its confidence.
 
-    `matches[t]`: the length of prompt lookup's match behind t tokens, and how much of what it foretells is right.
+    `matches[t]`: the length of prompt lookup's match after t tokens, and how much of what it foretells is right.
     """
 
     kind: str
@@ -142,7 +142,7 @@ def recorded() -> tuple[Answer, ...]:
 
 
 def looked_up(prompt: Sequence[int], answer: Sequence[int]) -> list[tuple[int, int]]:
-    """What prompt lookup finds behind each token of an answer."""
+    """What prompt lookup finds after each token of an answer."""
     drafter = PromptLookupDrafter()
     drafter.begin(prompt, lambda: False)
     found = []

@@ -16,7 +16,7 @@ class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
     `confidence[i]` in [0, 1] says how sure the drafter was of token i, if it was asked. `note` says why it drafted
-    less than it was allowed. `first_ms` is the time of a draft model's first pass, 0 if there was none.
+    less than it was allowed.
     """
 
     tokens: tuple[int, ...]
@@ -24,7 +24,6 @@ class Draft:
     source: str = "none"
     note: str = ""
     confidence: tuple[float, ...] = ()
-    first_ms: float = 0.0
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -78,16 +78,13 @@ class ModelDrafter:
             return Draft((), source=self.name, note=note)
         model, proposer, worth_more, start = self.model, context.proposer, context.worth_more, context.position
         room = self.room(context.tokens) + 1
-        busy_ns, first_ms = model.busy_ns, 0.0
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
         for place in range(min(k, room)):
             row = model.advance(tokens[-1:] or context.tokens[model.length :], 1)[0]
-            if not tokens:
-                first_ms = (model.busy_ns - busy_ns) / 1e6
-                if k > 1:
-                    model.checkpoint()
+            if not tokens and k > 1:
+                model.checkpoint()
             candidates = proposer.candidates(row, context.tokens, tokens)
             token = proposer.draw(candidates, start + place)
             tokens.append(token)
@@ -98,7 +95,7 @@ class ModelDrafter:
                     break
             if token in context.ends:
                 break
-        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), first_ms=first_ms)
+        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence))
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Drops what was not accepted."""

@@ -33,7 +33,7 @@ def test_widths_that_were_seen_cost_what_they_cost(curve: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from([100, 3000]), st.floats(0.5, 3.0)), max_size=60))
-def test_whoever_looks_at_costs_in_between_changes_nothing(passes: list[tuple[int, int, float]]) -> None:
+def test_looking_at_costs_changes_nothing(passes: list[tuple[int, int, float]]) -> None:
     looked, alone = CostCurve(slope=0.35), CostCurve(slope=0.35)
     for width, depth, milliseconds in passes:
         for costs in (looked, alone):
