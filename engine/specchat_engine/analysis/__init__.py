@@ -1,1 +1,1 @@
-"""A closer look: one position inspected, losslessness audited, the formulas."""
+"""Analysis: inspects a position, audits losslessness, and holds the formulas."""

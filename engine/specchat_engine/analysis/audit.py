@@ -1,10 +1,10 @@
-"""Does speculation change the text? Answers compared with plain decoding, and every difference explained or not.
+"""Audits losslessness: compares answers with plain decoding and explains every difference.
 
-A pass over several tokens uses other kernels than a pass over one, so that logits differ in their last bits. A
-difference of two texts is numerics exactly when two things hold at the first place where they part. Both ways of
-cutting the text into passes, replayed from the prompt on, give logits that lead the rule to the tokens that were
-recorded; and these logits differ by no more than the noise that was measured apart, on text that was only read.
-Anything else is a bug.
+A pass over several tokens uses other kernels than a pass over one token, so logits differ in their last bits. A
+difference between two texts is numerical if two things hold at the first position where they differ. First, the rule,
+applied to the logits of both sequences of passes, replayed from the prompt on, gives the recorded tokens. Second, these
+logits differ by no more than the noise that was measured separately, on text that was only read. Anything else is a
+bug.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
 
 MARGIN = 4.0
-"""Logits may differ by so many times the largest difference that was measured: a sample does not show its extremes."""
+"""Logits may differ by this many times the largest measured difference, since a sample does not show the extremes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer as it was cut into passes."""
+    """One answer and the passes that made it."""
 
     prompt: tuple[int, ...]
     seed: int
@@ -56,7 +56,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is asked, and how the speculative answer is made."""
+    """A prompt, and the settings of its speculative answer."""
 
     kind: str
     prompt: str
@@ -70,7 +70,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where two answers part. `gaps` are those between the two best values of log p + g, plain and speculative."""
+    """Where two answers differ. `gaps` lie between the two best values of log p + g, in the plain and the other one."""
 
     case: Case
     plain: Recording
@@ -90,18 +90,18 @@ class Difference:
 
     @property
     def reason(self) -> str:
-        """Why it is numerics, or why it is not."""
+        """Why the difference is numerical, or why it is not."""
         if not self.reproduced:
             return "the rule, applied to the logits of the replayed passes, does not give the recorded tokens"
         if not self.explained:
             return f"the logits differ by {self.logit_difference:.3g}, the measured noise is {self.noise:.3g}"
-        cut = "another token survived the truncation" if self.truncation_differs else "a near-tie fell the other way"
+        cut = "another token survived the truncation" if self.truncation_differs else "a near-tie went the other way"
         return f"numerics: {cut}, gap {min(self.gaps):.3g} at a logit difference of {self.logit_difference:.3g}"
 
 
 @dataclass(slots=True)
 class Audit:
-    """What was compared and what differed; `noise` holds the largest logit difference of each re-read row."""
+    """What was compared and what differed; `noise` has the largest logit difference of each row that was read again."""
 
     compared: int = 0
     positions: int = 0
@@ -120,22 +120,22 @@ def audit(
     target: SessionModel,
     vocabulary: GrammarVocabulary,
     cases: Iterable[Case],
-    heard: Callable[[Case, Difference | None], None] = lambda *_: None,
+    compared: Callable[[Case, Difference | None], None] = lambda *_: None,
 ) -> Audit:
-    """Answers every case plainly and speculatively and compares the tokens.
+    """Answers every case plainly and speculatively, and compares the tokens.
 
     Args:
-        session_for: makes a fresh session on `target` with the settings, always with the same seed.
+        session_for: makes a fresh session on `target` with the given settings, always with the same seed.
         target: the target's memory, which the replays use.
-        vocabulary: the target's, for answers that a grammar constrains.
-        cases: what to ask, those of one prompt together, each under a rule that promises the same text.
-        heard: is told each case's outcome as soon as it is known.
+        vocabulary: the target's vocabulary, for answers under a grammar.
+        cases: what to ask; cases of one prompt are adjacent, and each uses a rule that promises the same text.
+        compared: called with each case and its difference, if any, as soon as it is known.
     """
     began = time.monotonic()
     result = Audit()
     for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
         together = list(group)
-        target.clear()  # what was read in other pieces than the replays read it in may break a near-tie otherwise
+        target.clear()  # the replays start from an empty memory too, and near-ties depend on how a prompt was read
         plain = record(session_for(settings), prompt)
         widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
         result.noise += reading_noise(target, plain, min(max(widths), target.max_rows))
@@ -149,13 +149,13 @@ def audit(
                 with _rule(settings.sampling, plain, vocabulary) as sampler:
                     difference = explain(target, case, plain, found, sampler, noise)
                 result.differences.append(difference)
-            heard(case, difference)
+            compared(case, difference)
     result.seconds = time.monotonic() - began
     return result
 
 
 def record(session: Session, prompt: str) -> Recording:
-    """Answers a prompt and keeps what each pass was over."""
+    """Answers a prompt and records the tokens of each pass."""
     passes = []
     for event in session.generate(prompt):
         drafted = tuple(token.id for token in event.drafted)
@@ -165,7 +165,7 @@ def record(session: Session, prompt: str) -> Recording:
 
 
 def reading_noise(target: SessionModel, recording: Recording, width: int) -> list[float]:
-    """How much logits differ between passes over one token and passes over `width`, for each token of an answer."""
+    """The largest logit difference between passes over one token and over `width` tokens, for each row of an answer."""
     tokens = [*recording.prompt, *recording.tokens]
     singly = [row.copy() for row in _rows(target, tokens, len(recording.prompt) - 1, 1)]
     together = _rows(target, tokens, len(recording.prompt) - 1, width)
@@ -180,7 +180,7 @@ def explain(
     sampler: Sampler,
     noise: float,
 ) -> Difference:
-    """Replays both recordings up to the place where they part and looks at the logits there."""
+    """Replays both recordings up to the position where they differ, and compares the logits there."""
     pairs = zip((*plain.tokens, -1), (*found.tokens, -1), strict=False)
     place = next(place for place, (one, other) in enumerate(pairs) if one != other)
     before = [*plain.prompt, *plain.tokens[:place]]
@@ -209,7 +209,7 @@ def explain(
 
 @contextmanager
 def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVocabulary) -> Iterator[Sampler]:
-    """The rule by which a recorded answer was made."""
+    """The sampler that made a recorded answer."""
     constraint = constraint_of(sampling, vocabulary)
     try:
         if constraint:
@@ -221,7 +221,7 @@ def _rule(sampling: SamplingParams, recording: Recording, vocabulary: GrammarVoc
 
 
 def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[np.float32]:
-    """The logits [V] of an output position as the recorded passes gave them, from the prompt on."""
+    """The logits [V] of an output position, replayed with the recorded passes from the prompt on."""
     tokens = list(recording.prompt)
     _read_anew(target, tokens[:-1])
     start = len(tokens)
@@ -241,7 +241,7 @@ def spread(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
 
 
 def _rows(target: SessionModel, tokens: Sequence[int], start: int, width: int) -> Iterator[NDArray[np.float32]]:
-    """The logits behind each token from `start` on, read `width` tokens to a pass."""
+    """The logits after each token from `start` on, reading `width` tokens a pass."""
     _read_anew(target, tokens[:start])
     for first in range(start, len(tokens), width):
         some = tokens[first : first + width]
@@ -254,7 +254,7 @@ def _values(candidates: Candidates, seed: int, place: int) -> NDArray[np.float64
 
 
 def _gap(values: NDArray[np.floating[Any]]) -> float:
-    """The distance of the two largest values."""
+    """The difference between the two largest values."""
     return float(np.ptp(np.partition(values, -2)[-2:])) if len(values) > 1 else float("inf")
 
 

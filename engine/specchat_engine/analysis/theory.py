@@ -20,9 +20,9 @@ def expected_tokens(alpha: float, k: int) -> float:
 
 
 def expected_tokens_by_position(shares: Sequence[float]) -> float:
-    """1 + Σ_{i≤k} Π_{j≤i} a_j: tokens a round emits where a drafted token at position j, reached, stands with a_j.
+    """1 + Σ_{i≤k} Π_{j≤i} a_j: tokens a round emits if a drafted token at position j, once reached, is accepted with a_j.
 
-    The sum behind E(α, k), Leviathan et al., arXiv 2211.17192, section 3.1, without the assumption of equal α.
+    The sum from which E(α, k) follows for equal a_j: Leviathan et al., arXiv 2211.17192, section 3.1.
     """
     return 1.0 + float(sum(accumulate(shares, mul)))
 
@@ -33,14 +33,14 @@ def predicted_speedup(alpha: float, k: int, c: float, relative_cost: float) -> f
 
 
 def break_even_alpha(k: int, c: float, relative_cost: float) -> float | None:
-    """The α at which speculation costs as much as plain decoding; None where no α up to 1 reaches it."""
+    """The α at which speculation costs as much as plain decoding; None if no α up to 1 reaches it."""
     if k == 0 or predicted_speedup(1.0, k, c, relative_cost) < 1:
         return None
     return _root(lambda alpha: predicted_speedup(alpha, k, c, relative_cost) - 1)
 
 
 def _root(function: Callable[[float], float]) -> float:
-    """The root in [0, 1] of a rising function, by bisection."""
+    """The root in [0, 1] of an increasing function, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

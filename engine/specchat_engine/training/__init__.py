@@ -1,4 +1,4 @@
-"""Training of small llama-architecture models: what the built-in pair is made with, and reusable for other drafts.
+"""Trains small llama-architecture models. The built-in pair is made with it, and other draft models can be.
 
-The only part of the engine that needs torch (the extra `specchat[train]`).
+This is the only part of the engine that needs torch (the extra `specchat[train]`).
 """

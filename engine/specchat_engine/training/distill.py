@@ -1,4 +1,4 @@
-"""Teaching a draft model with its target's distributions, kept on disk so that the target runs once over a text.
+"""Teaches a draft model with its target's distributions, which are kept on disk so that the target reads a text once.
 
 Distillation: Hinton et al., arXiv 1503.02531; for speculative decoding, with answers of the target's own: Zhou et al.,
 "DistillSpec", arXiv 2310.08461.
@@ -20,14 +20,14 @@ from specchat_engine.training.packing import Batch, Document, Teaching
 from specchat_engine.training.trainer import Scores, next_token_objective
 
 KEPT = 32
-"""How many of the teacher's likeliest tokens are kept for a position."""
+"""This many of the teacher's likeliest tokens are kept for each position."""
 
 _TENSORS = ("ids", "positions", "documents", "targets", "groups")
 
 
 @torch.no_grad()
 def teach(target: LlamaModel, batch: Batch) -> Batch:
-    """The batch with the target's KEPT likeliest tokens at each position that carries loss."""
+    """The batch with the target's KEPT likeliest tokens at each position that has a loss."""
     device = next(target.parameters()).device
     moved = batch.to(device)
     with matrix_autocast(device):

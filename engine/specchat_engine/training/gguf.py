@@ -1,4 +1,4 @@
-"""Reads a llama-architecture GGUF file back into torch."""
+"""Writes a llama-architecture model with its tokenizer as a GGUF file, and reads such a file back into torch."""
 
 from __future__ import annotations
 

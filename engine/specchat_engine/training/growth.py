@@ -1,6 +1,6 @@
-"""Grows a llama-architecture model into a larger one that computes the same function at the larger one's cost.
+"""Grows a llama-architecture model into a larger one that computes the same function at the larger model's cost.
 
-Nothing that is added reaches what was there, up to rounding:
+Up to rounding, nothing that is added influences the original values:
 
 - New layers, heads and feed-forward channels have columns of zeros in the matrices that write to the residual stream;
   all their other matrices are random, so that memory traffic, caches and quantisation are those of real weights.
@@ -218,13 +218,13 @@ class Shape:
 
 
 def choose_shape(small: Shape, parameters: int, vocabulary: int) -> Shape:
-    """Sizes of about so many parameters, in usual proportions, that a model of the sizes `small` can be grown to.
+    """Sizes with about this many parameters, in usual proportions, that a model with the sizes `small` can grow to.
 
-    Every row is a multiple of `BLOCK`; query heads share key/value heads as they do in `small`. A vocabulary that is
-    larger than `small`'s gets the free block of width that `Growth` wants for it.
+    Every row is a multiple of `BLOCK`; query heads share key/value heads as in `small`. A vocabulary larger than
+    `small`'s gets the free block of width that `Growth` needs for it.
 
     Raises:
-        SettingError: fewer tokens than `small` has, or nothing within 10 % of `parameters` can hold the model.
+        SettingError: for fewer tokens than `small` has, or if nothing within 10 % of `parameters` can hold the model.
     """
     if vocabulary < small.vocabulary:
         raise SettingError(

@@ -1,4 +1,4 @@
-"""Reads the model that is to be grown, and writes what it grows into, tensor by tensor."""
+"""Reads the model to grow and writes the grown model, tensor by tensor."""
 
 from __future__ import annotations
 

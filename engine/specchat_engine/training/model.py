@@ -1,4 +1,4 @@
-"""A llama-architecture transformer in torch, laid out so that its weights go into a GGUF file unchanged.
+"""A llama-architecture transformer in torch with a layout that lets its weights go into a GGUF file unchanged.
 
 RMSNorm, rotary positions, grouped-query attention and SwiGLU as in Touvron et al., "LLaMA", arXiv 2302.13971, and
 "Llama 2", arXiv 2307.09288. The rotary pairs are neighbours (0, 1), (2, 3), ..., llama.cpp's "normal" form.
@@ -57,7 +57,7 @@ class KeyValueCache:
         return keys, values
 
     def keep_rows(self, rows: Tensor) -> None:
-        """Keeps only the given rows of the batch, so that finished answers cost nothing more."""
+        """Keeps only the given rows of the batch, so that finished answers cost no more time."""
         self._layers = [None if held is None else (held[0][rows], held[1][rows]) for held in self._layers]
 
 
@@ -96,7 +96,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
         query: [batch, heads, length, head_width].
         key: [batch, kv_heads, keys, head_width].
         value: the same shape.
-        mask: [batch, 1, length, keys], true where a token may look; None means at all earlier ones.
+        mask: [batch, 1, length, keys], true where a token may attend; None means all earlier positions.
     """
     batch, heads, length, width = query.shape
     if query.device.type != "cpu":
@@ -158,7 +158,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """One layer: attention, then feed-forward, each behind a norm and added to the stream."""
+    """One layer: attention, then feed-forward, each after a norm and added to the residual stream."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class Block(nn.Module):
         cache: KeyValueCache | None,
         wanted: Tensor | None,
     ) -> Tensor:
-        """[batch, length, width] to the same shape, or to [wanted, width] where only those positions are needed."""
+        """[batch, length, width] to the same shape, or to [wanted, width] if only those positions are needed."""
         x = x + self.attention(self.attention_norm(x), rotary, mask, cache)
         if wanted is not None:
             x = x.flatten(0, 1)[wanted]
@@ -227,7 +227,7 @@ class LlamaModel(nn.Module):
         Args:
             ids: token ids [batch, length].
             positions: the place of each token in its own document [batch, length].
-            mask: [batch, 1, length, keys], true where a token may look; None means at all earlier ones.
+            mask: [batch, 1, length, keys], true where a token may attend; None means all earlier positions.
             cache: holds earlier positions' keys and values and receives the new ones.
             wanted: indices into batch x length; only these come back, as [wanted, width], and the last layer's
                 feed-forward runs for them alone.

@@ -132,7 +132,7 @@ def matrix_autocast(device: torch.device) -> torch.autocast:
 
 
 def _seconds(precision: torch.dtype) -> float:
-    """The least of a few tries behind an untimed one, so that neither starting up nor a busy moment decides."""
+    """The fastest of a few tries after an untimed one, so that neither start-up nor a busy moment decides."""
     left, right = torch.ones(_ROWS, _WIDTH, dtype=precision), torch.ones(_WIDTH, _WIDTH, dtype=precision)
     left @ right
     tries = []

@@ -1,4 +1,4 @@
-"""Token documents to rows of one length, several documents in a row, none of them seeing another."""
+"""Packs token documents into rows of equal length: several documents share a row, and none attends to another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Teaching:
-    """What a teacher thinks at the positions that carry loss: its likeliest tokens' ids and log-probabilities,
+    """A teacher's predictions at the positions that have a loss: its likeliest tokens' ids and log-probabilities,
     both [wanted, kept]."""
 
     ids: Tensor
@@ -62,7 +62,7 @@ class Batch:
 
     @property
     def mask(self) -> Tensor:
-        """[rows, 1, length, length], true where a token may look: at or before itself, in its own document."""
+        """[rows, 1, length, length], true where a token may attend: up to itself, within its own document."""
         length = self.ids.shape[1]
         same = self.documents[:, :, None] == self.documents[:, None, :]
         causal = torch.ones(length, length, dtype=torch.bool, device=self.ids.device).tril()
@@ -75,7 +75,7 @@ class Batch:
 
 
 def drawn(draw: Callable[[], Document], tokens: int) -> list[Document]:
-    """Documents drawn one after another until they hold so many tokens."""
+    """Draws documents until they have this many tokens."""
     documents: list[Document] = []
     size = 0
     while size < tokens:

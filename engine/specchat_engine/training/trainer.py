@@ -1,6 +1,6 @@
-"""A training loop that can be killed at any moment and goes on where it was.
+"""A training loop that can be killed at any moment and continues where it was.
 
-Data is a function of the step, so the step is the data position and there is no generator state to lose.
+Data is a function of the step, so the step is the position in the data and there is no generator state to save.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from specchat_engine.training.packing import Batch
 
 
 class Source(Protocol):
-    """Where the batches come from."""
+    """Provides the batches."""
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """The batches whose gradients make up one step; `progress` is the spent part of the budget."""
+        """The batches of one step; `progress` is the spent part of the budget."""
 
     def observe(self, accuracy: dict[int, float]) -> None:
-        """Hears how many of a step's learned tokens were predicted, by group."""
+        """Receives the share of a step's learned tokens that were predicted, by group."""
 
     @property
     def finished(self) -> bool:
-        """Whether the source wants training to end before its budget."""
+        """Whether training should end before the budget is spent."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a source carries from step to step, if anything."""
+        """The state that a source carries from step to step, if any."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a saved state."""
+        """Continues from a saved state."""
 
 
 class Endless:
-    """What a source says of itself that has no end and carries nothing from step to step, whatever is learned."""
+    """The part of a source that never ends and carries no state from step to step."""
 
     @property
     def finished(self) -> bool:
@@ -50,19 +50,19 @@ class Endless:
         return False
 
     def observe(self, accuracy: dict[int, float]) -> None:
-        """Nothing depends on it."""
+        """Ignores it."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
+        """Empty: there is no state."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Nothing to go on from."""
+        """Does nothing: there is no state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A batch's summed loss, and for each learned position whether it was predicted and its group."""
+    """A batch's summed loss and, for each learned position, whether it was predicted and its group."""
 
     loss: Tensor
     correct: Tensor
@@ -99,7 +99,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How a model is trained: its full rates, their schedule, the budget, and where its files lie."""
+    """How a model is trained: peak rates, their schedule, the budget, and the folder of its files."""
 
     name: str
     folder: Path
@@ -113,12 +113,12 @@ class TrainingPlan:
 
     @property
     def checkpoint(self) -> Path:
-        """The file that a killed run goes on from."""
+        """The file from which an interrupted run continues."""
         return self.folder / f"{self.name}.pt"
 
 
 def best_device() -> torch.device:
-    """CUDA or Apple's GPU where there is one, else the CPU."""
+    """CUDA or Apple's GPU if there is one, else the CPU."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
