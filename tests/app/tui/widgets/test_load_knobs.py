@@ -1,4 +1,4 @@
-"""The knobs that take effect when the models are loaded again, and what they would take."""
+"""The knobs of loading: what waits for Enter, what changes at once, and the memory that is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Part, Placement, Remedy
 
 
-def test_memory_that_is_not_there_is_said_with_what_would_help() -> None:
+def test_missing_memory_is_reported_with_remedies() -> None:
     machine = Machine((DeviceMemory("CPU", "cpu", 10**9, 2 * 10**9), DeviceMemory("CUDA0", "gpu", 10**9, 10**9)))
     parts = (Part("target", "weights", "CPU", 3 * 10**9), Part("draft", "weights", "CUDA0", 5 * 10**8))
     remedies = (Remedy("n_ctx", 4096), Remedy("cache_type", "q8_0"))
@@ -24,7 +24,7 @@ def test_memory_that_is_not_there_is_said_with_what_would_help() -> None:
     ]
 
 
-async def test_turned_knobs_wait_for_enter_and_the_conversation_stays() -> None:
+async def test_knobs_wait_for_enter_and_keep_the_conversation() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -46,7 +46,7 @@ async def test_turned_knobs_wait_for_enter_and_the_conversation_stays() -> None:
         assert "builtin-guide" in header(pilot)
 
 
-async def test_threads_change_at_once_and_leave_what_else_is_considered() -> None:
+async def test_threads_change_at_once_and_keep_the_other_changes() -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
@@ -70,7 +70,7 @@ async def test_threads_change_at_once_and_leave_what_else_is_considered() -> Non
         assert shown(pilot) == ["Who?", " one"]
 
 
-async def test_auto_tells_what_it_came_to_in_the_last_answer() -> None:
+async def test_auto_shows_the_number_that_was_measured_in_the_last_answer() -> None:
     client = ScriptedClient(script("> one"))
     client.machine = {"threads": 6, "threads_draft": 2}
     async with chat(client) as pilot:
@@ -89,7 +89,7 @@ async def test_auto_tells_what_it_came_to_in_the_last_answer() -> None:
         assert "2" not in shown_as["threads-draft"], "what auto comes to beside other threads is not known yet"
 
 
-async def test_options_that_cannot_be_loaded_leave_the_pair_and_the_knobs_as_they_were() -> None:
+async def test_options_that_cannot_be_loaded_change_nothing() -> None:
     client = ScriptedClient()
     async with chat(client) as pilot:
         client.loads = [(WorkerFailed("there is no memory for a context of 8192 tokens: use a smaller one"),)]
