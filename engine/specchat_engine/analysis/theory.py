@@ -20,7 +20,7 @@ def expected_tokens(alpha: float, k: int) -> float:
 
 
 def expected_tokens_by_position(shares: Sequence[float]) -> float:
-    """1 + Σ_{i≤k} Π_{j≤i} a_j: tokens a round emits if a drafted token at position j, once reached, is accepted with a_j.
+    """1 + Σ_{i≤k} Π_{j≤i} a_j: tokens a round emits if the token at position j, once reached, is accepted with a_j.
 
     The sum from which E(α, k) follows for equal a_j: Leviathan et al., arXiv 2211.17192, section 3.1.
     """

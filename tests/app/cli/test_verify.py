@@ -152,7 +152,7 @@ def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "facts                0.8         1         –          1             –\n" in captured.out
-    assert "    · model, k 3, coupled, token 2: numerics: a near-tie fell the other way, gap 0.25" in captured.out
+    assert "    · model, k 3, coupled, token 2: numerics: a near-tie went the other way, gap 0.25" in captured.out
     assert "5 answers, 60 tokens, 1 s: 4 the same as plain decoding, 1 numerics (one in 60 tokens), 0" in captured.out
     assert "noise of the logits: 0.2 in the median row, 0.3 in the worst; up to 1.2 is numerics" in captured.out
     assert not trace_folder.exists()
