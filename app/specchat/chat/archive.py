@@ -1,4 +1,4 @@
-"""What the chat keeps of its conversations, and finds again: written behind its back, so that it never waits."""
+"""The stored conversations as the chat uses them. Writes happen in the background, so that the chat never waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from specchat.chat.conversation import Conversation
-from specchat.errors import SpecchatError
+from specchat.errors import ConfigError, SpecchatError
 from specchat.stats.summary import Summary
 from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession
@@ -27,17 +27,17 @@ T = TypeVar("T")
 
 _MOMENT = 2.0
 _KEPT_SECONDS = 30 * 24 * 3600
-"""So long a deleted session can be brought back."""
+"""How long a deleted session can be restored."""
 
 _TRACES_AT_HAND = 32
-"""So many traces stay in memory; the others are read again."""
+"""The most traces kept in memory; others are read again."""
 
 
 class Archive:
-    """The stored conversations as the chat uses them. Nothing of an empty conversation is kept."""
+    """Stores conversations and their traces, and loads them again. Empty conversations are not stored."""
 
     def __init__(self, path: Path, on_trouble: Callable[[str | None], None]) -> None:
-        """`on_trouble` is told, in another thread, why nothing can be saved, and None when all is well again."""
+        """`on_trouble` is called in another thread with the reason if nothing can be saved, and later with None."""
         self._path = path
         self._on_trouble = on_trouble
         self._known: set[int] = set()
@@ -45,7 +45,7 @@ class Archive:
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing is being saved; None while all is well."""
+        """Why nothing can be saved at present, or None."""
         return self._keeper.trouble
 
     @cached_property
@@ -54,7 +54,7 @@ class Archive:
         return Keeper(self._path, self._on_trouble)
 
     def said(self, conversation: Conversation, message: StoredMessage) -> None:
-        """A message was added to a conversation, which is kept from its first one on."""
+        """Stores a message that was added to a conversation, and the conversation with its first message."""
         session = conversation.session
         if session.id not in self._known:
             self._known.add(session.id)
@@ -62,14 +62,14 @@ class Archive:
         self._keeper.do(lambda store: store.add_message(message))
 
     def grew(self, message: StoredMessage, text: str) -> None:
-        """An answer came so far: what a crash leaves of it."""
+        """Stores an unfinished answer, so that a crash loses little of it."""
         self._keeper.do(
             lambda store: store.update_message(message.id, content=text, state=State.STREAMING),
             instead_of=("grew", message.id),
         )
 
     def answered(self, message: StoredMessage, pair: str, trace: Trace) -> None:
-        """An answer is over, and this is how it was made."""
+        """Stores a finished answer with its statistics and its trace."""
         self._remember(message.id, trace)
 
         def keep(store: Store) -> None:
@@ -83,7 +83,7 @@ class Archive:
         self._keeper.do(keep_trace, spare=True)
 
     def left(self, message: StoredMessage) -> None:
-        """An answer was left in the middle: its text is all that is kept."""
+        """Stores an answer that was abandoned: only its text."""
         self._keeper.do(
             lambda store: store.update_message(
                 message.id, content=message.content, state=message.state, figures=message.figures
@@ -91,12 +91,12 @@ class Archive:
         )
 
     def unsaid(self, messages: Sequence[int]) -> None:
-        """Messages were taken out again, the last one first."""
+        """Removes messages, the last one first."""
         for message in messages:
             self._keeper.do(lambda store, message=message: store.remove_message(message))  # type: ignore[misc]
 
     def changed(self, session: StoredSession) -> None:
-        """A session has another title, system prompt, seed, branch or pair."""
+        """Stores a changed title, system prompt, seed, branch or pair."""
         if session.id not in self._known:
             return
 
@@ -110,17 +110,17 @@ class Archive:
         self._keeper.do(keep, instead_of=("changed", session.id))
 
     def turned(self, session: StoredSession, settings: Settings) -> None:
-        """The settings that a session is continued with."""
+        """Stores the settings with which a session continues."""
         if session.id in self._known:
             kept = asdict(settings)
             self._keeper.do(lambda store: store.set_settings(session.id, kept), instead_of=("turned", session.id))
 
     def tidy(self) -> None:
-        """Removes for good what was deleted long ago."""
+        """Erases sessions that were deleted long ago."""
         self._keeper.do(lambda store: store.purge(_KEPT_SECONDS), spare=True)
 
     async def open(self, session: int) -> Conversation | None:
-        """A stored conversation, behind everything that was written; None where there is none."""
+        """A stored conversation, read after all waiting writes; None if there is none."""
 
         def load(store: Store) -> Conversation | None:
             found = store.session(session)
@@ -132,7 +132,7 @@ class Archive:
         return conversation
 
     async def trace(self, message: int) -> Trace | None:
-        """How an answer was made; None where that was not kept. Raises SpecchatError for a trace that is damaged."""
+        """The trace of an answer; None if it was not stored. Raises SpecchatError if it is damaged."""
         if message not in self._traces:
             lines = await self.do(lambda store: store.trace(message))
             if not lines:
@@ -141,7 +141,7 @@ class Archive:
         return self._traces[message]
 
     def rounds(self, message: int) -> Sequence[Round]:
-        """The rounds of an answer, at once; none where they were not kept or cannot be read in a moment."""
+        """The rounds of an answer, without waiting for long; empty if they were not stored or cannot be read now."""
         if message not in self._traces and self.trouble is None:
             found = self._keeper.do(lambda store: store.trace(message))
             try:
@@ -153,22 +153,22 @@ class Archive:
         return self._traces[message].rounds if message in self._traces else ()
 
     async def do(self, work: Callable[[Store], T]) -> T:
-        """The result of work on the store, behind all that was written.
+        """Runs work on the store after all waiting writes, and returns its result.
 
-        Raises SpecchatError where it fails; also where nothing can be written now, and then it is not done later.
+        Raises SpecchatError if it fails or if the store cannot be used now. It is not retried later.
         """
         return await self._result(self._keeper.do(work))
 
     async def read(self, work: Callable[[Store], T]) -> T:
-        """The same at once, seeing only what has been written by now."""
+        """Runs reading work at once. It sees only what is already written."""
         return await self._result(self._keeper.read(work))
 
     def close(self) -> bool:
-        """Writes what is left; False where that could not be done."""
+        """Finishes all writes. Returns False if something could not be written."""
         return self._keeper.close()
 
     async def _result(self, future: Future[T]) -> T:
-        """What comes of it, waited for while there is no trouble; given up where whoever waits is cancelled."""
+        """Waits for a result while there is no trouble. Cancels the work if the waiting task is cancelled."""
         coming = asyncio.wrap_future(future)
         try:
             while not (await asyncio.wait({coming}, timeout=_MOMENT))[0]:
@@ -192,7 +192,38 @@ def _last_trace(lines: Sequence[str]) -> Trace:
 
 
 def _stats(trace: Trace) -> dict[str, Any]:
-    """What is kept of a turn's figures: the trace's own, those of each kind of content, and what adds up over turns."""
+    """The statistics to store: those of the trace, of each kind of content, and the sums for records."""
     summary = Summary.of_turn(trace.rounds, trace.end["stats"] if trace.end else None)
     kinds = {kind: figures.to_stats() for kind, figures in summary.by_kind.items()}
     return dict(trace.stats) | {"kinds": kinds, "summary": summary.to_json()}
+
+
+LAST = "last"
+_COUNTED = 999
+"""Larger numbers are ids, which have 63 random bits."""
+
+
+def session_to_resume(asked: str, path: Path) -> int:
+    """The id of the session that `--resume` names: `last`, a small number that counts back from the last one as
+    `/sessions` in the plain mode does, or an id.
+
+    Raises ConfigError if there is none, and StoreUnavailable if the file cannot be read.
+    """
+    if not path.exists():
+        raise ConfigError("--resume finds no session: none was kept yet; start one without it")
+    with Store.open(path) as store:
+        if asked == LAST:
+            newest = store.sessions(1)
+            if not newest:
+                raise ConfigError("--resume finds no session: none was kept yet; start one without it")
+            return newest[0].id
+        if not asked.isascii() or not asked.isdigit():
+            raise ConfigError(f"--resume is {asked!r}: use last, or a session's number")
+        if 0 < int(asked) <= _COUNTED:
+            latest = store.sessions(int(asked))
+            if len(latest) < int(asked):
+                raise ConfigError(f"--resume is {asked}: there are only {len(latest)}; use last, or a smaller number")
+            return latest[-1].id
+        if int(asked) >= 2**63 or store.session(int(asked)) is None:
+            raise ConfigError(f"--resume is {asked}: there is no such session; use last, or find it with Ctrl+O")
+        return int(asked)

@@ -1,4 +1,4 @@
-"""What the terminal app needs of an engine: the worker's client has it, and so does the scripted one of the tests."""
+"""The engine as the terminal app sees it: the protocol of the worker's client and of the scripted one in tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from specchat_engine.settings import Settings
 
 
 class EngineClient(Protocol):
-    """Loads a pair and answers conversations. What gives events blocks; the others may be called meanwhile."""
+    """Loads a pair and answers conversations. Methods that give events block; the others may be called meanwhile."""
 
     def load(self, target: Path, draft: Path | None, options: LoadOptions) -> Iterator[Event]:
         """Ends with Loaded or WorkerFailed."""
@@ -29,9 +29,9 @@ class EngineClient(Protocol):
         prefix: Sequence[int] = (),
         frozen: bool = False,
     ) -> Iterator[Event]:
-        """An answer that begins with the `prefix`, waiting before its first round where it is `frozen`.
+        """An answer that begins with `prefix`. With `frozen` it waits before its first round.
 
-        Ends with Ended or WorkerFailed. A `cancel` behind this call stops it, also before its first event.
+        Ends with Ended or WorkerFailed. A later `cancel` stops it, even before its first event.
         """
         ...
 
@@ -45,39 +45,39 @@ class EngineClient(Protocol):
         seed: int,
         settings: Settings,
     ) -> Iterator[Event]:
-        """Looks again at one output position of an answer; ends with Inspected or WorkerFailed."""
+        """Computes one output position of an answer again; ends with Inspected or WorkerFailed."""
         ...
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:
-        """Times a draft with a target, in place of the loaded pair; ends with Timed or WorkerFailed."""
+        """Measures a draft with a target instead of the loaded pair; ends with Timed or WorkerFailed."""
         ...
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
-        """Writes what the engine has read to a folder, `limit` bytes at most; ends with Kept or WorkerFailed."""
+        """Saves the prompt cache to a folder, at most `limit` bytes; ends with Kept or WorkerFailed."""
         ...
 
     def recall(self, folder: Path) -> Iterator[Event]:
-        """Goes back to what was kept there; ends with Recalled or WorkerFailed."""
+        """Restores the prompt cache saved there; ends with Recalled or WorkerFailed."""
         ...
 
     def prepare(self, messages: Sequence[ChatMessage], *, seed: int, settings: Settings) -> None:
-        """Lets an idle engine read what will probably be asked."""
+        """Lets an idle engine read the messages that will probably be asked."""
         ...
 
     def set(self, settings: Settings) -> None:
-        """New settings for the running answer, from its next round on."""
+        """Changes the settings of the running answer from its next round on."""
         ...
 
     def use_threads(self, options: LoadOptions) -> None:
-        """Computes with the threads of these options from the next pass on."""
+        """Uses the numbers of threads in these options from the next pass on."""
         ...
 
     def freeze(self, on: bool) -> None:
-        """Holds the running answer before its next round, or lets it go on."""
+        """Pauses the running answer before its next round, or resumes it."""
         ...
 
     def step(self, rounds: int = 1) -> None:
-        """Lets a frozen answer make so many rounds."""
+        """Lets a paused answer decode this many rounds."""
         ...
 
     def cancel(self) -> None:
@@ -85,5 +85,5 @@ class EngineClient(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the engine; a running call ends too."""
+        """Ends the engine and any running call."""
         ...

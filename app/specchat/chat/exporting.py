@@ -1,4 +1,4 @@
-"""What is said now, as a file: its messages, and how its answers were made as far as that was kept."""
+"""Writes the visible branch of a conversation to a file, with the traces of its answers where they were stored."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LONGEST_NAME = 40
 async def export_conversation(
     archive: Archive, conversation: Conversation, loaded: Loaded | None, kind: str, path: Path | None
 ) -> Path:
-    """Writes the branch that is shown; without a path, into the present folder under the session's title.
+    """Writes the visible branch. Without a path, the file is named after the session's title in the current folder.
 
-    Raises SpecchatError where there is nothing to write or a file is in the way, OSError where it cannot be written.
+    Raises SpecchatError if there is nothing to write or the file exists, and OSError if it cannot be written.
     """
     said = conversation.path()
     answerer = model_name(loaded.target) if loaded else "answer"
@@ -40,7 +40,7 @@ async def export_conversation(
 
 
 def free_path(folder: Path, title: str, kind: str) -> Path:
-    """A name made of the title that nothing in the folder has yet."""
+    """An unused file name made from the title."""
     plain = unicodedata.normalize("NFKD", clean_line(title)).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_NAME].rstrip("-") or "specchat"
     ending = _ENDINGS[kind]
@@ -52,7 +52,7 @@ def free_path(folder: Path, title: str, kind: str) -> Path:
 
 
 async def _trace(archive: Archive, message: StoredMessage) -> Trace | None:
-    """A damaged trace is left out: the text is not."""
+    """The trace of an answer; None if there is none or it is damaged."""
     if message.role != "assistant":
         return None
     try:

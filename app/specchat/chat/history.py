@@ -1,7 +1,7 @@
-"""What was sent from the prompt, kept from one start to the next: one JSON object a line, the newest last.
+"""The history of sent messages, kept between starts: one JSON object per line, the newest last.
 
-Several apps may write at once: a line goes to the file's end in one write, under a lock that is waited for only
-briefly. Whatever the disk does, the app goes on: what cannot be kept is remembered until it ends.
+Several apps may write at once: each appends a line in one write, under a lock that it waits for only briefly. If the
+disk fails, the app continues and keeps the entry in memory until it ends.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from specchat.settings.paths import data_folder
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 2_000_000
-"""Of the file, when it is read; it is cut back to both limits when it has a quarter more."""
+"""The size that is read. The file is shortened to both limits when it exceeds one of them by a quarter."""
 
 LONGEST_KEPT = 64_000
-"""Characters of a message with what was pasted into it; a longer one is remembered only until the app ends."""
+"""The most characters of a stored message with its pasted texts. A longer one is kept only until the app ends."""
 
-_PATIENCE = 0.1
+_LOCK_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
 
 
 class Entry(NamedTuple):
-    """A sent text as it was typed; `pasted` are the labels in it and the long texts that they stand for."""
+    """A sent text as typed. `pasted` are the labels in it and the long texts that they stand for."""
 
     text: str
     pasted: tuple[tuple[str, str], ...] = ()
 
 
 def history_file() -> Path:
-    """Where the history is kept; it need not exist."""
+    """The path of the history, which need not exist."""
     return data_folder() / "history.jsonl"
 
 
 class History:
-    """The sent texts, oldest first, read when they are first asked for. Without a path nothing is kept."""
+    """The sent texts, oldest first, read on first use. Without a path nothing is stored."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -51,11 +51,11 @@ class History:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All that is remembered, at most 2,000 from earlier starts."""
+        """All entries, at most 2,000 of them from earlier starts."""
         return self._known()
 
     def add(self, entry: Entry) -> None:
-        """Remembers a sent text, unless it is the one that was sent before. Never raises for what the disk does."""
+        """Adds a sent text unless it equals the last one. Never raises an error of the disk."""
         known = self._known()
         if known and known[-1] == entry:
             return
@@ -108,7 +108,7 @@ class History:
             _log.warning("what was sent is not kept in the history: %s", error)
 
     def _shorten(self) -> None:
-        """Keeps the newest lines; another app's write waits, or is lost where it does not wait long enough."""
+        """Keeps the newest lines. The write of another app waits, or is lost if it does not wait long enough."""
         if self._path is None:
             return
         unfinished = self._path.with_suffix(".unfinished")
@@ -128,13 +128,13 @@ class History:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Alone with the file, or, where another app does not let go of it, False after a tenth of a second.
+    """Locks the history. Gives False if another app holds the lock for more than a tenth of a second.
 
-    The lock is a file of its own, since the history is replaced when it is shortened.
+    The lock is a separate file, since shortening replaces the history.
     """
     descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _LOCK_SECONDS
         alone = _try_lock(descriptor)
         while not alone and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -158,7 +158,7 @@ def _line(entry: Entry) -> bytes:
 
 
 def _entry(line: bytes) -> Entry | None:
-    """The entry in a line; None for one that cannot be used."""
+    """The entry in a line; None if the line is damaged."""
     try:
         values = json.loads(line)
         text, pasted = values["text"], tuple((label, content) for label, content in values.get("pasted", ()))

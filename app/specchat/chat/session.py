@@ -1,4 +1,4 @@
-"""The chat's state, without any widget: the conversation, the settings, and whether the engine is ready."""
+"""The state of the chat without widgets: the conversation, the settings, and the phase of the engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Phase(Enum):
 
 
 class Speculation(Enum):
-    """What the status chip says: its glyph, which tells the states apart without colour."""
+    """The states of the status chip, each with a glyph that distinguishes it without colour."""
 
     LOADING = "…"
     ACTIVE = "●"
@@ -54,7 +54,7 @@ class HeaderView(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What the engine is to answer. The noise is that of seed, turn and attempt; the answer begins with `prefix`."""
+    """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`."""
 
     messages: tuple[ChatMessage, ...]
     turn: int
@@ -65,16 +65,16 @@ class Question(NamedTuple):
 
 
 class Unsent(NamedTuple):
-    """A message that waits for the model; `edited` is the one in whose place it is to be said."""
+    """A message that waits for the model. `edited` is the message that it replaces, if any."""
 
     text: str
     edited: int | None = None
 
 
 class ChatSession:
-    """One conversation with one pair. The seed is new for every session unless the options fix it.
+    """One conversation with one pair. Each session has a new seed unless the options fix it.
 
-    `advice` is what the advisor said last in this conversation, `advisor` what it remembers of it.
+    `advice` is the advisor's last advice in this conversation, and `advisor` its memory.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ChatSession:
         return self.conversation.session.seed or 0
 
     def renewed(self, conversation: Conversation | None = None) -> ChatSession:
-        """An empty or a stored conversation with the same pair and settings."""
+        """A session for an empty or a stored conversation with the same pair and settings."""
         session = ChatSession(self.options, self.loaded, self.settings, conversation)
         session.phase, session.progress, session.died = self.phase, self.progress, self.died
         session.deaths = self.deaths
@@ -117,11 +117,11 @@ class ChatSession:
 
     @property
     def k_max(self) -> int:
-        """The largest k of this pair, reserved when it was loaded."""
+        """The largest k, which was reserved when the pair was loaded."""
         return self.options.options.k_max
 
     def ready(self, loaded: Loaded) -> Settings:
-        """The pair is loaded; returns the settings, which stay as they were turned as far as it can serve them."""
+        """Called when the pair is loaded. Returns the settings, adapted to what the pair supports."""
         if self.loaded is None:
             self.plain_ms, self.costs = None, MeasuredCosts()
         self.loaded = loaded
@@ -137,14 +137,14 @@ class ChatSession:
         return settings
 
     def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
-        """The user's message, in place of an earlier one where one is given."""
+        """Adds the user's message, or an edited version of an earlier one."""
         conversation = self.conversation
         if conversation.empty and not conversation.session.title:
             conversation.change(title=title_of(text))
         return conversation.ask(text) if instead_of is None else conversation.edit(instead_of, text)
 
     def begin(self, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> tuple[StoredMessage, Question]:
-        """An answer to what is said begins."""
+        """Begins an answer. Returns it with the request to the engine."""
         answer = self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
@@ -153,9 +153,9 @@ class ChatSession:
         return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen)
 
     def broke(self, died: bool) -> bool:
-        """An answer failed; True where the engine died so often in a row that speculation is switched off from now on.
+        """Called when an answer failed. Returns True if the engine died so often in a row that speculation is now off.
 
-        Speculation uses more of llama.cpp than plain decoding does: without it the chat may well go on.
+        Speculation uses more of llama.cpp than plain decoding, so the chat may well work without it.
         """
         self.died = died
         self.deaths += died
@@ -165,14 +165,14 @@ class ChatSession:
         return True
 
     def started(self, line: Mapping[str, Any]) -> None:
-        """The prompt was read; the trace's first line says how long it is, and with how many threads it goes on."""
+        """Called with the first line of the trace, which has the length of the prompt and the numbers of threads."""
         self.prompt_tokens = line.get("prompt_tokens")
         self.machine = line.get("machine") or {}
 
     def answered(self, answer: int, text: str, num_tokens: int, ended: Ended | None, figures: str = "") -> str | None:
-        """A turn is over; an answer that was cut short is kept as far as it went.
+        """Ends a turn. An incomplete answer is kept.
 
-        Returns the user's message where nothing was answered to it: it leaves the conversation and can be sent again.
+        If there was no answer at all, the user's message leaves the conversation and is returned, to be sent again.
         """
         self.phase = Phase.READY
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
@@ -196,7 +196,7 @@ class ChatSession:
         return question.content
 
     def header(self, tokens_now: int = 0) -> HeaderView:
-        """The header, with the prompt and the tokens of the running turn counted in."""
+        """The header, which counts the prompt and the tokens of the running turn."""
         state, status = self._status()
         used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
@@ -244,6 +244,6 @@ def plain_ms_of(stats: Mapping[str, Any]) -> float | None:
 
 
 def new_conversation(options: ChatOptions) -> Conversation:
-    """An empty conversation as the options want it."""
+    """An empty conversation with the system prompt and seed of the options."""
     seed = options.seed if options.seed is not None else new_seed()
     return Conversation(StoredSession(new_id(), system=options.system, seed=seed))

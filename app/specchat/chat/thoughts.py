@@ -1,7 +1,7 @@
-"""What a reasoning model thinks before it answers, told apart from the answer while it streams.
+"""Separates the thinking of a reasoning model from its answer while it streams.
 
-Models write their thoughts between a pair of marks. A mark may come in one token or in pieces, so what could still
-become one is held back until it is decided; nothing is ever lost: the spans' texts, joined, are the text that was fed.
+Models put their thinking between a pair of marks. A mark may arrive in one token or in pieces, so text that may become
+one is held back until that is decided. Nothing is lost: the texts of the spans, joined, are the text that was fed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from specchat.stats.kinds import THINKING_TAGS
 
 _CLOSING = dict(THINKING_TAGS)
 _TELLING = tuple(closing for closing in _CLOSING.values() if closing != "<|end|>")
-"""The closing marks that mean a thought also where nothing was opened: `<|end|>` ends any message."""
+"""The closing marks that imply a thought even if nothing was opened. `<|end|>` does not: it ends any message."""
 
 _LONGEST = max(len(mark) for pair in THINKING_TAGS for mark in pair) - 1
 _BEGIN = re.compile("[" + re.escape("".join({mark[0] for pair in THINKING_TAGS for mark in pair})) + "]")
@@ -22,7 +22,7 @@ _LINE_START = re.compile(r"\n[ \t]*\Z")
 
 
 class Span(NamedTuple):
-    """A run of an answer's text; `thought` tells whether it is thinking, its marks included."""
+    """A part of an answer's text. `thought` is True for thinking, including its marks."""
 
     text: str
     thought: bool
@@ -31,9 +31,9 @@ class Span(NamedTuple):
 class ThoughtSplitter:
     """Splits one answer, fed in pieces, into thought and answer.
 
-    An opening mark counts at the start of a line only, so that an answer may talk about marks. Where the prompt ended
-    with the opening mark, the answer begins inside the thought: `began_inside` becomes True when a closing mark comes
-    that nothing opened, and everything before it was thought.
+    An opening mark counts only at the start of a line, so that an answer may mention marks. If the prompt ended with
+    the opening mark, the answer begins inside the thought: `began_inside` becomes True at a closing mark that nothing
+    opened, and everything before it was thought.
     """
 
     __slots__ = ("_at_start", "_closing", "_held", "_said", "began_inside")
@@ -47,23 +47,23 @@ class ThoughtSplitter:
 
     @property
     def thinking(self) -> bool:
-        """Whether what comes next is thought."""
+        """True if the next text is thought."""
         return self._closing is not None
 
     @property
     def holding(self) -> bool:
-        """Whether the end of what was fed could still become a mark."""
+        """True if the end of the text may still become a mark."""
         return bool(self._held)
 
     def feed(self, text: str) -> list[Span]:
-        """What is decided with this piece, in order."""
+        """The spans that are decided with this piece, in order."""
         if text and not self._held and _BEGIN.search(text) is None:
             return [self._span(text)]
         self._held += text
         return list(self._decide(last=False))
 
     def finish(self) -> list[Span]:
-        """What was held back; no more will come."""
+        """The spans that were held back, at the end of the answer."""
         return list(self._decide(last=True))
 
     def _decide(self, *, last: bool) -> Iterator[Span]:
@@ -89,7 +89,7 @@ class ThoughtSplitter:
         return Span(text, self._closing is not None)
 
     def _next_mark(self) -> tuple[int, str | None]:
-        """The first mark that counts in what is held, and where."""
+        """The first valid mark in the held text, and its position."""
         found = [(place, mark) for mark in self._awaited() if (place := self._place(mark)) >= 0]
         return min(found, key=lambda at: (at[0], -len(at[1]))) if found else (-1, None)
 
@@ -104,13 +104,13 @@ class ThoughtSplitter:
         return (self._at_start and not before.strip()) or _LINE_START.search(before) is not None
 
     def _awaited(self) -> list[str]:
-        """The closing mark of the thought, or every opening one; closing ones too while nothing was opened yet."""
+        """The marks that may come next: the closing mark of a thought, else opening and, at first, closing ones."""
         if self._closing is not None:
             return [self._closing]
         return [*_CLOSING, *(_TELLING if self._said else ())]
 
     def _undecided(self) -> int:
-        """How many characters at the end could be the beginning of a mark."""
+        """The number of characters at the end that may begin a mark."""
         tail = self._held[-_LONGEST:]
         for begin in _BEGIN.finditer(tail):
             if any(mark.startswith(tail[begin.start() :]) for mark in self._awaited()):
@@ -119,7 +119,7 @@ class ThoughtSplitter:
 
 
 def spans(text: str) -> list[Span]:
-    """A whole text, split; neighbours of a kind are one span."""
+    """Splits a whole text. Adjacent spans of the same kind are merged."""
     splitter = ThoughtSplitter()
     found = [*splitter.feed(text), *splitter.finish()]
     if splitter.began_inside:
@@ -135,7 +135,7 @@ def spans(text: str) -> list[Span]:
 
 
 def without_marks(thought: str) -> str:
-    """A thought's text without the marks around it and the white space inside them."""
+    """The text of a thought without its marks and surrounding white space."""
     text = thought.strip()
     for opening, closing in THINKING_TAGS:
         text = text.removeprefix(opening).removesuffix(closing)

@@ -51,7 +51,7 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
 
 
 def _session(asked: str) -> int:
-    from specchat.chat.resuming import session_to_resume
+    from specchat.chat.archive import session_to_resume
 
     return session_to_resume(asked, sessions_db())
 

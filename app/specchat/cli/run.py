@@ -9,7 +9,7 @@ from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED
 from specchat.settings.options import ChatOptions
-from specchat.terminal.interrupting import stops_on_interrupt
+from specchat.terminal.process import stops_on_interrupt
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError

@@ -23,7 +23,7 @@ from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db, worker_log
 from specchat.stats.line import ending, with_ending
 from specchat.store.records import StoredMessage
-from specchat.terminal.interrupting import stops_on_interrupt
+from specchat.terminal.process import stops_on_interrupt
 from specchat.traces.trace import Trace
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Ended, Loaded, Notice, Started, WorkerFailed

@@ -1,4 +1,4 @@
-"""The system's clipboard, through the program that this desktop has for it."""
+"""The system's clipboard, through the desktop's own program."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 
 
 def copy_natively(text: str) -> bool:
-    """Puts a text on the clipboard; False where no program of this desktop could.
+    """Copies a text to the clipboard. Returns False if no program of this desktop could.
 
-    A chat over ssh has none: its terminal can be sent the text instead, which never says whether it took it.
+    A chat over ssh has none. The text can then be sent to the terminal, which does not report success.
     """
     for command in _programs():
         if shutil.which(command[0]) is None:
             continue
         try:
-            # xclip and wl-copy stay in the background to serve the text: no pipe of theirs may be waited for.
+            # xclip and wl-copy stay in the background to serve the text, so their pipes must not be waited for.
             done = subprocess.run(
                 command,
                 input=text.encode(errors="replace"),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=_PATIENCE,
+                timeout=_TIMEOUT,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
@@ -37,7 +37,7 @@ def copy_natively(text: str) -> bool:
 
 
 def _programs() -> Iterator[tuple[str, ...]]:
-    """What may serve here, the best first."""
+    """The programs that may work here, the best first."""
     if sys.platform == "darwin":
         yield ("pbcopy",)
     if os.environ.get("WAYLAND_DISPLAY"):

@@ -1,14 +1,14 @@
-"""The one filter that every text passes on its way to a terminal.
+"""The filter that every text passes on its way to a terminal.
 
-A model, a file name or an error message may hold characters that a terminal obeys: escape sequences that move the
-cursor or write the clipboard, bidirectional overrides that show a text in another order. The filter works on single
-characters, so a sequence that is split over tokens cannot slip through, and without its first character the rest of an
-escape sequence is harmless text.
+A model's answer, a file name or an error message may contain characters that control a terminal: escape sequences that
+move the cursor or write to the clipboard, or bidirectional overrides that reorder text. The filter works on single
+characters, so a sequence that is split across tokens is caught too. Without its first character, the rest of an escape
+sequence is harmless text.
 
-- ESC, other C0 and C1 controls, DEL, lone surrogates and line separators become U+FFFD: something was there.
-- Invisible format characters vanish: bidirectional marks, overrides and isolates, zero-width spaces, tags. The
-  zero-width joiner and non-joiner stay, since Persian, Indic scripts and emoji need them.
-- Newline and tab stay. A carriage return is a line end; with a newline behind it, also in the next call, just one.
+- ESC, other C0 and C1 controls, DEL, lone surrogates and line separators become U+FFFD.
+- Invisible format characters are removed: bidirectional marks, overrides and isolates, zero-width spaces, tags. The
+  zero-width joiner and non-joiner are kept, since Persian, Indic scripts and emoji need them.
+- Newline and tab are kept. A carriage return is a line end, together with a newline after it, even in the next call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INVISIBLE = re.compile(
 
 
 class TerminalFilter:
-    """Filters a text that comes in pieces; the pieces' results, joined, are the filtered text."""
+    """Filters a text that arrives in pieces. The joined results are the filtered text."""
 
     __slots__ = ("_after_return",)
 
@@ -33,7 +33,7 @@ class TerminalFilter:
         self._after_return = False
 
     def feed(self, text: str) -> str:
-        """The part of the filtered text that this piece adds."""
+        """The filtered text that this piece adds."""
         if not text:
             return ""
         if self._after_return:

@@ -1,5 +1,7 @@
 """What the chat keeps of its conversations, in a real file."""
 
+from __future__ import annotations
+
 import asyncio
 import sqlite3
 import time
@@ -11,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from app.tui.scripted_client import ended, script
-from specchat.chat.archive import Archive
+from specchat.chat.archive import Archive, session_to_resume
 from specchat.chat.conversation import Conversation
-from specchat.errors import SpecchatError
+from specchat.errors import ConfigError, SpecchatError
 from specchat.store.records import State, StoredSession, new_id
+from specchat.store.store import Store
 from specchat.traces.trace import Trace
 from specchat_engine.settings import Settings
 
@@ -167,3 +170,37 @@ async def test_what_a_closed_store_is_asked_for_is_refused(tmp_path: Path) -> No
         kept.close()
         with pytest.raises(SpecchatError, match="was closed"):
             await kept.do(lambda store: store.num_sessions())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "sessions.db"
+    with Store.open(found) as store:
+        store.create(StoredSession(2**40 + 11, "first", created=1.0, updated=1.0))
+        store.create(StoredSession(2**40 + 12, "second", created=2.0, updated=2.0))
+    return found
+
+
+def test_the_last_session_is_the_one_that_was_used_last(path: Path) -> None:
+    assert session_to_resume("last", path) == 2**40 + 12
+    with Store.open(path) as store:
+        store.touch(2**40 + 11, 3.0)
+    assert session_to_resume("last", path) == 2**40 + 11
+
+
+def test_a_session_is_found_by_its_id_and_by_its_place_in_the_list(path: Path) -> None:
+    assert session_to_resume(f"{2**40 + 11}", path) == 2**40 + 11
+    assert session_to_resume("1", path) == 2**40 + 12
+    assert session_to_resume("2", path) == 2**40 + 11
+
+
+@pytest.mark.parametrize("asked", ["3", "0", "1099511627789", "first", "-1", "", "9" * 40])
+def test_a_session_that_there_is_not_is_refused_in_one_line(path: Path, asked: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--resume is .*use last, or"):
+        session_to_resume(asked, path)
+
+
+def test_where_nothing_was_kept_nothing_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="none was kept yet"):
+        session_to_resume("last", tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
@@ -110,7 +112,7 @@ def test_a_folder_is_no_file(folder: Path) -> None:
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0", b"caf\xe9", b"a\0b", "text".encode("utf-16")])
 def test_what_is_no_text_is_refused(folder: Path, content: bytes) -> None:
     (folder / "data.txt").write_bytes(content)
-    assert complaint("@data.txt", folder) == "data.txt is no text in UTF-8: only text files can be attached"
+    assert complaint("@data.txt", folder) == "data.txt is not text in UTF-8: only text files can be attached"
 
 
 def test_the_byte_order_mark_goes(folder: Path) -> None:
@@ -130,13 +132,13 @@ def test_a_file_at_the_limit_goes_and_one_behind_it_does_not(folder: Path) -> No
 def test_the_limit_is_for_all_files_together(folder: Path) -> None:
     (folder / "a.txt").write_text("a" * (MOST_BYTES - 100 * 1024))
     (folder / "b.txt").write_text("b" * 120 * 1024)
-    assert "b.txt has 120 KiB: the limit is 256 KiB for the files of one message, 156 KiB of which are taken" in (
+    assert "b.txt has 120 KiB: the limit is 256 KiB for the files of one message, 156 KiB of which are used" in (
         complaint("@a.txt @b.txt", folder)
     )
 
 
 def test_a_device_is_refused_instead_of_read(folder: Path) -> None:
-    assert complaint("@/dev/zero", folder) == "/dev/zero is no ordinary file: only text files can be attached"
+    assert complaint("@/dev/zero", folder) == "/dev/zero is not a regular file: only text files can be attached"
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.tui.scripted_client import ScriptedClient, chat_options, script
-from specchat.chat.archive import Archive
-from specchat.chat.resuming import session_to_resume
+from specchat.chat.archive import Archive, session_to_resume
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
 from specchat.settings.paths import sessions_db

@@ -12,12 +12,11 @@ from textual.events import Blur, Key, Resize
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from specchat.chat.attachments import read_attachments, with_attachments
+from specchat.chat.attachments import read_attachments, with_attachments, written
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.history import Entry, History
-from specchat.chat.mentions import written
 from specchat.errors import AttachmentError
 from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer

@@ -14,7 +14,7 @@ from specchat.errors import SpecchatError
 from specchat.models.last_pairs import last_draft
 from specchat.models.preferences import remember_pair
 from specchat.settings.options import ChatOptions
-from specchat.terminal.priority import give_way
+from specchat.terminal.process import give_way
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import LOADING, ChatView

@@ -1,6 +1,6 @@
 from app.tui.chatting import answers, ask, chat, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.chat.resuming import session_to_resume
+from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.tui.app import SpecchatApp
 

@@ -1,21 +1,34 @@
-"""The drawing gives way to the engine, once, and whatever the machine allows."""
+"""Ctrl+C while an answer is written line by line."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from specchat.terminal.priority import DRAWING_NICENESS, give_way
+from specchat.terminal.process import DRAWING_NICENESS, give_way, stops_on_interrupt
+
+
+def test_the_first_interrupt_stops_the_answer_and_the_second_one_the_program() -> None:
+    stopped: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    with stops_on_interrupt(lambda: stopped.append("stopped")):
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert stopped == ["stopped"]
+    assert signal.getsignal(signal.SIGINT) is before
+
 
 if not hasattr(os, "nice"):
     pytest.skip("this system has no niceness", allow_module_level=True)
 
 _NICENESSES = """
 import os, threading
-from specchat.terminal.priority import give_way
+from specchat.terminal.process import give_way
 
 found, go = [], threading.Event()
 
