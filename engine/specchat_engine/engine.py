@@ -1,9 +1,9 @@
-"""A target and, where wanted, a draft model, loaded and ready for sessions."""
+"""A target and, optionally, a draft model, loaded and ready for sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -41,16 +41,16 @@ _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
-    `translated_because` says why the draft model drafts through text, empty where its token ids are the target's.
-    `threads` tells what the models compute with, and why.
+    `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
+    `threads` has the thread counts in force, and the reasons.
     """
 
     def __init__(
         self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions, translated_because: str = ""
     ) -> None:
-        """Takes over two loaded models that were found to be a pair; `Engine.load` is the way to one.
+        """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
-        Raises PairError for a draft model that cannot go back, ModelFileError.
+        Raises PairError for a draft model that cannot go back, and ModelFileError.
         """
         self.translated_because = translated_because
         self.options = options
@@ -59,22 +59,21 @@ class Engine:
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
-        reach = min(n_ctx, draft.n_ctx_train) if draft else 0
-        try:
-            self._draft = None
-            self._translation: Translation | None = None
+        self._draft: LlamaContext | None = None
+        self._translation: Translation | None = None
+        with ExitStack() as undo:
+            self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
+            undo.callback(self._target.close)
             if draft:
                 self._translation = _translation(target, draft) if self.translated_because else None
+                reach = min(n_ctx, draft.n_ctx_train)
                 self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=usual, options=options)
+                undo.callback(self._draft.close)
             if self._draft and not self._draft.can_go_back:
-                self._draft.close()
                 raise PairError(
                     f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
                 )
-        except BaseException:
-            self._target.close()
-            raise
+            undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         self.threads = Threads(self._target, self._draft, self._processors, asked)
@@ -96,52 +95,48 @@ class Engine:
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
 
-        `progress` gets the share that is loaded, 0…1, of each file in turn; returning False stops the load. Raises
-        ModelFileError, PairError, TemplateError, SettingError or Cancelled; nothing stays loaded then.
+        `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load. Raises
+        ModelFileError, PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
         """
         options = options or LoadOptions()
         paths = [Path(target), *([Path(draft)] if draft else [])]
         headers = [read_model(path) for path in paths]
         because = check_pair(*headers) if draft else ""
-        loaded: list[LlamaModel] = []
-        try:
-            loaded.append(
-                LlamaModel(
-                    paths[0],
-                    gpu_layers=options.gpu_layers,
-                    devices=options.devices,
-                    tensor_split=options.tensor_split,
+        with ExitStack() as undo:
+            loaded = LlamaModel(
+                paths[0],
+                gpu_layers=options.gpu_layers,
+                devices=options.devices,
+                tensor_split=options.tensor_split,
+                main_gpu=options.main_gpu,
+                progress=progress,
+                header=headers[0],
+            )
+            undo.callback(loaded.close)
+            loaded_draft = None
+            if draft:
+                loaded_draft = LlamaModel(
+                    paths[1],
+                    gpu_layers=options.gpu_layers_draft,
+                    devices=options.devices_draft,
                     main_gpu=options.main_gpu,
                     progress=progress,
-                    header=headers[0],
+                    header=headers[1],
+                    tokenizer=bool(because),
                 )
-            )
-            if draft:
-                loaded.append(
-                    LlamaModel(
-                        paths[1],
-                        gpu_layers=options.gpu_layers_draft,
-                        devices=options.devices_draft,
-                        main_gpu=options.main_gpu,
-                        progress=progress,
-                        header=headers[1],
-                        tokenizer=bool(because),
-                    )
-                )
-            return cls(loaded[0], loaded[1] if draft else None, options, because)
-        except BaseException:
-            for model in loaded:
-                model.close()
-            raise
+                undo.callback(loaded_draft.close)
+            engine = cls(loaded, loaded_draft, options, because)
+            undo.pop_all()
+        return engine
 
     @property
     def memory(self) -> SessionModel:
-        """The target's memory, which all sessions share: for looking at logits between two answers."""
+        """The target's memory, which all sessions share, to look at logits between two answers."""
         return self._target
 
     @property
     def memory_use(self) -> MemoryUse:
-        """How many bytes the pair takes, and for what."""
+        """How many bytes the pair takes, by purpose."""
         target, draft = self._target.buffers, self._draft.buffers if self._draft else Buffers(0, 0)
         compute = None if target.compute is None or draft.compute is None else target.compute + draft.compute
         weights = [model.weight_bytes for model in self._models]
@@ -149,7 +144,7 @@ class Engine:
 
     @property
     def machine(self) -> dict[str, Any]:
-        """Where it runs, and on how many threads at this moment."""
+        """The machine, and the thread counts at this moment."""
         return machine(self.threads.in_force)
 
     @property
@@ -158,9 +153,9 @@ class Engine:
         return self._models[0].vocabulary
 
     def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
-        """A conversation. Without `settings` the model's recommended sampling and the best drafter at hand are used.
+        """A conversation. Without `settings` it uses the model's recommended sampling and the best drafter there is.
 
-        Without `seed` one is chosen at random. Raises SettingError as `check` does.
+        Without `seed` it chooses a random one. Raises SettingError as `check` does.
         """
         if settings is None:
             settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
@@ -182,8 +177,8 @@ class Engine:
         )
 
     def check(self, settings: Settings) -> None:
-        """Raises SettingError for settings that ask for more than was loaded, or for a grammar or a biased token that
-        the vocabulary cannot serve."""
+        """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the
+        vocabulary cannot serve."""
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in ("hybrid", *self.drafters):
@@ -193,29 +188,28 @@ class Engine:
             constraint.close()
 
     def forget(self) -> None:
-        """Empties both memories, so that the next answer reads all of its prompt: for measurements."""
+        """Empties both memories, so that the next answer reads its whole prompt. For measurements."""
         for context in (self._target, self._draft):
             if context:
                 context.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
-        """Keeps what both models have read in a folder, between two answers; see `restore_memory`.
+        """Writes both models' prompt caches to a folder, between two answers; see `restore_memory`.
 
-        It takes as many bytes as the caches of the tokens. Raises EngineError where that is more than `limit`, or
-        where it cannot be written.
+        Raises EngineError if they take more than `limit` bytes, or if they cannot be written.
         """
         save(self._memories, self._files, folder, limit)
 
     def restore_memory(self, folder: Path) -> bool:
-        """Goes back to what was read when the folder was written, by the same pair with the same options.
+        """Restores the prompt caches that the same pair wrote to this folder, with the same options.
 
-        The next answer keeps what its prompt has in common with that, of whatever conversation. False where the folder
-        holds nothing of the sort, or nothing whole.
+        The next answer keeps the prefix that its prompt shares with them. False if the folder has no caches, or
+        incomplete ones.
         """
         return restore(self._memories, self._files, folder)
 
     def _about(self) -> dict[str, Any]:
-        """What an answer is computed with now, for its start line."""
+        """What computes an answer now, for its start line."""
         models = {"target": to_json(self.target), "draft": to_json(self.draft)}
         return {**models, "versions": versions(), "machine": self.machine}
 
@@ -225,21 +219,21 @@ class Engine:
 
     @property
     def _files(self) -> str:
-        """What a memory belongs to: other weights of the same name and size would read it silently, and wrongly."""
+        """What saved caches belong to. Other weights of the same name and size would read them without an error."""
         found = [(model.path.resolve(), model.path.stat()) for model in self._models]
         return repr((self.identity, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found]))
 
     @property
     def identity(self) -> str:
-        """What a record of costs, habits and threads belongs to: the files, the build, the devices, the machine."""
+        """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
         return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
 
     def use_threads(self, target: ThreadCount, draft: ThreadCount) -> None:
-        """Other thread counts, as in LoadOptions: from the next pass on, also of a running answer, from any thread.
+        """Changes the thread counts, as in LoadOptions, from the next pass on; any thread may call it.
 
-        Raises SettingError for what is no number of threads.
+        Raises SettingError for a count out of range.
         """
         self.options = replace(self.options, threads=target, threads_draft=draft)
         self.threads.ask(target, draft)
@@ -253,9 +247,9 @@ class Engine:
                 notices.append(contended)
 
     def measuring(self) -> Iterator[None]:
-        """Finds out what passes cost and, where they are free, which threads are best, pass by pass between answers.
+        """Measures between answers, pass by pass, what passes cost and, if they may be chosen, which threads are best.
 
-        Costs come first, and once more where other threads were chosen; see `measuring.measure`.
+        Costs come first, and again if other threads were chosen; see `policy.calibration.measure`.
         """
         yield from measure(self._target, self._draft, self.controller)
         if self.plain_because:
@@ -284,7 +278,7 @@ class Engine:
 
 
 def _translation(target: LlamaModel, draft: LlamaModel) -> Translation:
-    """Between the two vocabularies; a draft whose template does not parse is a draft without one."""
+    """The translation between two vocabularies. A draft model's template that does not parse is ignored."""
     own = None
     if draft.chat_template:
         with suppress(TemplateError):

@@ -119,7 +119,7 @@ def test_the_target_alone_is_looked_at_more_closely(engine: Engine) -> None:
     assert ask(session) == whole
 
 
-def test_the_reason_is_told(files: EngineFiles) -> None:
+def test_the_reason_is_given(files: EngineFiles) -> None:
     for draft, words in (
         (files.stranger, "the vocabularies differ from token 50 on: '/' in the target, '8' in the draft"),
         (files.bigger, "the vocabularies differ in size: 261 entries in the target, 861 in the draft"),

@@ -182,7 +182,7 @@ def test_what_was_read_ahead_is_not_read_again() -> None:
     assert target.passes[0] < 25, "the end of the message and of the template"
 
 
-def test_reading_ahead_stops_when_it_is_told_to_and_never_complains() -> None:
+def test_reading_ahead_stops_on_request_without_an_error() -> None:
     session = conversation(ScriptedModel(LAW, capacity=300))
     target = model_of(session)
     session.prepare([Message("user", "x" * 200)], lambda: len(target.passes) == 2)
@@ -209,7 +209,7 @@ def test_the_draft_model_never_delays_the_first_token() -> None:
 
 @pytest.mark.parametrize(("k", "drafter"), [(0, "none"), (4, "model"), ("auto", "hybrid")])
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_session_that_nobody_holds_is_gone_at_once(k: int | str, drafter: str, whole: bool) -> None:
+def test_a_session_without_references_is_freed_at_once(k: int | str, drafter: str, whole: bool) -> None:
     """An index of all that was said is part of it: no circle of references may keep it until the collector comes."""
     session = conversation(letters(3, end=-50), letters(3, end=-50, order=1), k=k, drafter=drafter)
     ask(session)

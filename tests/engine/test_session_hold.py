@@ -56,7 +56,7 @@ def test_the_controller_hears_nothing_of_it(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("rests", [False, True])
-def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
+def test_times_of_rounds_after_a_pause_are_passed_on_to_nobody(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """Threads that slept wake up slowly: such a round says nothing of the next one, nor that others crowd the cores."""
@@ -77,7 +77,7 @@ def test_what_rounds_take_behind_a_rest_is_told_to_nobody(
     assert (session._plain_cost.missing(1) == PlainCost().missing(1)) is rests
 
 
-def test_a_rest_ends_with_the_round_behind_it(clock: Clock) -> None:
+def test_a_pause_affects_only_the_round_after_it(clock: Clock) -> None:
     session = speaking(partial(clock.pass_by, HELD_MS), knowing(0.05, 0.05), 0)
     session.settings = replace(session.settings, max_tokens=40)
     told: list[object] = []

@@ -60,7 +60,7 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert last.recommended.temperature == pytest.approx(0.7)
 
 
-def test_a_pair_that_was_begun_is_loaded_once_and_told_of_to_who_loads_it(
+def test_a_load_that_was_begun_early_happens_once_and_reports_to_the_next_load(
     client: WorkerClient, tiny_models: TinyModels
 ) -> None:
     client.begin_load(tiny_models.target, tiny_models.draft, OPTIONS)
@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_text_and_another_one_another(loaded: Worke
     assert text_of(list(answer(loaded, seed=8))) != text_of(list(answer(loaded)))
 
 
-def test_a_draft_that_does_not_fit_is_left_out_and_the_reason_told(
+def test_a_draft_that_does_not_fit_is_left_out_with_a_reason(
     client: WorkerClient, tiny_models: TinyModels, tmp_path: Path
 ) -> None:
     draft = write_tiny_model(tmp_path / "silent.gguf", merges=())
@@ -137,7 +137,7 @@ def test_a_draft_that_does_not_fit_is_left_out_and_the_reason_told(
     assert isinstance(list(answer(client, replace(SHORT, drafter="lookup")))[-1], Ended)
 
 
-def test_a_draft_with_another_vocabulary_drafts_through_text_and_the_reason_is_told(
+def test_a_draft_with_another_vocabulary_drafts_through_text_and_says_why(
     client: WorkerClient, tiny_models: TinyModels
 ) -> None:
     last = list(client.load(tiny_models.target, tiny_models.stranger, OPTIONS))[-1]
@@ -167,7 +167,7 @@ def test_nothing_is_generated_before_a_model_is_loaded(client: WorkerClient) -> 
     assert list(answer(client)) == [WorkerFailed("no model is loaded yet")]
 
 
-def test_a_cancel_before_the_engine_was_told_of_the_answer_ends_it(loaded: WorkerClient) -> None:
+def test_a_cancel_before_the_command_was_sent_ends_the_answer(loaded: WorkerClient) -> None:
     waiting = answer(loaded, ENDLESS)
     loaded.cancel()
     *_, last = waiting
@@ -200,7 +200,7 @@ def test_new_settings_are_in_force_in_mid_answer(loaded: WorkerClient) -> None:
     assert 0 in seen
 
 
-def test_an_answer_that_nobody_listens_to_any_more_does_not_disturb_the_next(loaded: WorkerClient) -> None:
+def test_an_abandoned_answer_does_not_disturb_the_next_one(loaded: WorkerClient) -> None:
     with closing(answer(loaded, ENDLESS)) as events:  # type: ignore[type-var]
         next(events)
     assert text_of(list(answer(loaded))) == text_of(list(answer(loaded)))

@@ -57,7 +57,7 @@ def walk(request: pytest.FixtureRequest) -> Callable[[Gate], Walker]:
     return begin
 
 
-def test_an_open_gate_holds_nobody() -> None:
+def test_an_open_gate_lets_every_round_through() -> None:
     gate = Gate()
     for _ in range(3):
         gate.wait()

@@ -26,7 +26,7 @@ def test_no_library_for_matrices_keeps_cores_busy_while_the_engine_starts(client
     assert len(list(Path(f"/proc/{process_of(client).pid}/task").iterdir())) == 2
 
 
-def test_a_crash_in_native_code_is_told_with_its_last_words(client: WorkerClient, tmp_path: Path) -> None:
+def test_a_crash_in_native_code_is_reported_with_the_last_line_of_its_log(client: WorkerClient, tmp_path: Path) -> None:
     # An interpreter hook stands in for llama.cpp: it writes an assertion to descriptor 1 and aborts.
     hook = tmp_path / "hook"
     hook.mkdir()

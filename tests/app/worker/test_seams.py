@@ -82,7 +82,7 @@ def test_an_answer_of_the_built_in_pair_goes_on_from_any_token_of_it(builtin: Wo
         assert end_of(whole).text.startswith(started.line["prefix_text"])
 
 
-def test_what_the_rounds_of_the_built_in_pair_told_an_inspection_tells_again(builtin: WorkerClient) -> None:
+def test_an_inspection_gives_the_probabilities_of_the_rounds(builtin: WorkerClient) -> None:
     warm = replace(SETTINGS, sampling=SamplingParams(temperature=3.0, top_p=1.0, min_p=0.001))
     events = answer(builtin, settings=warm)
     ids, position = ids_of(events), 0
@@ -152,7 +152,7 @@ def test_what_was_read_survives_the_process(loaded: WorkerClient, tmp_path: Path
     assert list(loaded.recall(tmp_path / "nothing")) == [Recalled(False)]
 
 
-def test_what_is_too_large_is_not_kept_and_the_reason_is_told(loaded: WorkerClient, tmp_path: Path) -> None:
+def test_caches_that_are_too_large_are_not_kept_and_the_reason_is_given(loaded: WorkerClient, tmp_path: Path) -> None:
     answer(loaded)
     (kept,) = loaded.keep(tmp_path / "kept", limit=10)
     assert isinstance(kept, Kept)
@@ -161,7 +161,7 @@ def test_what_is_too_large_is_not_kept_and_the_reason_is_told(loaded: WorkerClie
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told(loaded: WorkerClient, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(loaded: WorkerClient, tmp_path: Path) -> None:
     answer(loaded)
     (tmp_path / "taken").touch()
     (kept,) = loaded.keep(tmp_path / "taken", limit=MANY)

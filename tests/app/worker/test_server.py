@@ -110,7 +110,7 @@ def test_a_pipe_that_takes_a_few_bytes_at_a_time_gets_all_of_them() -> None:
     assert decode_event(events.getvalue()) == Kept(False, "no model is loaded: nothing was read that could be kept")
 
 
-def test_a_server_whose_events_nobody_reads_ends() -> None:
+def test_a_server_ends_if_nobody_reads_its_events() -> None:
     events = Pipe()
     events.broken = True
     assert Server(BytesIO(encode(Keep("a folder", 10))), events).run() == 0

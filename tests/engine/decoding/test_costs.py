@@ -12,7 +12,7 @@ from specchat_engine.policy.controller import Controller
 from support.conversations import ask, conversation, letters
 
 
-def test_nothing_is_told_before_enough_passes() -> None:
+def test_the_cost_is_unknown_before_enough_passes() -> None:
     cost = PlainCost()
     for count in range(ENOUGH - 1):
         cost.observe(100, 1.0)
@@ -44,7 +44,7 @@ def test_old_passes_are_forgotten() -> None:
     assert cost.at(10) == 1.0
 
 
-def test_only_widths_that_were_measured_are_told_at_the_depth_that_was_asked_for() -> None:
+def test_costs_have_only_the_widths_that_were_measured() -> None:
     controller = Controller()
     for width, milliseconds in ((1, 1.0), (4, 1.5)):
         for _ in range(15):
@@ -59,7 +59,7 @@ def test_only_widths_that_were_measured_are_told_at_the_depth_that_was_asked_for
     assert shallow.draft_step == pytest.approx(0.25)
 
 
-def test_where_nothing_was_measured_nothing_is_told() -> None:
+def test_without_measurements_there_are_no_costs() -> None:
     assert Controller().measured_costs(50) == MeasuredCosts((), None)
 
 

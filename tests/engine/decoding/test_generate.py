@@ -109,7 +109,7 @@ def test_the_drafts_memory_is_always_a_prefix_of_the_context(kind: str) -> None:
         assert model.tokens == loop.context.tokens[: len(model.tokens)]
 
 
-def test_an_end_inside_an_accepted_run_discards_what_is_behind_it() -> None:
+def test_an_end_inside_an_accepted_run_discards_the_tokens_after_it() -> None:
     law = peaked([7, 8, 9, 10, 11], N_VOCAB, prompt_length=len(PROMPT))
     drafter = FixedDrafter([(7, 8, 9, 10)])
     loop = Loop(law, PROMPT, drafter=drafter, ends=frozenset({8}), params=SamplingParams(temperature=0))

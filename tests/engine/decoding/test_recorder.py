@@ -100,7 +100,7 @@ def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
 
 
 @pytest.mark.parametrize(("ks", "counted"), [((4, 0), 0), ((0, 0), 1)], ids=["between drafts", "among plain ones"])
-def test_a_plain_pass_right_behind_a_draft_is_not_what_plain_decoding_takes(
+def test_a_plain_pass_right_after_a_draft_does_not_count_as_plain_decoding(
     ks: tuple[int, int], counted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("specchat_engine.session.measure_plain", lambda *_: None)
@@ -132,7 +132,7 @@ def test_the_parts_of_a_rounds_time_are_all_of_it() -> None:
         assert ms.draft + ms.verify + ms.rollback + ms.other == pytest.approx(after.t_ms - before.t_ms)
 
 
-def test_passes_are_told_a_few_together() -> None:
+def test_pass_times_are_passed_on_several_at_once() -> None:
     heard: list[list[tuple[int, float, float]]] = []
     session = conversation(
         letters(3, end=-50), COUSIN, max_tokens=199, passed=lambda _, passes: heard.append(list(passes))
@@ -154,7 +154,7 @@ class SlowToRead(ScriptedModel):
         return super().advance(tokens, rows)
 
 
-def test_the_longer_passes_take_the_fewer_are_told_together() -> None:
+def test_longer_passes_are_passed_on_in_smaller_groups() -> None:
     model, heard = SlowToRead(letters(3, end=-50)), list[int]()
     model.more_ms = 15
     session = conversation(model, max_tokens=9, passed=lambda _, passes: heard.append(len(passes)))
@@ -162,7 +162,7 @@ def test_the_longer_passes_take_the_fewer_are_told_together() -> None:
     assert heard == [3, 3, 3]
 
 
-def test_a_pass_that_took_long_is_told_at_once_and_whoever_hears_it_may_add_a_notice() -> None:
+def test_a_long_pass_is_passed_on_at_once_and_the_listener_may_add_a_notice() -> None:
     session = conversation(
         SlowToRead(letters(3, end=-50)), max_tokens=5, passed=lambda told, passes: told.append(f"{len(passes)} pass")
     )

@@ -53,6 +53,6 @@ def test_the_text_is_what_was_accepted_and_the_targets_own(event: Round) -> None
 
 
 @pytest.mark.parametrize("line", [{}, {"index": 0}, {"drafted": None}])
-def test_anything_else_is_refused_with_an_ordinary_error(line: dict[str, object]) -> None:
+def test_anything_else_is_an_ordinary_error(line: dict[str, object]) -> None:
     with pytest.raises((KeyError, TypeError, ValueError)):
         from_json(Round, line)

@@ -83,7 +83,7 @@ def test_a_stop_string_is_found_across_tokens_and_cut_off(width: int) -> None:
     assert "".join(subject.texts) == "go on STOP"
 
 
-def test_tokens_behind_a_stop_string_are_not_kept() -> None:
+def test_tokens_after_a_stop_string_are_not_kept() -> None:
     assert transcript(stop=("b",)).receive(list(b"abc")) == (2, "stop")
 
 
