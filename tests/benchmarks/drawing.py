@@ -1,9 +1,10 @@
-"""What the app's drawing costs the engine: the same answers by `specchat run`, by the engine's process, by the app.
+"""Measures what the app's drawing costs the engine: the same answers by `specchat run`, by the engine's process alone,
+and by the app.
 
-Prints, for each k, tokens/s as the engine counts them in all three ways, and the others' over the engine's that nobody
-draws for; then what the app's process took of the processor from the question to the kept answer. The ways take turns,
-prompt by prompt in shuffled order. The process alone is the fair base: like the app's it is warm, while `run` loads the
-models for each answer. `PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux and Linux.
+For each k it prints tokens/s as the engine counts them, the ratio to the engine's process alone, and the app's CPU time
+from the question to the stored answer. The ways take turns, prompt by prompt, in shuffled order. The engine's process
+alone is the fair base: it is warm like the app's, while `run` loads the models for each answer. Run it with
+`PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux and Linux.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer: its text, what the engine counted, and the app's seconds of the processor for all of it."""
+    """An answer: its text, the engine's figures, and the CPU seconds of the app."""
 
     text: str
     stats: Mapping[str, Any]
@@ -54,19 +55,19 @@ class Answered:
 
 
 class Way(Protocol):
-    """One way to an answer."""
+    """A way to get an answer."""
 
     name: str
 
     def answer(self, prompt: str) -> Answered:
-        """Answers a conversation that begins with this prompt."""
+        """Answer a conversation that begins with this prompt."""
 
     def close(self) -> None:
-        """Ends what was started."""
+        """End what was started."""
 
 
 class Run:
-    """`specchat run --json`, a new process each time."""
+    """`specchat run --json`, a new process for each answer."""
 
     name = "specchat run"
 
@@ -75,7 +76,7 @@ class Run:
         self._environment = dict(environment)
 
     def answer(self, prompt: str) -> Answered:
-        """The end line's figures."""
+        """The figures of the end line."""
         done = subprocess.run(
             [*self._command, prompt],
             env=self._environment,
@@ -89,11 +90,11 @@ class Run:
         return Answered(end["text"], end["stats"])
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Nothing is left to end."""
 
 
 class Bare:
-    """The engine's process as the app has it, with nobody who draws."""
+    """The engine's process as the app uses it, without any drawing."""
 
     name = BASE
 
@@ -108,7 +109,7 @@ class Bare:
         self._settings = options.settings(loaded.recommended, loaded.drafters)
 
     def answer(self, prompt: str) -> Answered:
-        """The last event's figures; rounds are read and dropped."""
+        """The figures of the last event. Rounds are read and dropped."""
         asked = self._client.generate(
             [ChatMessage("user", prompt)], turn=0, attempt=0, seed=self._seed, settings=self._settings
         )
@@ -116,17 +117,17 @@ class Bare:
         return Answered(end.text, end.stats)
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._client.close()
 
 
 class App:
-    """The app in a terminal of its own; the figures are those that it keeps with each answer."""
+    """The app in a terminal of its own. The figures are those it stores with each answer."""
 
     def __init__(
         self, name: str, flags: Sequence[str], home: Path, size: tuple[int, int], views: int, keys: Sequence[str]
     ) -> None:
-        """`views` says how often F3 is pressed in the first answer; `keys` are pressed before it."""
+        """`views` is how often F3 is pressed in the first answer. `keys` are pressed before it."""
         self.name = name
         self._store = home / "data" / "specchat" / "sessions.db"
         self._terminal = Terminal([*SPECCHAT, "chat", *flags], clean_environment(home), *size)
@@ -135,7 +136,7 @@ class App:
         self._views = views
 
     def answer(self, prompt: str) -> Answered:
-        """Asks in a new session and waits, looking seldom, until its trace is kept."""
+        """Ask in a new session and wait, polling slowly, until its trace is stored."""
         self._terminal.keys("C-n", *self._keys)
         self._keys = []
         time.sleep(_CALM)
@@ -152,11 +153,11 @@ class App:
         return Answered(found["text"], found["stats"], _spent(self._terminal.app()) - before)
 
     def close(self) -> None:
-        """Ends the app, its engine and the terminal."""
+        """End the app, its engine and the terminal."""
         self._terminal.close()
 
     def _kept(self, prompt: str) -> Mapping[str, Any] | None:
-        """The last line of the newest session's trace, where that session is this prompt's."""
+        """The last line of the newest session's trace, if that session is this prompt's."""
         if not self._store.exists():
             return None
         with Store.open(self._store, read_only=True) as store:
@@ -169,13 +170,13 @@ class App:
 
 
 def _spent(process: int) -> float:
-    """Seconds of the processor that a process has taken."""
+    """The CPU seconds of a process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[str, dict[tuple[str, int], Answered]]:
-    """Each way's answers, by prompt and repeat; the first answer of each is thrown away."""
+    """Each way's answers by prompt and repeat. The first answer of each is dropped."""
     found: dict[str, dict[tuple[str, int], Answered]] = {way.name: {} for way in ways}
     for way in ways:
         way.answer("Say hello.")
@@ -188,7 +189,7 @@ def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[s
 
 
 def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> None:
-    """One row of a Markdown table for each way."""
+    """Print one row of a Markdown table for each way."""
     speeds = {name: {key: each.speed for key, each in answers.items()} for name, answers in found.items()}
     for name, answers in found.items():
         ratio = estimate(paired_ratios(speeds[name], speeds[BASE]))
@@ -202,7 +203,7 @@ def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> N
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="drawing", description=__doc__)
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path)

@@ -1,7 +1,7 @@
-"""What a frame of a streaming answer costs the app's thread, by how many messages stand before it.
+"""Measures what a frame of a streaming answer costs the app's thread, by the number of messages before it.
 
-Prints a line for each view and number of messages: milliseconds of CPU time per frame, drawing included, in a
-headless terminal of 140 × 40. `PYTHONPATH=tests python tests/benchmarks/transcript_cost.py`
+Prints a line for each view and number of messages: milliseconds of CPU time per frame, drawing included, in a headless
+terminal of 140 × 40. Run it with `PYTHONPATH=tests python tests/benchmarks/transcript_cost.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Stage(App[None]):
 
 
 def frame(number: int, tokens: int) -> list[Round]:
-    """So many tokens as rounds; now and then a paragraph ends."""
+    """This many tokens as rounds. Every tenth frame ends a paragraph."""
     rounds = script("|".join([ROUND] * (tokens // TOKENS_A_ROUND)))
     return rounds + script(">.\n\n") if number % 10 == 9 else rounds
 
@@ -68,7 +68,7 @@ async def measure(view: View, earlier: int, frames: int, tokens: int) -> float:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--earlier", type=int, nargs="+", default=[1, 100, 1000], help="messages before the answer")
     parser.add_argument("--frames", type=int, default=200)

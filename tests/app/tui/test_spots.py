@@ -1,4 +1,4 @@
-"""The places of an answer that can be looked at."""
+"""The tokens of an answer that can be inspected."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from specchat_engine.decoding.rounds import Outcome, Round, TargetToken, TokenKi
 
 
 def numbered(rounds: list[Round]) -> list[Round]:
-    """The same rounds with ids that count up, thrown away tokens from 1,000 on."""
+    """The same rounds with ids that count up; rejected and discarded tokens count from 1,000."""
     said, thrown = iter(range(1000)), iter(range(1000, 2000))
     made = []
     for event in rounds:

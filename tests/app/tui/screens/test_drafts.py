@@ -1,4 +1,4 @@
-"""Drafts are timed in the draft picker."""
+"""The draft picker times drafts."""
 
 from __future__ import annotations
 

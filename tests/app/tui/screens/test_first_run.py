@@ -1,4 +1,4 @@
-"""The welcome of someone who is here for the first time."""
+"""The window of the first start."""
 
 from __future__ import annotations
 

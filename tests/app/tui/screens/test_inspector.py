@@ -1,4 +1,4 @@
-"""Looking at a token of an answer again, and going on from another one."""
+"""The inspector: what it shows of a token, and branches from there."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

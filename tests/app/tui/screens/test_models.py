@@ -26,7 +26,7 @@ from support.tiny_pair import TinyModels
 
 @pytest.fixture
 def hub(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A hub on this machine, and an empty cache for what comes from it."""
+    """A hub on this machine, and an empty cache for downloads."""
     for name in list(os.environ):
         if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")):
             monkeypatch.delenv(name)
@@ -38,7 +38,7 @@ def hub(isolated_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub
 
 @pytest.fixture
 def options(tiny_models: TinyModels) -> ChatOptions:
-    """The chat has loaded a tiny target without a draft; all tiny models are in the library."""
+    """The chat has loaded a tiny target without a draft. All tiny models are in the library."""
     write_preferences(Preferences(folders=(str(tiny_models.target.parent),)))
     return chat_options(target=tiny_models.target, draft=None)
 
@@ -64,7 +64,7 @@ async def until(pilot: Chat, condition: Callable[[], bool]) -> None:
 
 
 def shown(pilot: Chat) -> str:
-    """The rows of the list in view, and the words around it."""
+    """The rows of the list in view, and the text around it."""
     rows = [str(list_.get_option_at_index(at).prompt) for list_ in lists(pilot) for at in range(list_.option_count)]
     words = [str(widget.render()) for widget in pilot.app.screen.query("Static") if in_view(widget)]
     return "\n".join([*rows, *words])
@@ -79,7 +79,7 @@ def in_view(widget: object) -> bool:
 
 
 async def choose(pilot: Chat, name: str) -> None:
-    """Moves down to the row that has this name."""
+    """Mark the row with this name."""
     list_ = lists(pilot)[0]
     for _ in range(list_.option_count):
         at = list_.highlighted

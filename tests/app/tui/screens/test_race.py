@@ -1,4 +1,4 @@
-"""The last prompt plain and speculative: recorded first, then run against each other."""
+"""The race: the last prompt with and without speculation, recorded first and then played side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = script("> one| two three> four| five~bad~> six")
 
 
 async def raced(pilot: Chat) -> None:
-    """Waits until the lanes are there, and goes to the end."""
+    """Wait for the lanes and go to the end."""
     for _ in range(100):
         await pilot.pause(0.1)
         if len(pilot.app.screen.query(Played)) == 2:

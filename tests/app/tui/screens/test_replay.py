@@ -1,4 +1,4 @@
-"""Answers played back on the screen."""
+"""The replay window."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The list of stored sessions, while another application writes into the same file."""
+"""The list of stored sessions, also while another application writes to the same file."""
 
 from __future__ import annotations
 

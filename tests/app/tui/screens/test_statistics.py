@@ -1,4 +1,4 @@
-"""Statistics: what the pages say, where they come from, and the window."""
+"""The pages of statistics, where their figures come from, and their window."""
 
 from pathlib import Path
 

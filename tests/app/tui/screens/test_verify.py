@@ -1,4 +1,4 @@
-"""/verify: the last answer once more, plainly."""
+"""The verify window: the last answer decoded again without speculation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that were given to begin with something: what no round said is shown, and keeps no token's place."""
+"""Answers with a given prefix: text that no round brought is shown, and is no token."""
 
 from app.tui.scripted_client import script
 from specchat.tui.transcript.answer import Answer, View

@@ -1,4 +1,4 @@
-"""Whatever a model says, its answer keeps to its box in every view, while it comes and behind its end."""
+"""Answers stay inside their box in every view, while they stream and after they end."""
 
 import pytest
 from hypothesis import given, settings
@@ -46,12 +46,12 @@ WIDTHS = st.sampled_from([18, 40, 78])
 
 
 def seen(line: Line) -> str:
-    """What goes to the terminal for a row."""
+    """What the terminal gets for a row."""
     return "".join(drawn(piece.text) for piece in (*line.prefix, *line.pieces))
 
 
 def keeps_to_its_box(body: Body, width: int) -> None:
-    """The text's rows; the heads of thoughts are one row each, cut where it is drawn."""
+    """Check the rows of text. The heads of thoughts are one row each, cut when they are drawn."""
     head, text, figures = body.sections(unfolded=True)
     assert all(cell_len(seen(line)) <= width for line in text)
     for line in (*head, *text, *figures):

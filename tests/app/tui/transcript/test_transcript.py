@@ -62,8 +62,8 @@ def posted(pilot: Pilot[None]) -> list[Message]:
     return found
 
 
-def told(messages: list[Message]) -> list[tuple[type[Message], dict[str, object]]]:
-    """What messages say: each one's kind, and what it has beside what every message has (in slots)."""
+def described(messages: list[Message]) -> list[tuple[type[Message], dict[str, object]]]:
+    """The type and the fields of each message."""
     return [(type(message), vars(message)) for message in messages]
 
 
@@ -147,6 +147,19 @@ async def test_sending_a_message_goes_to_the_end_even_while_an_answer_grows() ->
         assert rows(transcript)[-2] == "▌ sent"
 
 
+async def test_the_screen_shows_what_an_answer_adds_in_place_and_while_it_scrolls() -> None:
+    answer = Answer("guide")
+    async with stage(answer, size=(40, 8)) as (pilot, transcript):
+        for number in range(30):
+            answer.append(script(f"> w{number}"))
+            await pilot.pause()
+            assert f"w{number}" in pilot.app.export_screenshot()
+        answer.append(script("> end\n" * 12))
+        await pilot.pause()
+        assert "w0" not in pilot.app.export_screenshot()
+        assert transcript.scroll_y > 0
+
+
 async def test_the_end_key_goes_to_the_end() -> None:
     async with stage(numbered(60)) as (pilot, transcript):
         transcript.focus()
@@ -217,7 +230,7 @@ async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
         await pilot.press("c", "b", "b", "b", "e", "r", "up", "e", "r", "down", "down")
         await pilot.pause()
         answer = transcript.entries[1]
-        assert told(posted(pilot)) == told(
+        assert described(posted(pilot)) == described(
             [
                 MessageActions.Copy(answer, CODE),
                 MessageActions.CopyCode(answer, "a = 1", 1, 2),
@@ -239,7 +252,9 @@ async def test_arrows_and_clicks_ask_for_other_versions() -> None:
         await pilot.press("left")
         await pilot.click(Transcript, offset=(6, 1))
         await pilot.pause()
-        assert told(posted(pilot)) == told([MessageActions.Sibling(question, -1), MessageActions.Sibling(question, 1)])
+        assert described(posted(pilot)) == described(
+            [MessageActions.Sibling(question, -1), MessageActions.Sibling(question, 1)]
+        )
 
 
 async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
@@ -262,7 +277,7 @@ async def test_a_click_on_a_link_opens_nothing_and_posts_its_address() -> None:
     async with stage(Answer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
         await pilot.click(Transcript, offset=(7, 2))
         await pilot.pause()
-        assert told(posted(pilot)) == told([MessageActions.LinkClicked("http://x.y/z")])
+        assert described(posted(pilot)) == described([MessageActions.LinkClicked("http://x.y/z")])
 
 
 async def test_text_selected_with_the_mouse_has_no_soft_line_breaks() -> None:

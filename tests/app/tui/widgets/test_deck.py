@@ -1,4 +1,4 @@
-"""Where a replay stands after each key."""
+"""The position of a replay after each key."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Models and downloads as rows and as one line."""
+"""Models and downloads as rows, and downloads as one line."""
 
 from __future__ import annotations
 
