@@ -11,7 +11,7 @@ from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Draft:
     """Drafted tokens, in order. `rows[i]` is the distribution that token i was drawn from; empty for point masses.
 
