@@ -69,7 +69,7 @@ def test_a_sound_model_shows_no_difference_and_no_noise() -> None:
     assert result.positions > 18 * 20
 
 
-def test_logits_that_move_with_the_width_of_a_pass_are_told_as_numerics() -> None:
+def test_logits_that_change_with_the_width_of_a_pass_are_numerics() -> None:
     result = run(Noisy(LAW))
     assert result.differences
     assert result.unexplained == []
@@ -110,7 +110,7 @@ def test_answers_under_a_grammar_are_replayed_under_it() -> None:
     assert result.unexplained == []
 
 
-def test_every_outcome_is_told_as_it_comes() -> None:
+def test_every_outcome_is_reported_as_soon_as_it_is_known() -> None:
     heard: list[tuple[Case, Difference | None]] = []
     target = Noisy(LAW)
     result = audit(

@@ -75,7 +75,7 @@ def test_p_and_q_are_those_of_the_rounds() -> None:
     assert compared > 10
 
 
-def test_at_temperature_0_p_is_a_point_mass_and_the_raw_probabilities_are_told() -> None:
+def test_at_temperature_0_p_is_a_point_mass_and_the_raw_probabilities_stay() -> None:
     session = answered(sampling=SamplingParams(temperature=0))
     found = session.inspect(5)
     first, second = found.tokens[:2]
@@ -161,7 +161,7 @@ def test_a_grammar_is_followed_to_the_position() -> None:
     assert session.inspect(1, messages=HELLO, tokens=b"fa").of(97).p == 1
 
 
-def test_without_a_draft_model_nothing_is_told_of_it() -> None:
+def test_without_a_draft_model_its_values_are_none() -> None:
     session = conversation(TARGET, max_tokens=5)
     ask(session)
     token = session.inspect(2).tokens[0]
@@ -197,14 +197,14 @@ def test_a_memory_that_goes_back_to_its_beginning_only_is_read_again() -> None:
         (0, [N_VOCAB], "no token 259: this vocabulary has 0 to 258"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_the_session_goes_on(position: int, asked: list[int], complaint: str) -> None:
+def test_what_does_not_fit_is_rejected_and_the_session_goes_on(position: int, asked: list[int], complaint: str) -> None:
     session = answered()
     with pytest.raises(SettingError, match=complaint):
         session.inspect(position, asked)
     assert ask(session)
 
 
-def test_a_place_that_the_context_cannot_hold_is_refused() -> None:
+def test_a_place_that_the_context_cannot_hold_is_rejected() -> None:
     session = conversation(ScriptedModel(TARGET, capacity=100))
     with pytest.raises(SettingError, match="the context holds 100: load with a larger -c"):
         session.inspect(150, messages=HELLO, tokens=[97] * 200)

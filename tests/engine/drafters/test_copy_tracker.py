@@ -44,7 +44,7 @@ def met(said: str, steps: int = 1, source: str = SOURCE) -> list[Match | None]:
         "one two three four A B C D E F G H six",
     ],
 )
-def test_behind_words_that_were_replaced_added_or_left_out_one_token_is_enough(said: str) -> None:
+def test_after_words_that_were_replaced_added_or_left_out_one_token_is_enough(said: str) -> None:
     *before, last = met(said)
     assert last == Match(behind(said.split()[-1]), 1, resumed=True)
     assert not any(match and match.resumed for match in before)

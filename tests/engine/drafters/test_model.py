@@ -77,7 +77,7 @@ def test_after_a_rejection_it_reads_only_the_correction() -> None:
     assert set(model.passes) == {1}
 
 
-def test_it_stops_behind_a_token_that_ends_the_answer() -> None:
+def test_it_stops_after_a_token_that_ends_the_answer() -> None:
     drafter, _ = begun()
     free = drafter.propose(context(), 5).tokens
     again, _ = begun()

@@ -32,7 +32,7 @@ def test_it_finds_what_a_search_finds(stretches: list[list[int]], shortest: int,
         assert index.find() == searched(index.tokens, shortest, shortest + more)
 
 
-def test_a_long_match_is_found_behind_thousands_of_short_ones() -> None:
+def test_a_long_match_is_found_after_thousands_of_short_ones() -> None:
     """The pair 1, 2 is everywhere; the passage that the text repeats stood at its beginning."""
     passage = [7, 8, 9, 10, 11, 12, 13, 14, 1, 2]
     index = NgramIndex(2, 32)

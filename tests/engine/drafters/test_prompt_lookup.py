@@ -127,7 +127,7 @@ def test_a_copied_passage_is_proposed_word_for_word() -> None:
     assert proposal(drafter, tokens) == (12, 13, 14, 15)
 
 
-def test_a_copy_goes_on_behind_an_edit_and_another_turn_knows_nothing_of_it() -> None:
+def test_a_copy_goes_on_after_an_edit_and_another_turn_knows_nothing_of_it() -> None:
     drafter, source = PromptLookupDrafter(), [*range(10, 30)]
     prompt = [*source, 1]
     drafter.begin(prompt, lambda: False)
@@ -162,7 +162,7 @@ def test_a_repetition_goes_on_as_long_as_wanted() -> None:
     assert proposal(drafter, [5, 6, 5, 6], 7) == (5, 6, 5, 6, 5, 6, 5)
 
 
-def test_a_draft_stops_behind_a_token_that_ends_the_answer() -> None:
+def test_a_draft_stops_after_a_token_that_ends_the_answer() -> None:
     drafter = PromptLookupDrafter()
     tokens = [1, 2, 3, 0, 4, 1, 2]
     drafter.begin(tokens, lambda: False)
@@ -190,6 +190,6 @@ def test_lookup_has_no_probabilities() -> None:
 
 
 @pytest.mark.parametrize(("shortest", "longest"), [(0, 4), (3, 2), (2, 65), (-1, -1)])
-def test_n_gram_lengths_out_of_range_are_refused(shortest: int, longest: int) -> None:
+def test_n_gram_lengths_out_of_range_are_rejected(shortest: int, longest: int) -> None:
     with pytest.raises(SettingError, match=f"{shortest} to {longest}"):
         PromptLookupDrafter(shortest, longest)

@@ -75,7 +75,7 @@ def test_the_text_is_that_of_plain_decoding(
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])
-def test_a_draft_model_that_would_write_the_same_text_is_never_refused(k: int) -> None:
+def test_a_draft_model_that_would_write_the_same_text_is_never_rejected(k: int) -> None:
     chosen = Settings(k=k, drafter="model", sampling=GREEDY)
     session = translated(saying_text(ONE, TEXT, ONE.end), saying_text(OTHER, TEXT, OTHER.end), settings=chosen)
     rounds = list(session.generate("say it"))

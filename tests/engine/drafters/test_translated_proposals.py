@@ -79,7 +79,7 @@ def test_a_draft_model_that_would_not_finish_the_character_has_to() -> None:
     assert b"".join(map(table.piece, drafter.propose(context, 3).tokens)).startswith(b"\x98\x80 h")
 
 
-def test_a_broken_character_stays_behind_and_drafting_goes_on() -> None:
+def test_a_broken_character_stays_after_and_drafting_goes_on() -> None:
     table = PieceTable([b"he", b" he"])
     script = [*b"he \xf0\x9f", *table.tokenize(" he he he he", special=False)]
     session = translated(babbling(table, 1, words=[b"he"]), saying_text(OTHER, "\ufffd", OTHER.end), one=table)
@@ -90,7 +90,7 @@ def test_a_broken_character_stays_behind_and_drafting_goes_on() -> None:
     assert len(drafter.propose(context, 3).tokens) <= 3
 
 
-def test_confidence_is_the_product_of_the_draft_tokens_behind_a_token() -> None:
+def test_confidence_is_the_product_of_the_draft_tokens_after_a_token() -> None:
     letterwise = PieceTable()
     session = translated(
         saying_text(ONE, TEXT, ONE.end), saying_text(letterwise, TEXT, letterwise.end), other=letterwise

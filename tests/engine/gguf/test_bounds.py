@@ -93,7 +93,7 @@ def test_a_header_that_is_cut_anywhere_is_truncated() -> None:
         assert "is truncated" in refusal(whole[:length])
 
 
-def test_a_tensor_of_an_unknown_type_is_told_as_such() -> None:
+def test_a_tensor_of_an_unknown_type_is_shown_as_such() -> None:
     (tensor,) = parse(Bytes(tensors=1).tensor(b"x", [7], kind=99).padded(1)).tensors
     assert (tensor.type_name, tensor.size, tensor.elements) == ("type 99", None, 7)
 

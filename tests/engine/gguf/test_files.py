@@ -49,7 +49,7 @@ def number(value: int) -> Typed:
         ({"nested": ([[1], [2]], Kind.ARRAY, None)}, "arrays in arrays"),
     ],
 )
-def test_what_would_end_the_process_is_refused_before(tmp_path: Path, keys: dict[str, Typed], named: str) -> None:
+def test_what_would_end_the_process_is_rejected_before(tmp_path: Path, keys: dict[str, Typed], named: str) -> None:
     path = written(tmp_path, **keys)
     with pytest.raises(HeaderError, match="could not be loaded") as caught:
         LlamaModel(path)
@@ -59,7 +59,7 @@ def test_what_would_end_the_process_is_refused_before(tmp_path: Path, keys: dict
 
 
 @pytest.mark.parametrize("twin", ["a", "a\0b"])
-def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path: Path, twin: str) -> None:
+def test_a_vocabulary_with_an_entry_twice_is_rejected(tmp_path: Path, twin: str) -> None:
     def tokens(*texts: str) -> Path:
         listed: Typed = ([*texts], Kind.ARRAY, Kind.STRING)
         return write_header(tmp_path / "some.gguf", {"tokenizer.ggml.tokens": listed}, tensors=TENSOR)
@@ -72,7 +72,7 @@ def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path: Path, twin: str) 
 @pytest.mark.parametrize(
     ("architecture", "key"), [("jamba", "embedding_length"), ("jamba", "ssm.inner_size"), ("qwen35", "ssm.inner_size")]
 )
-def test_a_state_of_another_width_is_refused(tmp_path: Path, architecture: str, key: str) -> None:
+def test_a_state_of_another_width_is_rejected(tmp_path: Path, architecture: str, key: str) -> None:
     path = write_memory_model(tmp_path / "some.gguf", architecture)
     LlamaModel(path).close()
     name = f"{architecture}.{key}".encode()

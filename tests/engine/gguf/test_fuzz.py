@@ -18,7 +18,7 @@ def test_sound_headers_are_read_as_a_trusting_reader_reads_them() -> None:
         assert agrees(header, sound)
 
 
-def test_damaged_headers_give_a_right_answer_or_a_refusal() -> None:
+def test_damaged_headers_give_a_right_answer_or_an_error() -> None:
     chance, sound = random.Random(1), seeds()
     read = 0
     for case in range(CASES):

@@ -82,7 +82,7 @@ def test_the_built_in_pair_is_read_as_the_package_reads_it() -> None:
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
-def test_arrays_may_lie_in_arrays(order: Any) -> None:
+def test_arrays_can_be_nested(order: Any) -> None:
     writer = Bytes(keys=1, order=order).text(b"nested").numbers("IIQ", 9, 9, 2)
     writer.numbers("IQhh", 3, 2, -5, 6).numbers("IQ", 8, 1).text("é".encode())
     assert plain(parse(writer.bytes).metadata["nested"]) == [[-5, 6], ["é"]]

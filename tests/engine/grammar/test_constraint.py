@@ -71,7 +71,7 @@ def test_an_answer_may_end_where_it_is_complete_and_only_there(constraint: Const
     assert allowed(constraint, b"zzcafe babe") == {"end"}
 
 
-def test_behind_an_excluded_token_there_is_no_place_and_no_harm(constraint: Constraint) -> None:
+def test_after_an_excluded_token_there_is_no_place_and_no_harm(constraint: Constraint) -> None:
     assert constraint.after(b"zza", b"x") is None
     assert constraint.after(b"zza", b"xbc") is None
     assert allowed(constraint, b"zza", b"b") == {"a", "b"}
@@ -122,7 +122,7 @@ def test_the_text_does_not_depend_on_the_drafter(seed: int, drafter: str, k: int
         assert ask(fast, prompt) == ask(plain, prompt)
 
 
-def test_a_draft_model_under_the_same_grammar_is_accepted_where_there_is_no_choice() -> None:
+def test_a_draft_model_under_the_same_grammar_is_accepted_if_there_is_no_choice() -> None:
     session = conversation(LAW, letters(9), sampling=SamplingParams(grammar="abacab"), k=8)
     ask(session)
     assert (session.text, session.stats.num_rounds) == ("abacab", 1)

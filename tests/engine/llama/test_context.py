@@ -204,7 +204,7 @@ def test_time_counts_only_in_passes(context: LlamaContext) -> None:
     assert context.busy_ns > before
 
 
-def test_a_closed_context_refuses_to_work(model: LlamaModel) -> None:
+def test_a_closed_context_rejects_to_work(model: LlamaModel) -> None:
     context = LlamaContext(model, n_ctx=256, max_rows=2, threads=1)
     context.advance([1, 2], 1)
     context.close()

@@ -28,7 +28,7 @@ def test_every_build_has_a_processor() -> None:
     assert all(device.name and device.description for device in found)
 
 
-def test_offload_is_promised_only_where_there_is_a_gpu_build() -> None:
+def test_offload_is_promised_only_if_there_is_a_gpu_build() -> None:
     gpus = [device for device in devices.devices() if device.kind in ("gpu", "integrated gpu")]
     assert supports_gpu_offload() or not gpus
 
@@ -45,12 +45,12 @@ def test_devices_are_found_by_name_whatever_the_case_and_end_with_null() -> None
     assert array[2] is None
 
 
-def test_an_unknown_device_is_refused_with_those_there_are() -> None:
+def test_an_unknown_device_is_rejected_with_those_there_are() -> None:
     with pytest.raises(SettingError, match=r"no device 'CUDA77': this build has .*cpu"):
         device_array(("CUDA77",))
 
 
-def test_layers_can_lie_on_a_gpu_where_there_is_one_among_those_that_are_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_can_be_on_a_gpu_if_one_of_the_named_devices_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Device("CPU", "", "cpu", 1, 1), Device("CUDA0", "", "gpu", 1, 1)]
     monkeypatch.setattr(devices, "devices", lambda: found)
     monkeypatch.setattr(devices, "supports_gpu_offload", lambda: True)
@@ -66,9 +66,7 @@ def test_the_build_describes_itself() -> None:
     assert "=" in system_info()
 
 
-def test_a_model_lies_wholly_on_a_gpu_where_all_of_its_layers_do(
-    files: EngineFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_on_a_gpu_if_all_of_its_layers_are(files: EngineFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specchat_engine.llama.model.has_gpu", lambda names: "CPU" not in names)
     for layers, names, whole in ((-1, (), True), (99, (), True), (1, (), False), (0, (), False), (-1, ("CPU",), False)):
         model = LlamaModel(files.target, gpu_layers=layers, devices=names)

@@ -46,7 +46,7 @@ def test_what_is_harmless_passes(grammar: str) -> None:
         ("#" * (MAX_LENGTH + 1), f"{MAX_LENGTH + 1} characters"),
     ],
 )
-def test_what_would_hang_or_end_the_process_is_refused_by_name(grammar: str, named: str) -> None:
+def test_what_would_hang_or_end_the_process_is_rejected_by_name(grammar: str, named: str) -> None:
     with pytest.raises(SettingError) as caught:
         check_grammar(grammar)
     assert named in str(caught.value)

@@ -41,7 +41,7 @@ def test_a_closer_look_leaves_the_next_answer_as_it_was(engine: Engine) -> None:
     assert (session.answer_ids, session.text) == (ids, text)
 
 
-def test_a_look_behind_another_equals_one_at_a_fresh_memory(engine: Engine) -> None:
+def test_a_look_after_another_equals_one_at_a_fresh_memory(engine: Engine) -> None:
     session = answered(engine)
     session.inspect(20)
     later = session.inspect(7)

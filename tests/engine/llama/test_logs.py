@@ -27,7 +27,7 @@ def test_caches_add_up_and_the_last_working_buffer_of_each_device_counts() -> No
     assert read_buffers(lines) == Buffers(cache=round(1003.75 * MIB), compute=round(205.5 * MIB))
 
 
-def test_weights_that_lie_in_memory_twice_count_twice() -> None:
+def test_weights_that_are_in_memory_twice_count_twice() -> None:
     lines = [
         "load_tensors:          AMX model buffer size =    34.00 MiB",
         "load_tensors:   CPU_Mapped model buffer size =    30.25 MiB",
@@ -36,7 +36,7 @@ def test_weights_that_lie_in_memory_twice_count_twice() -> None:
     assert read_weights(lines) == round(64.25 * MIB)
 
 
-def test_where_nothing_is_told_nothing_is_known() -> None:
+def test_sizes_that_are_not_logged_are_none() -> None:
     assert read_weights(["llama_kv_cache:        CPU KV buffer size =     2.00 MiB"]) is None
     assert read_buffers(["sched_reserve: reserve took 3.03 ms"]) == Buffers(None, None)
 

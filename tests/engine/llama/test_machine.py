@@ -38,7 +38,7 @@ def test_the_computer_itself_is_one_of_its_places() -> None:
         ("CPU : NEON = 1 | DOTPROD = 1 | REPACK = 1 | ", REPACKED_ARM),
     ],
 )
-def test_what_gets_a_second_copy_is_told_by_what_the_processor_can_do(features: str, types: frozenset[str]) -> None:
+def test_the_processors_features_decide_which_types_get_a_second_copy(features: str, types: frozenset[str]) -> None:
     assert repacked_types(features) == types
 
 
@@ -106,7 +106,9 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
 
 
 @pytest.mark.parametrize("crashes", [False, True])
-def test_llama_cpp_is_told(source: Path, tmp_path: Path, crashes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_llama_cpp_gets_the_choice(
+    source: Path, tmp_path: Path, crashes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[bool] = []
     load = model.api.llama_model_load_from_file
     monkeypatch.setattr(machine, "crashes_on_tiles", lambda: crashes)

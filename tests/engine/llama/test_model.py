@@ -42,7 +42,7 @@ def test_without_its_tokenizer_a_model_computes_the_same_for_the_same_ids(files:
     np.testing.assert_array_equal(*logits)
 
 
-def test_without_its_tokenizer_an_unknown_architecture_is_still_refused_in_words(
+def test_without_its_tokenizer_an_unknown_architecture_is_still_rejected_in_words(
     files: EngineFiles, tmp_path: Path
 ) -> None:
     path = tmp_path / "unknown.gguf"
@@ -59,21 +59,21 @@ def test_a_healthy_file_passes_the_first_look(files: EngineFiles) -> None:
 
 
 @pytest.mark.parametrize("length", range(24))
-def test_a_header_that_is_cut_anywhere_is_refused(files: EngineFiles, tmp_path: Path, length: int) -> None:
+def test_a_header_that_is_cut_anywhere_is_rejected(files: EngineFiles, tmp_path: Path, length: int) -> None:
     path = tmp_path / "cut.gguf"
     path.write_bytes(files.target.read_bytes()[:length])
     with pytest.raises(ModelFileError, match="is truncated" if length >= 4 else "is not a GGUF file"):
         read_model(path)
 
 
-def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+def test_a_pipe_is_rejected_without_waiting_for_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "pipe.gguf"
     os.mkfifo(path)
     with pytest.raises(ModelFileError, match="is not a regular file"):
         read_model(path)
 
 
-def test_a_name_that_no_file_can_have_is_refused() -> None:
+def test_a_name_that_no_file_can_have_is_rejected() -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_model(Path("x" * 5000))
 

@@ -31,7 +31,7 @@ def test_every_type_that_is_offered_can_be_written_and_loaded(tmp_path: Path, so
     model.close()
 
 
-def test_an_unknown_type_is_refused_with_those_that_there_are(tmp_path: Path, source: Path) -> None:
+def test_an_unknown_type_is_rejected_with_those_that_there_are(tmp_path: Path, source: Path) -> None:
     with pytest.raises(SettingError, match=r"the type Q9 cannot be written: use F32, .*Q4_K_M"):
         quantise(source, tmp_path / "written.gguf", "Q9")
 
@@ -45,7 +45,7 @@ def test_a_file_is_not_written_onto_itself(tmp_path: Path, source: Path) -> None
     assert source.read_bytes() == before
 
 
-def test_what_llama_cpp_refuses_is_told_in_its_words(tmp_path: Path, source: Path) -> None:
+def test_an_error_of_llama_cpp_is_reported_in_its_words(tmp_path: Path, source: Path) -> None:
     quantise(source, tmp_path / "small.gguf", "Q4_0")
     with pytest.raises(
         ModelFileError, match=r"could not be written as Q8_0: .*requantizing from type q._. is disabled"

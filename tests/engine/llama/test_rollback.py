@@ -161,7 +161,7 @@ def test_a_cut_within_the_window_reads_nothing_again(make: Make, monkeypatch: An
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_refused_roll_back_is_an_error_and_empties_the_memory(make: Make, name: str, monkeypatch: Any) -> None:
+def test_a_rejected_roll_back_is_an_error_and_empties_the_memory(make: Make, name: str, monkeypatch: Any) -> None:
     context = make(name)
     context.advance(TOKENS[:8], 1)
     context.advance(TOKENS[8:12], 4)
@@ -174,7 +174,7 @@ def test_a_refused_roll_back_is_an_error_and_empties_the_memory(make: Make, name
 
 
 @pytest.mark.parametrize("name", RECURRENT)
-def test_a_checkpoint_that_is_refused_is_an_error_and_empties_the_memory(
+def test_a_checkpoint_that_is_rejected_is_an_error_and_empties_the_memory(
     make: Make, name: str, monkeypatch: Any
 ) -> None:
     context = make(name)
@@ -225,7 +225,7 @@ def lying(way: str, monkeypatch: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*WITH_SNAPSHOTS, "gemma3"])
-def test_cuts_that_lie_are_found_out_at_load(make: Make, name: str, monkeypatch: Any) -> None:
+def test_cuts_that_do_not_work_are_found_at_load(make: Make, name: str, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
         lying("cuts", patch)
         context = make(name)
@@ -237,7 +237,7 @@ def test_cuts_that_lie_are_found_out_at_load(make: Make, name: str, monkeypatch:
 
 
 @pytest.mark.parametrize("name", RECURRENT)
-def test_checkpoints_that_lie_are_found_out_at_load(make: Make, name: str, monkeypatch: Any) -> None:
+def test_checkpoints_that_do_not_work_are_found_at_load(make: Make, name: str, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
         lying("checkpoints", patch)
         context = make(name)
@@ -282,7 +282,7 @@ def test_a_target_that_cannot_go_back_decodes_plainly_and_says_why(
         assert (first.drafted, first.reason) == ((), engine.plain_because)
 
 
-def test_a_draft_model_that_cannot_go_back_is_refused(memory_paths: dict[str, Path], monkeypatch: Any) -> None:
+def test_a_draft_model_that_cannot_go_back_is_rejected(memory_paths: dict[str, Path], monkeypatch: Any) -> None:
     lying("checkpoints", monkeypatch)
     with pytest.raises(PairError, match=r"mamba2.gguf cannot draft: .* use another draft model, or lookup"):
         Engine.load(memory_paths["gemma3"], memory_paths["mamba2"], LoadOptions(n_ctx=512, threads=1))

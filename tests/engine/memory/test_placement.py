@@ -33,7 +33,7 @@ def machine(host: int = ROOM, **gpus: int) -> Machine:
     return Machine((*devices, *(DeviceMemory(name, "gpu", free, free) for name, free in gpus.items())))
 
 
-def test_without_a_gpu_everything_lies_in_the_computer(target: Header, draft: Header) -> None:
+def test_without_a_gpu_everything_is_in_main_memory(target: Header, draft: Header) -> None:
     placement = where_it_goes(target, draft, LoadOptions(), machine())
     big, small = footprints(target, draft, LoadOptions(), machine())
     assert small is not None
@@ -43,7 +43,7 @@ def test_without_a_gpu_everything_lies_in_the_computer(target: Header, draft: He
     assert placement.on("CPU") == big.total + small.total
 
 
-def test_a_gpu_takes_all_layers_unless_told_otherwise(target: Header, draft: Header) -> None:
+def test_a_gpu_takes_all_layers_by_default(target: Header, draft: Header) -> None:
     everywhere = machine(CUDA0=ROOM)
     placement = where_it_goes(target, draft, LoadOptions(gpu_layers_draft=0), everywhere)
     on_gpu = {(part.model, part.what) for part in placement.parts if part.device == "CUDA0" and part.size}
@@ -64,7 +64,7 @@ def test_several_gpus_share_by_the_given_split(target: Header) -> None:
     assert weights["CUDA0"] == pytest.approx(3 * weights["CUDA1"], abs=2)
 
 
-def test_what_is_missing_is_told_in_bytes(target: Header) -> None:
+def test_what_is_missing_is_given_in_bytes(target: Header) -> None:
     needed = where_it_goes(target, None, LoadOptions(), machine()).on("CPU")
     placement = where_it_goes(target, None, LoadOptions(), machine(needed - 5))
     assert placement.over == {"CPU": 5}

@@ -65,7 +65,7 @@ def test_another_vocabulary_is_a_warning_with_the_reason_that_loading_gives(file
             assert engine.translated_because == line.sentence
 
 
-def test_what_draws_no_tokens_from_text_is_the_refusal_at_loading(pair: tuple[Header, Header]) -> None:
+def test_a_file_without_tokens_is_an_error_at_loading(pair: tuple[Header, Header]) -> None:
     silent = replace(pair[1], metadata={k: v for k, v in pair[1].metadata.items() if not k.endswith(".tokens")})
     verdict = judge(pair[0], silent, OPTIONS)
     assert not verdict.fits
@@ -141,7 +141,7 @@ def test_without_alpha_no_speed_up_is_made_up(pair: tuple[Header, Header]) -> No
         ("gemma3", Grade.OK, Grade.OK),
     ],
 )
-def test_how_a_memory_goes_back_is_told_by_architecture(
+def test_the_architecture_decides_how_a_memory_goes_back(
     tmp_path: Path, architecture: str, target: Grade, draft: Grade
 ) -> None:
     header = read_model(write_memory_model(tmp_path / "some.gguf", architecture))
@@ -149,7 +149,7 @@ def test_how_a_memory_goes_back_is_told_by_architecture(
     assert (about(verdict, "target's memory").grade, about(verdict, "draft's memory").grade) == (target, draft)
 
 
-def test_too_little_memory_is_told_with_what_would_help(pair: tuple[Header, Header]) -> None:
+def test_too_little_memory_is_reported_with_what_would_help(pair: tuple[Header, Header]) -> None:
     target = changed(pair[0], llama__context_length=65_536)
     needed = judge(target, pair[1], LoadOptions(), ROOMY).placement
     assert needed is not None

@@ -64,7 +64,7 @@ def test_vocabularies_that_differ_in_padding_are_the_same(more: int, less: int) 
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_more_entries_than_padding_explains_are_told_with_both_sizes(swap: bool) -> None:
+def test_a_larger_difference_than_padding_is_reported_with_both_sizes(swap: bool) -> None:
     pair = [header(), header(TOKENS + [f"more{number}" for number in range(PADDING + 1)])]
     message = reason(*(reversed(pair) if swap else pair))
     assert "1000" in message
@@ -88,7 +88,7 @@ def test_the_first_token_of_all_counts_too() -> None:
     assert "from token 0 on" in reason(header(), header(["other", *TOKENS[1:]]))
 
 
-def test_a_file_without_tokens_is_refused() -> None:
+def test_a_file_without_tokens_is_rejected() -> None:
     with pytest.raises(PairError, match="lists no tokens"):
         check_pair(header(), header([]))
     with pytest.raises(PairError, match="lists no tokens"):

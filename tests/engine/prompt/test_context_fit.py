@@ -51,7 +51,7 @@ def test_a_long_last_message_may_use_that_quarter() -> None:
 
 
 @pytest.mark.parametrize("length", [90, 91, 500])
-def test_a_message_that_leaves_no_room_for_a_token_is_refused(length: int) -> None:
+def test_a_message_that_leaves_no_room_for_a_token_is_rejected(length: int) -> None:
     with pytest.raises(ContextOverflowError, match=f"prompt of {length + 10} tokens, the context holds 100") as caught:
         fit(conversation(5, 5, length), encode, 100)
     assert "\n" not in str(caught.value)

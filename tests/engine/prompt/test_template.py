@@ -116,7 +116,7 @@ def test_a_user_waits_at_most_a_few_seconds_for_a_hostile_template() -> None:
         "{% for a in range(99999) %}{{ messages[0].content | center(999) }}{% endfor %}",
     ],
 )
-def test_a_template_that_would_fill_the_memory_is_refused(source: str) -> None:
+def test_a_template_that_would_fill_the_memory_is_rejected(source: str) -> None:
     with pytest.raises(TemplateError) as caught:
         render(source)
     one_line(caught)
@@ -142,7 +142,7 @@ def test_a_template_that_fails_says_so_in_one_line(source: str) -> None:
     assert "template" in one_line(caught)
 
 
-def test_a_refusal_gives_the_templates_own_reason() -> None:
+def test_an_error_gives_the_templates_own_reason() -> None:
     with pytest.raises(TemplateError, match="refuses the conversation: no system role, please"):
         render("{{ raise_exception('no system role, please') }}")
 
@@ -163,7 +163,7 @@ def test_a_refusal_gives_the_templates_own_reason() -> None:
     ],
     ids=["for", "string", "endfor", "filter", "tag", "sum", "parentheses", "loops", "signs", "ifs"],
 )
-def test_a_template_that_does_not_parse_is_refused_in_one_line(source: str) -> None:
+def test_a_template_that_does_not_parse_is_rejected_in_one_line(source: str) -> None:
     with pytest.raises(TemplateError, match="does not parse") as caught:
         ChatTemplate(source)
     one_line(caught)

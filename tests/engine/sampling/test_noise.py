@@ -55,6 +55,6 @@ def test_every_turn_and_attempt_has_its_own_seed() -> None:
     assert turn_seed(1, 11, 1) != turn_seed(1, 1, 11)
 
 
-def test_the_values_lie_within_the_range_that_is_stated() -> None:
+def test_the_values_are_within_the_stated_range() -> None:
     least, most = -np.log(-np.log1p(-np.array([2.0**-54, 1 - 2.0**-53])))
     assert most - least < NOISE_RANGE

@@ -45,7 +45,7 @@ def test_parameters_survive_the_way_through_json() -> None:
         ({1: None}, "logit_bias holds (1, None)"),
     ],
 )
-def test_a_bias_that_makes_no_sense_is_refused_by_name(bias: Any, named: str) -> None:
+def test_a_bias_that_makes_no_sense_is_rejected_by_name(bias: Any, named: str) -> None:
     with pytest.raises(SettingError) as caught:
         SamplingParams(logit_bias=bias)
     assert str(caught.value).startswith(named)

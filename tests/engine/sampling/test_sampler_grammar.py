@@ -134,7 +134,7 @@ def test_a_broken_row_is_an_error_under_a_grammar_too(bad: float) -> None:
         masked(row, SamplingParams(), Allowing([0]))
 
 
-def test_a_grammar_that_allows_nothing_and_a_model_that_rules_it_out_are_told_apart() -> None:
+def test_errors_distinguish_a_grammar_that_allows_nothing_from_a_model_that_rules_it_out() -> None:
     row = np.array([0.0, -math.inf, 1.0], np.float32)
     with pytest.raises(DecodeError, match="the grammar allows none of this model's tokens"):
         masked(row, SamplingParams(), Allowing([]))

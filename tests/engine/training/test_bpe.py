@@ -45,7 +45,7 @@ def test_a_tokenizer_made_of_its_tokens_and_merges_is_the_same(tokenizer: BytePa
         assert again.decode(again.encode(text)) == tokenizer.decode(tokenizer.encode(text))
 
 
-def test_too_little_text_for_the_size_is_refused() -> None:
+def test_too_little_text_for_the_size_is_rejected() -> None:
     with pytest.raises(ValueError, match="give more text"):
         BytePairTokenizer.train(["a b"], 1000, SPECIALS)
 

@@ -44,7 +44,9 @@ def test_a_written_tokenizer_comes_back(tmp_path: Path) -> None:
     assert (back.tokens, back.merges, back.specials) == (written.tokens, written.merges, written.specials)
 
 
-def test_a_tokenizer_that_cuts_words_in_another_way_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tokenizer_that_cuts_words_in_another_way_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(gguf, "PRE_TOKENIZER", "gpt-2")
         write(tmp_path / "toy.gguf", "F16")
@@ -52,7 +54,7 @@ def test_a_tokenizer_that_cuts_words_in_another_way_is_refused(tmp_path: Path, m
         read_tokenizer(tmp_path / "toy.gguf")
 
 
-def test_a_tokenizer_of_another_size_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_size_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must agree"):
         write_gguf(tmp_path / "toy.gguf", LlamaModel(CONFIG), tokenizer_of(300), DESCRIPTION, "F32")
 

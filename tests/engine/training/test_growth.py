@@ -81,7 +81,9 @@ def test_a_grown_model_in_another_type_is_off_by_that_type_alone(
 
 @pytest.mark.parametrize("kind", ["F16", "Q8_0", "Q2_K", "Q4_0", "Q4_K_M", "IQ4_XS"])
 @pytest.mark.parametrize("sharpness", [0.003, 1.0])
-def test_new_tokens_lie_far_below_all_others_in_every_type(tmp_path: Path, kind: str, sharpness: float) -> None:
+def test_new_tokens_have_far_lower_logits_than_all_others_in_every_type(
+    tmp_path: Path, kind: str, sharpness: float
+) -> None:
     write_tiny_model(tmp_path / "small.gguf", width=256, sharpness=sharpness)
     grow(tmp_path / "whole.gguf", tmp_path / "small.gguf", {"width": 512, "vocabulary": PADDED}, "F16")
     quantise(tmp_path / "whole.gguf", tmp_path / "grown.gguf", kind)
@@ -190,7 +192,7 @@ def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
         ({"vocabulary": PADDED}, "use at least 512"),
     ],
 )
-def test_sizes_that_cannot_hold_the_model_are_refused(wish: dict[str, int], complaint: str) -> None:
+def test_sizes_that_cannot_hold_the_model_are_rejected(wish: dict[str, int], complaint: str) -> None:
     shape = Shape(261, width=256, layers=2, heads=4, kv_heads=2, head_width=64, feed_forward=512)
     with pytest.raises(SettingError, match=complaint):
         Growth(shape, replace(shape, **wish), 1e-5, 1)
@@ -202,7 +204,7 @@ def test_tokens_cannot_be_added_where_the_norms_have_no_epsilon() -> None:
         Growth(shape, replace(shape, width=512, vocabulary=PADDED), 0.0, 1)
 
 
-def test_a_model_of_another_form_is_refused(tmp_path: Path, small: Path) -> None:
+def test_a_model_of_another_form_is_rejected(tmp_path: Path, small: Path) -> None:
     (tmp_path / "text.gguf").write_text("no model")
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_source(tmp_path / "text.gguf")
@@ -271,6 +273,6 @@ def test_a_draft_gets_its_share(share: float, vocabulary: int) -> None:
         (500_000_000, 100, "a vocabulary of 100"),
     ],
 )
-def test_a_size_that_nothing_has_is_refused(wanted: int, vocabulary: int, complaint: str) -> None:
+def test_a_size_that_nothing_has_is_rejected(wanted: int, vocabulary: int, complaint: str) -> None:
     with pytest.raises(SettingError, match=complaint):
         choose_shape(GUIDE, wanted, vocabulary)

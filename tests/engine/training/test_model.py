@@ -48,7 +48,7 @@ def test_answers_do_not_depend_on_the_prompts_beside_them(model: LlamaModel) -> 
     assert together == [complete(model, [prompt], end_id=2, limit=12)[0] for prompt in prompts]
 
 
-def test_sizes_that_do_not_fit_are_refused() -> None:
+def test_sizes_that_do_not_fit_are_rejected() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         ModelConfig(vocab_size=50, width=30, layers=1, heads=4, kv_heads=2, feed_forward=48)
 

@@ -67,7 +67,7 @@ def test_a_twin_of_the_target_is_accepted_whole(verifier: Verifier) -> None:
 
 
 @WEIGHING
-def test_a_drafter_that_does_not_say_what_it_draws_from_is_refused(verifier: Verifier) -> None:
+def test_a_drafter_that_does_not_say_what_it_draws_from_is_rejected(verifier: Verifier) -> None:
     drafter = FixedDrafter([(1, 2)], law="unknown")
     with pytest.raises(SettingError, match=f"{verifier.name}.*cannot be lossless.*'fixed'.*coupled"):
         Loop(LAW, PROMPT, drafter=drafter, verifier=verifier).run()
@@ -92,7 +92,7 @@ class Mislabelled(RandomDrafter):
 
 @WEIGHING
 @pytest.mark.parametrize(("law", "rows"), [("drawn", 0), ("drawn", 1), ("point", 2), ("either", 1)])
-def test_rows_that_contradict_the_declared_law_are_refused(verifier: Verifier, law: ProposalLaw, rows: int) -> None:
+def test_rows_that_contradict_the_declared_law_are_rejected(verifier: Verifier, law: ProposalLaw, rows: int) -> None:
     drafter = Mislabelled(law, (Candidates.certain(1), Candidates.certain(2))[:rows])
     with pytest.raises(SettingError, match=f"'random' declares the law '{law}' and gives {rows} rows of q for 2"):
         Loop(LAW, PROMPT, drafter=drafter, verifier=verifier).run()
