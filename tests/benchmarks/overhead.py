@@ -112,8 +112,6 @@ def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> No
             rounds = [*session.generate(prompt)]
             stats = session.stats
             share = 100 * (stats.other_ms + stats.rollback_ms) / stats.decode_ms
-            for _ in session.rehearsing():
-                pass
             if seed and not any(event.source == "lookup" for event in rounds):
                 engine.forget()
                 bare = bare_loop(engine, session, [len(event.drafted) for event in rounds])
