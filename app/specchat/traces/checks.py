@@ -1,6 +1,6 @@
-"""Values of a trace file, which anyone may have written: each has the type and range that a recorded turn has.
+"""Checks the values of a trace file, which may come from anyone, against the types and ranges of a recorded turn.
 
-Every function returns the value or raises ValueError with a message that names the field.
+Each function returns the value, or raises ValueError with a message that names the field.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from specchat_engine.decoding.rounds import Outcome, Round, RoundTimes, TokenKin
 from specchat_engine.decoding.stats import TurnStats
 
 READS = 1
-"""The newest version of the lines that is understood."""
+"""The newest schema version that is supported."""
 
 LARGEST = 2**53
-"""No count and no time is above this, the last whole number that JSON's readers agree on."""
+"""The largest allowed count or time, which is the largest integer that all JSON readers represent exactly."""
 
 DEEPEST = 32
-"""No line nests more objects and lists in each other."""
+"""The deepest nesting of objects and lists."""
 
 SLACK = 1e-6
-"""Differences of sums of times may come out below zero by as much."""
+"""The tolerance for rounding errors in times and probabilities."""
 
 _TIMES = tuple(field.name for field in fields(RoundTimes))
 _COUNTED = TurnStats().to_json()
 
 
 def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A start line: everything of it that others read."""
+    """Checks the parts of a start line that others read."""
     schema = whole(line, "schema")
     if schema > READS:
         raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
@@ -90,7 +90,7 @@ def round_of(line: Mapping[str, Any]) -> Round:
 
 
 def end(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An end line; statistics that it lacks are no fault."""
+    """Checks an end line. Statistics may be missing."""
     _shallow(line)
     if line.get("reason") is not None:
         text(line, "reason")
@@ -109,7 +109,7 @@ def end(line: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def whole(line: Mapping[str, Any], name: str) -> int:
-    """A count or an id."""
+    """Checks a count or an id."""
     value = line.get(name)
     if not _is_count(value):
         raise _wrong(line, name, "a whole number that is not negative")
@@ -117,7 +117,7 @@ def whole(line: Mapping[str, Any], name: str) -> int:
 
 
 def counts(line: Mapping[str, Any], name: str) -> list[int]:
-    """A list of counts or ids."""
+    """Checks a list of counts or ids."""
     value = line.get(name)
     if not isinstance(value, list) or not all(_is_count(count) for count in value):
         raise _wrong(line, name, "a list of whole numbers that are not negative")
@@ -125,7 +125,7 @@ def counts(line: Mapping[str, Any], name: str) -> list[int]:
 
 
 def time(line: Mapping[str, Any], name: str) -> float:
-    """Milliseconds, or a ratio: finite and not negative."""
+    """Checks milliseconds or a ratio: finite and not negative."""
     value = line.get(name)
     if type(value) not in (int, float) or not (-SLACK <= line[name] <= LARGEST):
         raise _wrong(line, name, "a number that is not negative")
@@ -133,7 +133,7 @@ def time(line: Mapping[str, Any], name: str) -> float:
 
 
 def share(line: Mapping[str, Any], name: str) -> float | None:
-    """A probability, None where there is none."""
+    """Checks a probability, which may be null."""
     value = line.get(name)
     if value is None and name in line:
         return None
@@ -143,7 +143,7 @@ def share(line: Mapping[str, Any], name: str) -> float | None:
 
 
 def text(line: Mapping[str, Any], name: str) -> str:
-    """A text."""
+    """Checks a text."""
     value = line.get(name)
     if not isinstance(value, str):
         raise _wrong(line, name, "a text")
@@ -151,7 +151,7 @@ def text(line: Mapping[str, Any], name: str) -> str:
 
 
 def flag(line: Mapping[str, Any], name: str) -> bool:
-    """True or false."""
+    """Checks a boolean."""
     value = line.get(name)
     if not isinstance(value, bool):
         raise _wrong(line, name, "true or false")
@@ -159,7 +159,7 @@ def flag(line: Mapping[str, Any], name: str) -> bool:
 
 
 def one_of(line: Mapping[str, Any], name: str, known: type[Outcome] | type[TokenKind]) -> str:
-    """A word of a fixed list."""
+    """Checks a word of a fixed list."""
     value = line.get(name)
     words = [word.value for word in known]
     if not isinstance(value, str) or value not in words:
@@ -168,7 +168,7 @@ def one_of(line: Mapping[str, Any], name: str, known: type[Outcome] | type[Token
 
 
 def mapping(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """An object."""
+    """Checks an object."""
     value = line.get(name)
     if not isinstance(value, dict):
         raise _wrong(line, name, "an object")
@@ -176,7 +176,7 @@ def mapping(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def listed(line: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """A list of objects."""
+    """Checks a list of objects."""
     value = line.get(name)
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise _wrong(line, name, "a list of objects")
@@ -188,7 +188,7 @@ def _is_count(value: object) -> bool:
 
 
 def _shallow(line: Mapping[str, Any]) -> None:
-    """A line that is kept as it is must be one that can be written again."""
+    """Raises ValueError for a line that is nested too deeply to be written again."""
     level: list[Any] = [line]
     for _ in range(DEEPEST):
         level = [

@@ -1,4 +1,4 @@
-"""Two recorded answers to one prompt, run against each other from one start: plain and speculative."""
+"""A race of two recorded answers to one prompt, plain and speculative, from the same start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 
 class Runner:
-    """One side of a race on its own clock, in seconds since its turn began."""
+    """One side of a race. Times are in seconds since its turn began."""
 
     __slots__ = ("_decode_ms", "_tokens", "timeline", "trace")
 
@@ -27,22 +27,22 @@ class Runner:
 
     @property
     def finish(self) -> float:
-        """When its last round was done."""
+        """The time of its last round."""
         return self.timeline.duration
 
     def tokens(self, seconds: float) -> int:
-        """Tokens of the answer by then."""
+        """The number of tokens at that time."""
         return self._tokens[self.timeline.due(seconds)]
 
     def tokens_per_second(self, seconds: float) -> float | None:
-        """Tokens / the time of decoding, both up to then; None before the first round was done."""
+        """Tokens / time of decoding up to that time; None before the end of the first round."""
         done = self.timeline.due(seconds)
         return self._tokens[done] / self._decode_ms[done] * 1000 if self._decode_ms[done] > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the texts are equal, and in words; else the first character and token, from 0, that differ."""
+    """Whether the texts are equal, also in words, and otherwise the first different character and token, from 0."""
 
     equal: bool
     words: str
@@ -52,29 +52,29 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Both runners; make one with `Race.of`."""
+    """Both runners. Create one with `Race.of`."""
 
     plain: Runner
     speculative: Runner
 
     @classmethod
     def of(cls, plain: Trace, speculative: Trace) -> Self:
-        """A race of two answers. Raises TraceError where they answer different messages."""
+        """A race of two answers. Raises TraceError if they answer different messages."""
         if _asked(plain) != _asked(speculative):
             raise TraceError("these traces answer different messages: race two answers to one prompt")
         return cls(Runner(plain), Runner(speculative))
 
     @property
     def duration(self) -> float:
-        """When the slower one is done, in seconds."""
+        """The duration of the slower answer in seconds."""
         return max(self.plain.finish, self.speculative.finish)
 
     def lead(self, seconds: float) -> int:
-        """By how many tokens the speculative answer is ahead; below 0 where it lies behind."""
+        """The number of tokens by which the speculative answer is ahead; negative if it is behind."""
         return self.speculative.tokens(seconds) - self.plain.tokens(seconds)
 
     def verdict(self) -> Verdict:
-        """How the texts compare."""
+        """Compares the texts."""
         left, right = self.plain.trace, self.speculative.trace
         ours, theirs = left.text, right.text
         if ours == theirs:
@@ -86,7 +86,7 @@ class Race:
             shorter = "plain" if len(ours) < len(theirs) else "speculative"
             reason = (left if shorter == "plain" else right).reason or "no end recorded"
             return Verdict(False, f"equal up to {place}, where the {shorter} one stops ({reason})", character, token)
-        words = f"the texts part at {place}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
+        words = f"the texts differ from {place}: {_excerpt(ours, character)} and {_excerpt(theirs, character)}"
         if other := _other_conditions(left.start, right.start):
             words += f"; not the same: {', '.join(other)}"
         return Verdict(False, words, character, token)
@@ -107,7 +107,7 @@ def _ids(trace: Trace) -> list[int | None]:
 
 
 def _first_difference(ours: Sequence[object], theirs: Sequence[object]) -> int | None:
-    """The first place that differs, or that only one of them has; None where they are equal."""
+    """The first place that differs or that only one of them has; None if they are equal."""
     for place, (one, other) in enumerate(zip(ours, theirs, strict=False)):
         if one != other:
             return place
@@ -119,7 +119,7 @@ def _excerpt(text: str, place: int) -> str:
 
 
 def _other_conditions(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
-    """What else than the speculation differs, and so may be why the texts do."""
+    """The other conditions that differ, which may explain why the texts do."""
     differing = [name for name in ("seed", "turn", "verifier") if left[name] != right[name]]
     if _name(left) != _name(right):
         differing.append("target")

@@ -1,4 +1,4 @@
-"""Trace files. They may be cut short, since a process can be killed, and they may come from anyone."""
+"""Reads trace files, which may be cut short by a killed process and may come from anyone."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Round
 
 LONGEST_LINE = 8 * 2**20
-"""Bytes of one line: the longest conversation that a start line repeats."""
+"""The most bytes of a line. A start line repeats the whole conversation."""
 
 LARGEST_FILE = 128 * 2**20
-"""Bytes of one file: more than 100,000 rounds."""
+"""The most bytes of a file: more than 100,000 rounds."""
 
 _NOT_JSON = "this is not JSON"
 
 
 def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Trace]:
-    """The turns of a file or of its lines, at least one; a last line without a line end may be half.
+    """The turns of a file or of its lines, at least one. A last line without a line end may be incomplete.
 
-    Lines and keys of an unknown kind are passed over. `name` stands in error messages, the path where it is empty.
-    Raises TraceError, with the number of the line, for what is no trace, and OSError for a file that cannot be read.
+    Unknown lines and keys are ignored. `name` is used in error messages instead of the path. Raises TraceError, with
+    the number of the line, if this is not a trace, and OSError if the file cannot be read.
     """
     if isinstance(source, Path):
         with source.open("rb") as file:
@@ -54,12 +54,12 @@ def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Tra
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a binary file, none read further than it takes to see that it is too long."""
+    """The lines of a binary file. A line that is too long is not read completely."""
     return iter(lambda: file.readline(LONGEST_LINE + 1), b"")
 
 
 class _Turns:
-    """Sorts lines into turns."""
+    """Groups lines into turns."""
 
     def __init__(self) -> None:
         self._traces: list[Trace] = []
@@ -68,7 +68,7 @@ class _Turns:
         self._error: str | None = None
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """One line's object. Raises ValueError where it cannot stand here."""
+        """Adds the object of one line. Raises ValueError if it is not allowed here."""
         match line.get("type"):
             case "start":
                 self._close(None)
@@ -84,7 +84,7 @@ class _Turns:
                 self._close(checks.end(line))
 
     def finished(self) -> list[Trace]:
-        """All turns; the last one may have no end."""
+        """All turns. The last one may have no end."""
         self._close(None)
         return self._traces
 
@@ -107,7 +107,7 @@ class _Turns:
 
 
 def _object(line: str | bytes) -> Mapping[str, Any] | None:
-    """The object that a line holds, None for the half line that a killed process leaves at the end."""
+    """The object in a line; None for an incomplete last line, as a killed process leaves it."""
     try:
         value = json.loads(line.decode() if isinstance(line, bytes) else line, parse_constant=_no_constant)
     except _Constant as constant:

@@ -1,4 +1,4 @@
-"""When the rounds of a recorded turn are due, at any speed: for whoever plays it back."""
+"""When the rounds of a recorded turn are due during a replay at any speed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from specchat.traces.trace import Trace
 
 
 class Timeline:
-    """The rounds of a trace on its own clock, in seconds since the turn began."""
+    """The times of the rounds of a trace, in seconds since the turn began."""
 
     __slots__ = ("_times",)
 
@@ -19,15 +19,15 @@ class Timeline:
 
     @property
     def duration(self) -> float:
-        """When the last round was done."""
+        """The time of the last round."""
         return self._times[-1] if self._times else 0.0
 
     def due(self, seconds: float) -> int:
-        """How many rounds were done by then."""
+        """The number of rounds completed at that time."""
         return bisect_right(self._times, seconds)
 
     def at(self, rounds: int) -> float:
-        """When so many rounds were done; the counts outside the turn are its two ends."""
+        """The time at which this many rounds were completed. Counts outside the turn give its start or end."""
         if rounds <= 0 or not self._times:
             return 0.0
         return self._times[min(rounds, len(self._times)) - 1]
@@ -35,9 +35,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Playhead:
-    """Where a replay stands. `now` is any clock in seconds that does not go back; speed 1 is as it was recorded.
+    """The position of a replay. `now` is any monotonic clock in seconds; speed 1 is the recorded speed.
 
-    Each change is a new playhead that goes on from where the old one stood at that moment.
+    Each change gives a new playhead that continues from the old one's position at that moment.
     """
 
     duration: float
@@ -53,28 +53,28 @@ class Playhead:
         return min(self.place + (now - self.since) * self.speed, self.duration)
 
     def wait(self, seconds: float, now: float) -> float | None:
-        """How long it takes until this place is reached; None where the playhead does not move."""
+        """The time until this position is reached; None if the playhead does not move."""
         if not self.playing:
             return None
         return max(seconds - self.position(now), 0.0) / self.speed
 
     def played(self, now: float) -> Self:
-        """It runs from here, or from the beginning where it stood at the end."""
+        """Continues from here, or from the beginning if it was at the end."""
         place = self.position(now)
         return self._moved(0.0 if place >= self.duration else place, now, playing=True)
 
     def paused(self, now: float) -> Self:
-        """It stays here."""
+        """Pauses here."""
         return self._moved(self.position(now), now, playing=False)
 
     def sought(self, seconds: float, now: float) -> Self:
-        """It goes on from another place, or stays there where it was paused."""
+        """Moves to another position, and keeps playing or pausing."""
         return self._moved(min(max(seconds, 0.0), self.duration), now, playing=self.playing)
 
     def at_speed(self, speed: float, now: float) -> Self:
-        """It goes on at another speed, a factor above 0; infinity is at the end at once."""
+        """Continues at another speed above 0. Infinity goes to the end at once."""
         if not speed > 0:
-            raise ValueError(f"a replay's speed is {speed}: it has to be above 0")
+            raise ValueError(f"the speed of the replay is {speed}: it must be above 0")
         return type(self)(self.duration, speed, self.playing, self.position(now), now)
 
     def _moved(self, place: float, now: float, *, playing: bool) -> Self:

@@ -1,4 +1,4 @@
-"""One recorded turn, as `--json` prints it: what a file, a stored session, a replay and an export have in common."""
+"""One recorded turn, as `--json` prints it and as files, stored sessions, replays and exports use it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from specchat_engine.decoding.trace_lines import round_line
 
 
 class Trace(NamedTuple):
-    """A turn: its start line, its rounds, and its end line, None where the recording was cut short.
+    """A turn: its start line, its rounds, and its end line, which is None if the recording was cut short.
 
-    `error` is the message that ended the turn, None where nothing went wrong.
+    `error` is the message of the error that ended the turn, or None.
     """
 
     start: Mapping[str, Any]
@@ -23,19 +23,19 @@ class Trace(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer; without an end, what the rounds said."""
+        """The answer; without an end line, the text of the rounds."""
         if self.end:
             return str(self.end["text"])
         return self.given + "".join(event.text for event in self.rounds)
 
     @property
     def given(self) -> str:
-        """The text that the answer had to begin with, where it was branched from another; it belongs to no round."""
+        """The text with which the answer had to begin, if it was branched from another; it belongs to no round."""
         return str(self.start.get("prefix_text", ""))
 
     @property
     def opening(self) -> Round | None:
-        """The given text as a round, for whoever draws or prints rounds; None where there is none."""
+        """The given text as a round, to be drawn or printed like others; None if there is none."""
         if not self.given:
             return None
         token = TargetToken(None, self.given, None, TokenKind.PLAIN)
@@ -43,22 +43,22 @@ class Trace(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Why the answer ended; None where that was not recorded."""
+        """Why the answer ended; None if that was not recorded."""
         return self.end.get("reason") if self.end else None
 
     @property
     def question(self) -> str:
-        """What the user asked in this turn."""
+        """The user's message in this turn."""
         asked = (str(message["content"]) for message in reversed(self.start["messages"]) if message["role"] == "user")
         return next(asked, "")
 
     @property
     def stats(self) -> Mapping[str, Any]:
-        """The statistics of the end line; what it lacks, or all of it where there is none, is counted again."""
+        """The statistics of the end line. Values that it lacks are counted again."""
         return self.stats_after(len(self.rounds)) | dict(self.end["stats"] if self.end else {})
 
     def stats_after(self, count: int) -> dict[str, Any]:
-        """The statistics of the first `count` rounds. The speed-up is None: the cost of a plain pass is in no round."""
+        """The statistics of the first `count` rounds. The speed-up is None, since rounds do not contain C(1)."""
         stats = TurnStats(prompt_tokens=self.start.get("prompt_tokens", 0))
         for event in self.rounds[:count]:
             stats.observe(event)
@@ -66,7 +66,7 @@ class Trace(NamedTuple):
         return stats.to_json()
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The objects of its lines in order: start, rounds, then an error and an end where there are such."""
+        """The objects of its lines in order: start, rounds, and an error and an end if there are any."""
         yield dict(self.start)
         for event in self.rounds:
             yield round_line(event)

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from specchat.errors import TraceError
 from specchat.stats.line import statistics_line
 from specchat.traces import checks
-from specchat.traces.exports import KINDS, conversation
+from specchat.traces.exports import KINDS, conversation, jsonl
 from specchat.traces.exports.document import Document
-from specchat.traces.exports.jsonl import jsonl
 from specchat.traces.reading import LONGEST_LINE, lines_of, read_trace
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace

@@ -71,5 +71,5 @@ def test_without_a_limit_everything_is_due_at_once() -> None:
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])
 def test_a_speed_that_leads_nowhere_is_refused(speed: float) -> None:
-    with pytest.raises(ValueError, match="has to be above 0"):
+    with pytest.raises(ValueError, match="must be above 0"):
         Playhead(1.0).at_speed(speed, 0.0)

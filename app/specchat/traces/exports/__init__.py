@@ -1,7 +1,10 @@
-"""A session as a file: Markdown to read, SVG to show, JSON lines to keep, an HTML page that plays it back."""
+"""Exports a session to a file: Markdown, SVG, JSON lines, or an HTML page that plays it back."""
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -10,18 +13,22 @@ from specchat.errors import ExportError
 from specchat.terminal.filter import clean_line
 from specchat.traces.exports.document import Document, SaidMessage, conversation
 from specchat.traces.exports.html import html
-from specchat.traces.exports.jsonl import jsonl
 from specchat.traces.exports.markdown import markdown
 from specchat.traces.exports.svg import svg
-from specchat.traces.exports.writing import write_whole
 from specchat.traces.trace import Trace
 
 __all__ = ["KINDS", "conversation", "export_session", "kind_of"]
 
+
+def jsonl(document: Document) -> str:
+    """The recorded turns as a trace file, which `specchat replay` reads."""
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for trace in document.traces for line in trace.lines())
+
+
 KINDS: Mapping[str, Callable[[Document], str]] = MappingProxyType(
     {"markdown": markdown, "svg": svg, "jsonl": jsonl, "html": html}
 )
-"""What a session can be written as."""
+"""The formats of an export."""
 
 _ENDINGS = MappingProxyType({".md": "markdown", ".svg": "svg", ".jsonl": "jsonl", ".html": "html", ".htm": "html"})
 
@@ -35,14 +42,14 @@ def export_session(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Writes a session, whole or not at all. `messages` are (role, content, line of figures) in order.
+    """Writes a session completely or not at all. `messages` are (role, content, line of figures) in order.
 
-    `traces` are its recorded turns: Markdown needs none of them, the others tell nothing else. Raises ExportError
-    for an unknown kind, for nothing to write, and for a file that exists unless `overwrite` is set; OSError where the
-    file cannot be written.
+    `traces` are its recorded turns. Markdown needs none of them; the other formats contain nothing else. Raises
+    ExportError for an unknown kind, if there is nothing to write, and if the file exists and `overwrite` is False.
+    Raises OSError if the file cannot be written.
     """
     if kind not in KINDS:
-        raise ExportError(f"{kind} is no kind of export: use one of {', '.join(KINDS)}")
+        raise ExportError(f"{kind} is not a kind of export: use one of {', '.join(KINDS)}")
     if kind == "markdown" and not messages:
         raise ExportError("there is nothing to export yet: the session has no messages")
     if kind != "markdown" and not traces:
@@ -52,7 +59,44 @@ def export_session(
 
 
 def kind_of(path: Path) -> str:
-    """The kind that a path's ending names. Raises ExportError for another ending."""
+    """The kind for the ending of a path. Raises ExportError for an unknown ending."""
     if kind := _ENDINGS.get(path.suffix.lower()):
         return kind
     raise ExportError(f"{path} does not say what to write: end it in {', '.join(_ENDINGS)}")
+
+
+def write_whole(text: str, path: Path, *, overwrite: bool) -> None:
+    """Writes a text as UTF-8, completely or not at all. The errors are those of `export_session`."""
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise ExportError(f"{path.parent} is not a folder: make it first, or choose another")
+    if not overwrite and os.path.lexists(path):
+        raise _exists(path)
+    unfinished = path.parent / f".{secrets.token_hex(8)}.unfinished"
+    try:
+        with unfinished.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _place(unfinished, path, overwrite=overwrite)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _place(unfinished: Path, path: Path, *, overwrite: bool) -> None:
+    """Without `overwrite`, a file that was created in the meantime is kept too, if the file system has hard links."""
+    if not overwrite:
+        try:
+            path.hardlink_to(unfinished)
+        except FileExistsError:
+            raise _exists(path) from None
+        except OSError:
+            pass  # no hard links here
+        else:
+            return
+    unfinished.replace(path)
+
+
+def _exists(path: Path) -> ExportError:
+    return ExportError(f"{path} exists: choose another name, or allow to write over it")

@@ -1,4 +1,4 @@
-"""The palette as a style sheet: colours for light and for dark pages, and a shape for every ink."""
+"""The palette as a style sheet, with colours for light and dark pages and a shape for each ink."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 FOLDED = "⋯"
 FOLD = "fold"
-"""The class of a sign that stands for several tokens: a stroke through it would hide it."""
+"""The class of a sign for several tokens, which is not struck through, to keep it visible."""
 
 _DARK = {
     "page": "#14171c",
@@ -35,7 +35,7 @@ _SHAPES = {
 
 
 def values(*, dark: bool) -> dict[str, str]:
-    """The colour of the page's parts and of every ink, by name."""
+    """The colours of the parts of the page and of each ink, by name."""
     page = _DARK if dark else _LIGHT
     found = dict(page)
     for ink in Ink:
@@ -48,12 +48,12 @@ def values(*, dark: bool) -> dict[str, str]:
 
 
 def when_dark(rules: str) -> str:
-    """Rules for those who prefer dark pages."""
+    """Rules that apply if the viewer prefers dark pages."""
     return f"@media (prefers-color-scheme: dark) {{\n{rules}\n}}"
 
 
 def shapes() -> str:
-    """For each ink that is told by more than its colour, a rule with its shape; its class is its name."""
+    """A rule with the shape of each ink that differs by more than colour. The class is the name of the ink."""
     told = {ink: [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES] for ink in Ink}
     rules = [f".{ink.value} {{ {'; '.join(ways)} }}" for ink, ways in told.items() if ways]
     return "\n".join([*rules, f".{FOLD} {{ text-decoration: none }}"])

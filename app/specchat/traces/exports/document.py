@@ -1,4 +1,4 @@
-"""What every export is made from, and how models and figures are told in it."""
+"""The contents of an export, and how models and figures are named in it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from specchat.stats.line import statistics_line, with_ending
 from specchat.traces.trace import Trace
 
 SaidMessage = tuple[str, str, str]
-"""Role, content and a line of figures, empty where there is none."""
+"""Role, content and a line of figures, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A session with a title in one line."""
+    """A session with a title on one line."""
 
     title: str
     messages: tuple[SaidMessage, ...]
@@ -30,24 +30,24 @@ class _Model:
 
 
 def pair_of(start: Mapping[str, Any]) -> str:
-    """Target and draft of a turn, as the user knows them; empty where they were not recorded."""
+    """The names of target and draft of a turn; empty if they were not recorded."""
     target, draft = _model(start, "target"), _model(start, "draft")
     return pair_name(target, draft) if target else ""
 
 
 def target_of(start: Mapping[str, Any]) -> str:
-    """The model that answered; empty where it was not recorded."""
+    """The name of the target; empty if it was not recorded."""
     target = _model(start, "target")
     return model_name(target) if target else ""
 
 
 def figures_of(trace: Trace) -> str:
-    """The turn's statistics in one line, behind how it ended where it did not end by itself."""
+    """The statistics of the turn in one line, after how it ended if it did not end by itself."""
     return with_ending(trace.reason, statistics_line(trace.stats, trace.start))
 
 
 def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
-    """The messages of recorded turns, each answer with its figures; what a later turn repeats stands once."""
+    """The messages of recorded turns, each answer with its figures. Repeated messages appear once."""
     said: list[SaidMessage] = []
     for trace in traces:
         asked = [(message["role"], message["content"]) for message in trace.start["messages"]]

@@ -1,4 +1,4 @@
-"""The recorded turns as one HTML page that plays them back, without any network."""
+"""The recorded turns as one HTML page that plays them back without network access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, Round
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-"""What a script element's end, a comment, or an old parser could be made of."""
+"""Characters that could end a script element, begin a comment, or confuse an old parser."""
 
 _INKS = "\n".join(f".{ink.value} {{ color: var(--{ink.value}) }}" for ink in Ink)
 
@@ -29,7 +29,7 @@ _PLACE = re.compile(r"@@(\w+)@@")
 
 
 def html(document: Document) -> str:
-    """The page: its style, its script and its data in it, and a policy that allows these and nothing else."""
+    """The page with its style, script and data, and a content policy that allows nothing else."""
     style = "\n".join(
         (_properties(dark=False), when_dark(_properties(dark=True)), _INKS, shapes(), _file("player.css"))
     )
@@ -46,7 +46,7 @@ def html(document: Document) -> str:
 
 
 def turn_data(trace: Trace) -> dict[str, Any]:
-    """What the page shows of a turn; its texts are filtered as for a terminal. Paths stay out of it."""
+    """The data of a turn for the page. Texts are filtered as for a terminal; paths are left out."""
     inker = Inker()
     start = trace.start
     return {

@@ -1,4 +1,4 @@
-"""A session as Markdown: roles, what was said, and the figures of each answer."""
+"""A session as Markdown: the messages with their roles, and the figures of each answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = {"user": "You", "system": "System"}
 
 
 def markdown(document: Document) -> str:
-    """The session as Markdown. Answers are Markdown themselves; what others wrote stands as it is, in fences."""
+    """The session as Markdown. Answers are Markdown themselves; other messages are put into fences unchanged."""
     answered_by = target_of(document.traces[-1].start) if document.traces else ""
     parts = [f"# {_escaped(document.title)}", *_models(document)]
     for role, content, figures in document.messages:
@@ -29,26 +29,26 @@ def markdown(document: Document) -> str:
 
 
 def fenced(text: str) -> str:
-    """A text in a fence that nothing in it closes."""
+    """A text in a fence that no line of the text closes."""
     safe = clean(text).removesuffix("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", safe)), default=0))
     return f"{fence}text\n{safe}\n{fence}"
 
 
 def _answer(content: str) -> str:
-    """Markdown as it is, unless something left open in it would swallow what follows: then in a fence."""
+    """Markdown unchanged, or in a fence if something left open in it would swallow the text after it."""
     safe = clean(content).strip("\n")
     return safe if _ends_by_itself(safe) else fenced(safe)
 
 
 def _ends_by_itself(text: str) -> bool:
-    """Whether a paragraph behind the text is one: no fence, comment or HTML block is left open."""
+    """True if the text leaves no fence, comment or HTML block open, so that a paragraph after it is one."""
     tokens = MarkdownIt("commonmark").parse(f"{text}\n\n{_NEXT}")
     return bool(text.strip()) and [token.level for token in tokens[-3:]] == [0, 1, 0] and tokens[-2].content == _NEXT
 
 
 def _models(document: Document) -> Iterator[str]:
-    """Each pair that answered, once."""
+    """The names of all pairs that answered, each once."""
     pairs = dict.fromkeys(pair_of(trace.start) for trace in document.traces)
     if names := ", ".join(pair for pair in pairs if pair):
         yield _escaped(names)

@@ -1,4 +1,4 @@
-"""The answers as a picture: one self-contained SVG file that reads on light and on dark pages."""
+"""The answers as one self-contained SVG file that is legible on light and dark pages."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LEGEND = (
     (Ink.PLAIN, "plain"),
 )
 _NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
-"""What the terminal's filter leaves and XML forbids."""
+"""Characters that pass the terminal filter but are not allowed in XML."""
 
 _FONT = "text { font: 14px ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace; }"
 
 
 @dataclass(slots=True)
 class _Page:
-    """Grows row by row from the top."""
+    """A page that grows row by row."""
 
     rows: int = 0
     parts: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class _Page:
         return _MARGIN + 16 + self.rows * _ROW
 
     def line(self, runs: Iterable[tuple[str, str]]) -> None:
-        """A row of runs, each with its class. Each run has its width in cells, whatever font the viewer has."""
+        """Adds a row of (text, class) runs. Each run keeps its width in cells, whatever the viewer's font is."""
         column = 0
         for text, kind in runs:
             word = text.strip(" ")
@@ -57,14 +57,14 @@ class _Page:
         self.rows += 1
 
     def rule(self) -> None:
-        """A thin line in a row of its own."""
+        """Adds a thin line."""
         y = self.y - _ROW / 4
         self.parts.append(f'<path class="rule" d="M{_MARGIN} {y:g}h{COLUMNS * _CELL:g}"/>')
         self.rows += 1
 
 
 def svg(document: Document) -> str:
-    """Each question with its answer in the inks of the app's trace view, the figures, and a legend."""
+    """Each question with its answer in the colours of the trace view, the figures, and a legend."""
     page = _Page()
     for line in _wrapped(document.title):
         page.line([(line, "title")])
@@ -96,7 +96,7 @@ def _style() -> str:
 
 
 def _fills(*, dark: bool) -> str:
-    """Colours as they are: not every viewer knows custom properties."""
+    """Rules with literal colours, since not every viewer supports custom properties."""
     colours = values(dark=dark)
     rules = [f".page {{ fill: {colours['page']} }}", f".page, .rule {{ stroke: {colours['line']} }}"]
     rules += [f".{name} {{ fill: {colours[name]} }}" for name in ("quiet", *Ink)]
@@ -144,5 +144,5 @@ def _legend() -> Iterator[tuple[str, str]]:
 
 
 def _safe(text: str) -> str:
-    """Text for XML; spaces behind a space would be dropped unless they are no-break spaces."""
+    """Text for XML. Repeated spaces become no-break spaces, since viewers would drop them."""
     return escape(text.translate(_NO_CHARACTERS).replace("  ", "\u00a0\u00a0"))

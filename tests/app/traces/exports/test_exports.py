@@ -48,7 +48,7 @@ def test_a_file_that_exists_is_kept_unless_it_may_be_written_over(folder: Path) 
 
 def test_a_file_that_comes_into_being_meanwhile_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "out.md"
-    monkeypatch.setattr("specchat.traces.exports.writing.os.fsync", lambda _: path.write_text("mine"))
+    monkeypatch.setattr("specchat.traces.exports.os.fsync", lambda _: path.write_text("mine"))
     with pytest.raises(ExportError, match="exists"):
         export_session("markdown", "Cats", MESSAGES, [], path)
     assert path.read_text() == "mine"
@@ -61,7 +61,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(folder: Path, mo
 
     path = folder / "out.md"
     path.write_text("old")
-    monkeypatch.setattr("specchat.traces.exports.writing.os.fsync", full)
+    monkeypatch.setattr("specchat.traces.exports.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         export_session("markdown", "Cats", MESSAGES, [], path, overwrite=True)
     assert path.read_text() == "old"
@@ -71,10 +71,10 @@ def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(folder: Path, mo
 @pytest.mark.parametrize(
     ("kind", "messages", "traces", "place", "words"),
     [
-        ("pdf", MESSAGES, [TRACE], "x", "pdf is no kind of export: use one of markdown, svg, jsonl, html"),
+        ("pdf", MESSAGES, [TRACE], "x", "pdf is not a kind of export: use one of markdown, svg, jsonl, html"),
         ("markdown", [], [], "x", "there is nothing to export yet"),
         ("html", MESSAGES, [], "x", "there is no recorded turn to export as html: export it as markdown"),
-        ("svg", MESSAGES, [TRACE], "missing/x", "is no folder: make it first"),
+        ("svg", MESSAGES, [TRACE], "missing/x", "is not a folder: make it first"),
         ("svg", MESSAGES, [TRACE], ".", "is a folder: name a file in it"),
     ],
 )

@@ -80,7 +80,7 @@ async def test_the_verdict_names_the_first_difference_of_the_texts() -> None:
         client.variants = [script("> one| two> 2"), script("> one| two> 3")]
         await pilot.press("f6")
         await raced(pilot)
-        assert "the texts part at character 9" in row(pilot, "verdict")
+        assert "the texts differ from character 9" in row(pilot, "verdict")
 
 
 async def test_an_engine_failure_is_shown_in_the_window() -> None:
@@ -132,4 +132,4 @@ def test_the_verdict_says_who_was_faster_and_by_how_much() -> None:
     assert verdict_line(Race.of(SLOW, FAST)).plain.endswith("2.00 × as fast as plain")
     assert verdict_line(Race.of(SLOW, FAST)).plain.startswith("✓ texts equal")
     other = sample_trace((replace(CAT[0], token=replace(CAT[0].token, text="A")), *CAT[1:]))
-    assert verdict_line(Race.of(SLOW, other)).plain.startswith("✕ the texts part at character 0")
+    assert verdict_line(Race.of(SLOW, other)).plain.startswith("✕ the texts differ from character 0")
