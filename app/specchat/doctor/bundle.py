@@ -14,10 +14,9 @@ from typing import Any
 
 from specchat import __version__
 from specchat.doctor import examine
-from specchat.doctor.blanked import blanked
 from specchat.doctor.engine import BEGIN
 from specchat.doctor.engine import SECTION as THREADS
-from specchat.doctor.privacy import HIDDEN, filtered, hidden, is_secret_name, log_tail
+from specchat.doctor.privacy import HIDDEN, blanked, filtered, hidden, is_secret_name, log_tail
 from specchat.doctor.report import Status
 from specchat.errors import BundleError, StoreError
 from specchat.settings import paths

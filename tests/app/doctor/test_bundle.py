@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from specchat.cli import main
-from specchat.doctor.blanked import blanked
+from specchat.doctor.privacy import blanked
 from specchat.settings import paths
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
+from specchat.stats.line import figures_line
 from specchat.terminal.pieces import Ink, Inker, Piece
 from specchat_engine.decoding.rounds import Round, TokenKind
+from specchat_engine.decoding.stats import TurnStats
 
 
 @dataclass(slots=True)
@@ -47,13 +49,17 @@ class Part:
     def figures(self) -> str:
         """The speed and acceptance of this part; empty if nothing was measured."""
         accepted, rejected = self.tokens[Ink.ACCEPTED], self.tokens[Ink.REJECTED]
-        drafted = accepted + rejected + self.tokens[Ink.DISCARDED]
-        found = [f"{self.num_tokens / self.ms * 1000:.0f} tok/s"] if self.ms else []
-        if drafted:
-            found.append(f"accepted {accepted / drafted * 100:.0f} %")
-        if accepted + rejected:
-            found.append(f"α {accepted / (accepted + rejected):.2f}")
-        return " · ".join(found)
+        counted = TurnStats(
+            num_tokens=self.num_tokens,
+            num_draft_tokens=accepted + rejected + self.tokens[Ink.DISCARDED],
+            num_accepted_tokens=accepted,
+            num_rejected_tokens=rejected,
+            verify_ms=self.ms,
+        )
+        if not (self.ms or counted.num_draft_tokens):
+            return ""
+        # Plain decoding of a part alone was never timed.
+        return figures_line(counted.to_json() | {"speedup": None})
 
 
 class Parts:
