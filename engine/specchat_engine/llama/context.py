@@ -14,14 +14,22 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch
-from specchat_engine.llama.context_params import context_params
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.attention import Attention
+from specchat_engine.memory.attention import Attention, rounded
 from specchat_engine.prompt.encoding import common_prefix
+
+_BF16 = 30
+"""GGML_TYPE_BF16 of ggml.h, which the binding leaves out."""
+
+_FLASH_ATTENTION = {
+    "auto": api.LLAMA_FLASH_ATTN_TYPE_AUTO,
+    "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+    "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+}
 
 _DRAFTED = 32
 """A pass with more tokens than this without logits reads a prompt."""
@@ -267,3 +275,26 @@ class LlamaContext:
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")
+
+
+def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:
+    """The parameters of a context; uses only the batch size and the cache types of the `options`.
+
+    llama.cpp limits the batch to the requested context before it rounds the context up, so it is rounded here.
+    """
+    params = api.llama_context_default_params()
+    params.n_ctx = rounded(n_ctx)
+    params.n_batch = max(options.batch_size, max_rows)
+    params.n_ubatch = min(attention.ubatch_size, params.n_batch)
+    params.flash_attn_type = _FLASH_ATTENTION[attention.flash]
+    params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
+    params.n_outputs_max = max_rows
+    params.n_threads = params.n_threads_batch = threads
+    params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
+    params.swa_full = True
+    return params
+
+
+def _cache_type(name: str) -> int:
+    found: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
+    return found
