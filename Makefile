@@ -9,11 +9,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 ROOTS  := app/specchat engine/specchat_engine assets/specchat_assets
 RECIPE := assets/recipe/builtin_pair
 
-# One stamp for each way of building llama.cpp: another CMAKE_ARGS builds it anew.
+# One stamp for each way of building llama.cpp: a different CMAKE_ARGS triggers a rebuild.
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
-# llama.cpp's server, from the very sources that the binding was built from.
+# llama.cpp's server, built from the same sources as the binding.
 SOURCES := $(VENV)/llama-source
 SERVER  := $(SOURCES)/server/bin/llama-server
 
@@ -23,39 +23,39 @@ SERVER  := $(SOURCES)/server/bin/llama-server
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
 	@$(BIN)/specchat chat $(ARGS)
 
-test: $(VENV)/.test check ## all checks, then all tests (TESTS=tests/engine for some)
+test: $(VENV)/.test check ## all checks, then all tests (TESTS=tests/engine for a part)
 	@echo "== tests"
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(or $(TESTS),tests --ignore tests/e2e)
 	@$(if $(TESTS),,$(BIN)/python -m pytest -q tests/e2e)
 
-check: $(VENV)/.test ## the checks alone: style, types, boundaries
+check: $(VENV)/.test ## the checks only: style, types, boundaries
 	@echo "== ruff, mypy, import-linter"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy $(ROOTS) $(RECIPE)
 	@$(BIN)/lint-imports --no-cache
 
-format: $(VENV)/.test ## lay the code out and mend what ruff can mend
+format: $(VENV)/.test ## format the code and fix what ruff can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
 builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, target, draft, model card
 	PYTHONPATH=assets/recipe $(BIN)/python -m builtin_pair all --work assets/recipe/work $(ARGS)
 
-bench: $(VENV)/.chat ## what each drafter and k gains over plain decoding, kind by kind
+bench: $(VENV)/.chat ## measure the speed-up of each drafter and k, by kind of text
 	@$(BIN)/specchat bench $(ARGS)
 
-bench-peers: $(VENV)/.test $(SERVER) ## side by side with llama-server, llama-cpp-python and transformers
+bench-peers: $(VENV)/.test $(SERVER) ## compare with llama-server, llama-cpp-python and transformers
 	@$(PIP) install --quiet "transformers>=5,<6" accelerate
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.peers --server $(SERVER) $(ARGS)
 
-verify: $(VENV)/.chat ## compare the texts of plain and speculative decoding, token by token
+verify: $(VENV)/.chat ## compare plain and speculative decoding, token by token
 	@$(BIN)/specchat verify $(ARGS)
 
-pictures: $(VENV)/.chat ## take the README's pictures of the app again
+pictures: $(VENV)/.chat ## take the README's screenshots again
 	@$(BIN)/python assets/media/record.py
 
-gpu-check: ## build for a GPU (CUDA unless CMAKE_ARGS says otherwise), test the engine on it, time it
+gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then test and time the engine on it
 	CMAKE_ARGS="$(or $(CMAKE_ARGS),-DGGML_CUDA=on)" $(MAKE) VENV=.venv-gpu .venv-gpu/.test
 	.venv-gpu/bin/specchat doctor
 	.venv-gpu/bin/python -m pytest -q tests/engine --ignore tests/engine/training
@@ -67,21 +67,21 @@ gpu-check: ## build for a GPU (CUDA unless CMAKE_ARGS says otherwise), test the 
 clean: ## remove the environments and caches
 	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-help: ## this list
+help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 $(BIN)/python:
-	@echo "== making $(VENV)"
+	@echo "== creating $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit("specchat needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv $(VENV)
 
 $(BUILD): $(BIN)/python
-	@echo "== building llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): about 3 minutes on 2 cores, once"
+	@echo "== building llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): about 10 minutes on 2 cores, only once"
 	@$(PIP) install --progress-bar off $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)"
 	@rm -f $(VENV)/.llama-* && touch $@
 
 $(SERVER): | $(BIN)/python
-	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, once"
+	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, only once"
 	@rm -rf $(SOURCES) && mkdir -p $(SOURCES)
 	@$(PIP) download --quiet --no-binary :all: --no-deps --dest $(SOURCES) "$(LLAMA)"
 	@tar -xzf $(SOURCES)/*.tar.gz --strip-components=1 -C $(SOURCES)
@@ -96,6 +96,6 @@ $(VENV)/.chat: $(BUILD) pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BUILD) pyproject.toml
-	@echo "== installing specchat with its test tools and torch (for the tests of training)"
+	@echo "== installing specchat with test tools and torch (for the training tests)"
 	@$(PIP) install --quiet --editable ".[dev,train]"
 	@touch $@ $(VENV)/.chat

@@ -1,6 +1,7 @@
-"""Takes the pictures of the documents: the real program with the real built-in pair, as SVG files beside this script.
+"""Takes the screenshots for the documentation: the real program on the built-in pair, as SVG files beside this script.
 
-`record.py NAME...` takes some of them alone. The home folder is an empty one: nothing of who runs it is in a picture.
+`record.py NAME...` takes only the named ones. The home folder is an empty temporary folder, so that no personal data
+gets into a picture.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Steps = Callable[[Pilot[None]], Awaitable[None]]
 
 
 async def answered(pilot: Pilot[None], question: str) -> None:
-    """Types a question and waits for the end of its answer. Raises TimeoutError after two minutes."""
+    """Types a question and waits until its answer ends. Raises TimeoutError after two minutes."""
     transcript = pilot.app.screen.query_one(Transcript)
 
     def ended() -> int:
@@ -57,14 +58,14 @@ async def answered(pilot: Pilot[None], question: str) -> None:
 
 
 async def conversation(pilot: Pilot[None]) -> None:
-    """A chat whose last answer shows every drafted token, of all fates, since k is fixed."""
+    """A chat whose last answer shows every drafted token with its outcome. k is fixed, so that all outcomes occur."""
     for question in QUESTIONS:
         await answered(pilot, question)
     await pilot.press("f3")
 
 
 async def inspector(pilot: Pilot[None]) -> None:
-    """A refused token, and what else there was."""
+    """A rejected token and its alternatives."""
     await conversation(pilot)
     await pilot.press("f4")
     await pilot.pause(1)
@@ -74,7 +75,7 @@ async def inspector(pilot: Pilot[None]) -> None:
         await pilot.pause(0.25)
         if "rank" in str(others.render()):
             return
-    raise TimeoutError("nothing was found out about the marked token within half a minute")
+    raise TimeoutError("the inspector showed no alternatives within half a minute")
 
 
 async def sessions(pilot: Pilot[None]) -> None:
@@ -90,7 +91,7 @@ async def sessions(pilot: Pilot[None]) -> None:
 
 
 def pressing(key: str, seconds: float) -> Steps:
-    """What a key opens over a conversation, so long after it was pressed."""
+    """Steps that press a key in a conversation and wait for this many seconds."""
 
     async def steps(pilot: Pilot[None]) -> None:
         await conversation(pilot)
@@ -101,13 +102,13 @@ def pressing(key: str, seconds: float) -> Steps:
 
 
 def options() -> ChatOptions:
-    """The built-in pair as it is without any configuration, with a fixed seed."""
+    """The built-in pair without any configuration, with a fixed seed."""
     target, draft = builtin_pair()
     return ChatOptions(target, draft, LoadOptions(), seed=7)
 
 
 async def record(name: str, size: tuple[int, int], steps: Steps) -> None:
-    """One picture of the app behind these steps."""
+    """Saves a picture of the app after these steps."""
     app = SpecchatApp(replace(options(), k=4, drafter="model"), WorkerClient(worker_log()))
     async with app.run_test(size=size) as pilot:
         await steps(pilot)
@@ -116,7 +117,7 @@ async def record(name: str, size: tuple[int, int], steps: Steps) -> None:
 
 
 def record_verify(name: str, prompts: int) -> None:
-    """One picture of a run of `specchat verify`. Raises RuntimeError where it finds what must not be in a picture."""
+    """Saves a picture of a run of `specchat verify`. Raises RuntimeError if the run fails."""
     shown = StringIO()
     with redirect_stdout(shown):
         failed = verify(replace(options(), seed=None), (), prompts, as_json=False)
@@ -129,7 +130,7 @@ def record_verify(name: str, prompts: int) -> None:
 
 
 def save(name: str, picture: str) -> None:
-    """Writes a picture, without the fonts that a viewer would load from elsewhere."""
+    """Writes a picture without references to web fonts."""
     (HERE / f"{name}.svg").write_text(FONT_FACES.sub("", picture), encoding="utf-8")
 
 

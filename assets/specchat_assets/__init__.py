@@ -7,11 +7,10 @@ from pathlib import Path
 TARGET_NAME = "specchat-guide-18m.gguf"
 DRAFT_NAME = "specchat-draft-2m.gguf"
 MODELS = Path(__file__).parent / "models"
-"""Found without `importlib.resources`, which takes a while to import: everybody waits for it at the start."""
 
 
 class BuiltinPairError(FileNotFoundError):
-    """A model of the built-in pair is not there."""
+    """A model of the built-in pair is missing."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -20,7 +19,7 @@ class BuiltinPairError(FileNotFoundError):
 def builtin_pair() -> tuple[Path, Path]:
     """The paths of the built-in target and its draft model.
 
-    Raises BuiltinPairError when one is missing: a checkout whose weights were not made or fetched.
+    Raises BuiltinPairError if one is missing, as in a checkout without the weights.
     """
     target, draft = MODELS / TARGET_NAME, MODELS / DRAFT_NAME
     for path in (target, draft):

@@ -1,6 +1,8 @@
-"""How much each rule accepts: coupled, rejection, block, and matching an argmax draft, on one pair side by side.
+"""Compares the acceptance of the verification rules on one pair: coupled, rejection, block, and an argmax draft.
 
-The texts differ between the rules, so the numbers are means over all benchmark prompts and several seeds.
+The rules produce different texts, so the numbers are means over all benchmark prompts and several seeds.
+
+`PYTHONPATH=tests python -m benchmarks.acceptance [-m TARGET -d DRAFT]`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class ArgmaxDrafter(ModelDrafter):
     law = "point"
 
     def propose(self, context: Context, k: int) -> Draft:
-        """The draft of temperature 0, as point masses."""
+        """The draft at temperature 0, as point masses."""
         context.proposer = Sampler(replace(context.sampler.params, temperature=0), 0)
         return replace(super().propose(context, k), rows=())
 
@@ -38,7 +40,7 @@ def session_for(engine: Engine, rule: str, settings: Settings, seed: int) -> Ses
 
 
 def main() -> None:
-    """Measures, and prints one Markdown table."""
+    """Runs the measurement and prints one Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-m", "--model")
     parser.add_argument("-d", "--draft")

@@ -1,9 +1,10 @@
-"""What it brings that prompt lookup searches all that was said, not the conversation alone.
+"""Measures the gain of prompt lookup that searches everything said in a session, not only the current conversation.
 
-Three sessions answer the benchmark's prompts in turns: plain, by own choice with lookup in the conversation, and with
-lookup in all. Each question is asked several times, as by whoever regenerates an answer: the first time tells whether a
-past that has nothing to do with it does harm, the others what one gains that has. Prints, by temperature and kind, the
-medians of tokens/s from the prompt to the last token over those of plain.
+Three sessions take turns on the benchmark's prompts: plain decoding, the default policy with lookup in the
+conversation, and the default policy with lookup in everything said. Each question is asked several times, as when an
+answer is regenerated. The first time shows whether unrelated history does harm; the others show the gain from related
+history. Prints, by temperature and kind, the median tokens/s from the prompt to the last token, relative to plain
+decoding.
 
 `PYTHONPATH=tests python -m benchmarks.again`.
 """
@@ -32,7 +33,7 @@ Asked = tuple[str, int, int]
 
 
 def sessions(engine: Engine, temperature: float, tokens: int) -> dict[str, Session]:
-    """A session for each way, each of which learns by itself what is accepted; costs are measured before."""
+    """One session for each configuration. Each learns acceptance on its own; costs are measured beforehand."""
     for _ in engine.measuring():
         pass
     known = engine.controller
@@ -49,7 +50,7 @@ def sessions(engine: Engine, temperature: float, tokens: int) -> dict[str, Sessi
 def measure(
     engine: Engine, temperature: float, tokens: int, each: int, attempts: int
 ) -> tuple[dict[str, dict[Asked, float]], int]:
-    """Tokens a second by way and question, and how many texts were not plain's."""
+    """Tokens per second by configuration and question, and the number of texts that differ from plain decoding's."""
     prompts = [
         (kind, number, text) for kind, texts in benchmark_prompts().items() for number, text in enumerate(texts[:each])
     ]
@@ -72,7 +73,7 @@ def measure(
 
 
 def row(temperature: float, kind: str, asked: str, found: Sequence[Estimate | None]) -> str:
-    """A row of the table: the ratios of `PAIRS`, the last one with its interval."""
+    """One row of the table: the ratios in `PAIRS`, the last one with its interval."""
     cells = [f"{temperature:g}", kind, asked, *(f"{each.value:.2f}" if each else "" for each in found)]
     if (last := found[-1]) and last.interval:
         cells[-1] += f", {last.interval[0]:.2f} to {last.interval[1]:.2f}"
@@ -80,7 +81,7 @@ def row(temperature: float, kind: str, asked: str, found: Sequence[Estimate | No
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", type=Path)
     parser.add_argument("-d", "--draft", type=Path)

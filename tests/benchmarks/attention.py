@@ -1,6 +1,6 @@
-"""What passes cost with llama.cpp's flash attention and with the scores kept, by depth and width.
+"""Compares the time of passes with and without llama.cpp's flash attention, by depth and width.
 
-Both contexts stand side by side and take turns, each pass is made twice and the second counts; medians and their ratio.
+Both contexts are loaded and take turns. Each pass is made twice and the second counts. Prints medians and their ratio.
 `PYTHONPATH=tests python -m benchmarks.attention [-m TARGET] [-c 4096 --depths 1000 2000 3900]`.
 """
 
@@ -23,7 +23,7 @@ WAYS = {"flash": "on", "scores kept": "off"}
 
 
 def timed(memory: SessionModel, tokens: list[int], depth: int, width: int) -> float:
-    """The milliseconds of a pass over `width` tokens behind `depth` others, which is forgotten again."""
+    """The milliseconds of a pass over `width` tokens after `depth` others. The tokens are removed again."""
     for _ in range(2):
         memory.rewind(depth)
         before = memory.busy_ns
@@ -33,7 +33,7 @@ def timed(memory: SessionModel, tokens: list[int], depth: int, width: int) -> fl
 
 
 def apart(memory: SessionModel, tokens: list[int], depth: int, width: int) -> float:
-    """How far the logits of a wide pass are from those of passes over one token each, at most."""
+    """The largest difference between the logits of a wide pass and those of passes over one token each."""
     narrow = [memory.advance(tokens[place : place + 1], 1)[0].copy() for place in range(depth, depth + width)]
     memory.rewind(depth)
     wide = memory.advance(tokens[depth : depth + width], width)
@@ -43,7 +43,7 @@ def apart(memory: SessionModel, tokens: list[int], depth: int, width: int) -> fl
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", type=Path, default=builtin_pair()[0])
     parser.add_argument("-c", "--ctx-size", type=int, default=1024)

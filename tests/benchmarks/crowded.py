@@ -1,8 +1,9 @@
-"""What an answer's speed is beside programs that keep cores busy: with a fixed number of threads, and by default.
+"""Measures the speed of answers while other programs keep cores busy, with fixed and with default threads.
 
-Prints, for each number of busy programs, the median tokens/s of plain and of own-choice answers with a thread a core,
-and with as many as the engine finds best. Both take turns; each has an engine of its own, which stays loaded, as the
-app's does. An answer that takes longer than `--patience` seconds counts by what it had by then.
+Prints, for each number of busy programs, the median tokens/s of plain decoding and of the default policy: with one
+thread per core, and with the number of threads that the engine chooses. The two take turns. Each has its own engine,
+which stays loaded as in the app. An answer that takes longer than `--patience` seconds is cut off there, and the
+tokens it has so far count.
 `PYTHONPATH=tests python -m benchmarks.crowded`.
 """
 
@@ -31,7 +32,7 @@ _ENDLESS = "while True: pass"
 
 @contextmanager
 def busy(programs: int) -> Iterator[None]:
-    """So many programs that never rest."""
+    """Run `programs` busy processes until the end of the block."""
     running = [subprocess.Popen([sys.executable, "-c", _ENDLESS]) for _ in range(programs)]
     try:
         yield
@@ -42,7 +43,7 @@ def busy(programs: int) -> Iterator[None]:
 
 
 def speed(engine: Engine, prompt: str, settings: Settings, patience: float) -> float:
-    """Tokens a second of one answer, or of as much of it as came in time."""
+    """Tokens per second of one answer, or of the part that arrived in time."""
     session = engine.session(settings=settings, seed=1)
     latest = time.monotonic() + patience
     for _ in session.generate(prompt):
@@ -52,7 +53,7 @@ def speed(engine: Engine, prompt: str, settings: Settings, patience: float) -> f
 
 
 def measure(models: Sequence[Path], programs: int, rounds: int, patience: float) -> dict[tuple[str, str], list[float]]:
-    """The speeds of all answers by way and by how the threads were chosen."""
+    """The speeds of all answers, by configuration and by how the threads were chosen."""
     target, draft = models
     fixed = LoadOptions(threads=read_processors().usual)
     found: dict[tuple[str, str], list[float]] = {}
@@ -66,7 +67,7 @@ def measure(models: Sequence[Path], programs: int, rounds: int, patience: float)
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", type=Path)
     parser.add_argument("-d", "--draft", type=Path)

@@ -1,10 +1,9 @@
-"""Measures what the app's drawing costs the engine: the same answers by `specchat run`, by the engine's process alone,
-and by the app.
+"""Measures what the app's drawing costs: the same answers from `specchat run`, the engine's process, and the app.
 
-For each k it prints tokens/s as the engine counts them, the ratio to the engine's process alone, and the app's CPU time
-from the question to the stored answer. The ways take turns, prompt by prompt, in shuffled order. The engine's process
-alone is the fair base: it is warm like the app's, while `run` loads the models for each answer. Run it with
-`PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux and Linux.
+Prints, for each k, the tokens/s that the engine counts in all three cases, relative to the engine's process without a
+UI; then the CPU time of the app's process from the question to the stored answer. The cases take turns, prompt by
+prompt in shuffled order. The process without a UI is the baseline: like the app's it stays loaded, while `run` loads
+the models for each answer. `PYTHONPATH=tests python -m benchmarks.drawing`; it needs tmux and Linux.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer: its text, the engine's figures, and the CPU seconds of the app."""
+    """An answer: its text, the engine's counts, and the app's CPU seconds for it."""
 
     text: str
     stats: Mapping[str, Any]
@@ -50,12 +49,12 @@ class Answered:
 
     @property
     def speed(self) -> float:
-        """Tokens a second of decoding."""
+        """Tokens per second of decoding."""
         return float(self.stats["tokens_per_second"])
 
 
 class Way(Protocol):
-    """A way to get an answer."""
+    """One way to get an answer."""
 
     name: str
 
@@ -76,7 +75,7 @@ class Run:
         self._environment = dict(environment)
 
     def answer(self, prompt: str) -> Answered:
-        """The figures of the end line."""
+        """The answer, with the figures of the end line."""
         done = subprocess.run(
             [*self._command, prompt],
             env=self._environment,
@@ -90,11 +89,11 @@ class Run:
         return Answered(end["text"], end["stats"])
 
     def close(self) -> None:
-        """Nothing is left to end."""
+        """Does nothing: each process has ended."""
 
 
 class Bare:
-    """The engine's process as the app uses it, without any drawing."""
+    """The engine's process as the app starts it, without a UI."""
 
     name = BASE
 
@@ -109,7 +108,7 @@ class Bare:
         self._settings = options.settings(loaded.recommended, loaded.drafters)
 
     def answer(self, prompt: str) -> Answered:
-        """The figures of the last event. Rounds are read and dropped."""
+        """The answer, with the figures of the last event. Rounds are read and dropped."""
         asked = self._client.generate(
             [ChatMessage("user", prompt)], turn=0, attempt=0, seed=self._seed, settings=self._settings
         )
@@ -122,12 +121,12 @@ class Bare:
 
 
 class App:
-    """The app in a terminal of its own. The figures are those it stores with each answer."""
+    """The app in its own terminal. The figures are those that it stores with each answer."""
 
     def __init__(
         self, name: str, flags: Sequence[str], home: Path, size: tuple[int, int], views: int, keys: Sequence[str]
     ) -> None:
-        """`views` is how often F3 is pressed in the first answer. `keys` are pressed before it."""
+        """Starts the app. F3 is pressed `views` times during the first answer, and `keys` are pressed before it."""
         self.name = name
         self._store = home / "data" / "specchat" / "sessions.db"
         self._terminal = Terminal([*SPECCHAT, "chat", *flags], clean_environment(home), *size)
@@ -136,7 +135,7 @@ class App:
         self._views = views
 
     def answer(self, prompt: str) -> Answered:
-        """Ask in a new session and wait, polling slowly, until its trace is stored."""
+        """Asks in a new session and polls slowly until its trace is stored."""
         self._terminal.keys("C-n", *self._keys)
         self._keys = []
         time.sleep(_CALM)
@@ -148,7 +147,7 @@ class App:
         deadline = time.monotonic() + _PATIENCE
         while (found := self._kept(prompt)) is None:
             if time.monotonic() > deadline:
-                raise SystemExit(f"no answer was kept; the screen:\n{self._terminal.screen()}")
+                raise SystemExit(f"no answer was stored; the screen:\n{self._terminal.screen()}")
             time.sleep(_CALM)
         return Answered(found["text"], found["stats"], _spent(self._terminal.app()) - before)
 
@@ -157,7 +156,7 @@ class App:
         self._terminal.close()
 
     def _kept(self, prompt: str) -> Mapping[str, Any] | None:
-        """The last line of the newest session's trace, if that session is this prompt's."""
+        """The last line of the newest session's trace, if that session is for this prompt."""
         if not self._store.exists():
             return None
         with Store.open(self._store, read_only=True) as store:
@@ -176,7 +175,7 @@ def _spent(process: int) -> float:
 
 
 def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[str, dict[tuple[str, int], Answered]]:
-    """Each way's answers by prompt and repeat. The first answer of each is dropped."""
+    """The answers of each case, by prompt and repeat. The first answer of each is thrown away."""
     found: dict[str, dict[tuple[str, int], Answered]] = {way.name: {} for way in ways}
     for way in ways:
         way.answer("Say hello.")
@@ -189,7 +188,7 @@ def measure(ways: Sequence[Way], prompts: Sequence[str], repeats: int) -> dict[s
 
 
 def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> None:
-    """Print one row of a Markdown table for each way."""
+    """Prints one row of a Markdown table for each case."""
     speeds = {name: {key: each.speed for key, each in answers.items()} for name, answers in found.items()}
     for name, answers in found.items():
         ratio = estimate(paired_ratios(speeds[name], speeds[BASE]))
@@ -203,7 +202,7 @@ def report(k: str, found: Mapping[str, Mapping[tuple[str, int], Answered]]) -> N
 
 
 def main() -> None:
-    """Measure and print."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(prog="drawing", description=__doc__)
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path)
@@ -212,18 +211,17 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=2, help="prompts of each kind")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--sizes", nargs="+", default=["140x40", "80x24"], help="of the terminal")
-    parser.add_argument("--views", type=int, default=0, help="how often F3 is pressed: 0 trace, 1 coloured, 2 markdown")
+    parser.add_argument("--views", type=int, default=0, help="presses of F3: 0 trace, 1 coloured, 2 markdown")
     parser.add_argument("--folded", action="store_true", help="without the side panel")
     parser.add_argument(
         "--ban",
         nargs="+",
         default=[],
-        help="tokens that are not said: with those that end an answer, 0 "
-        "and 2 of the built-in pair, each answer has -n tokens",
+        help="token ids to ban; with those that end an answer (built-in pair: 0 2), every answer has -n tokens",
     )
     asked = parser.parse_args()
     prompts = [prompt for some in benchmark_prompts().values() for prompt in some[: asked.each]]
-    print("| k | way | tokens/s | × engine process | 95 % | app: ms an answer | µs a token | same text |")
+    print("| k | way | tokens/s | × engine process | 95 % | app: ms per answer | µs per token | same text |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
     for k in asked.k:
         chosen = {"temperature": 0.0, "k": k, "seed": 7, "max_tokens": asked.max_tokens}

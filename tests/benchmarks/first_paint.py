@@ -1,11 +1,12 @@
-"""How long after its launch the chat stands on the screen, and how long until it has answered.
+"""Measures the time from launch to first paint, and to the first answer.
 
-Prints the median and the range of several launches in tmux, which take turns with an app of one word made with the same
-library: what that takes is Python's, the library's and the terminal's, and what the chat takes over it (x) does not
-follow the machine's moods. Nothing is polled, which on two cores would cost
-what is measured: tmux tells what the program writes. The question is sent at first paint, the built-in pair answers.
-`PYTHONPATH=tests python -m benchmarks.first_paint [--launches 9] [--tree NAME=FOLDERS …]`, where `FOLDERS` are other
-versions' `app`, `engine` and `assets` with colons between, and it needs tmux.
+Prints the median and range of several launches in tmux. They take turns with a Textual app that shows one line: its
+time is that of Python, Textual and the terminal, and the ratio to it (x) varies less than the times do. Nothing is
+polled, because polling would compete for the cores: tmux reports what the program writes. The question is sent at first
+paint, and the built-in pair answers.
+
+`PYTHONPATH=tests python -m benchmarks.first_paint [--launches 9] [--tree NAME=FOLDERS …]`, where `FOLDERS` are the
+`app`, `engine` and `assets` folders of another version, separated by colons. It needs tmux.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """Seconds from the launch to the first paint, and to the answer; None where no question was asked."""
+    """Seconds from launch to first paint and to the answer. The latter is None if no question was asked."""
 
     painted: float
     answered: float | None
 
 
 class Window:
-    """A command in a tmux window whose output arrives here as it is written."""
+    """A command in a tmux window whose output is read as it is written."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], size: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="specchat-")
@@ -72,9 +73,9 @@ class Window:
         )
 
     def seconds_until(self, shown: bytes) -> float:
-        """The time from the launch until this was written, which must come after what was waited for before.
+        """The time from launch until this text was written, after the text that was last waited for.
 
-        Raises TimeoutError where it does not come.
+        Raises TimeoutError if it does not appear.
         """
         pipe = self._control.stdout
         assert pipe is not None
@@ -93,13 +94,13 @@ class Window:
         raise TimeoutError(f"{shown!r} was not written")
 
     def tell(self, command: str) -> None:
-        """Gives tmux a command."""
+        """Sends a command to tmux."""
         assert self._control.stdin is not None
         self._control.stdin.write(command.encode() + b"\n")
         self._control.stdin.flush()
 
     def close(self) -> None:
-        """Quits what runs, and ends the terminal."""
+        """Quits the program and ends the terminal."""
         self.tell("send-keys C-q")
         time.sleep(_CALM)
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
@@ -108,7 +109,7 @@ class Window:
 
 
 def launch(command: Sequence[str], environment: Mapping[str, str], size: str, *, ask: bool) -> Launched:
-    """Starts a program, waits until it stands, and asks it something."""
+    """Starts a program, waits for its first paint, and asks it a question."""
     window = Window(command, environment, size)
     try:
         painted = window.seconds_until(_SIGN)
@@ -124,7 +125,7 @@ def launch(command: Sequence[str], environment: Mapping[str, str], size: str, *,
 
 
 def row(name: str, launched: Sequence[Launched], least: Sequence[Launched]) -> str:
-    """The medians and ranges of some launches, and the first paint over that of the app of one word beside each."""
+    """Medians and ranges of several launches, and the ratio of first paint to that of the one-line app."""
     times = median(each.painted / word.painted for each, word in zip(launched, least, strict=True))
     cells = [name.ljust(20), f"{times:.2f} x"]
     for label, seconds in (
@@ -137,7 +138,7 @@ def row(name: str, launched: Sequence[Launched], least: Sequence[Launched]) -> s
 
 
 def main() -> None:
-    """Launches the ways in turns and prints a line for each."""
+    """Launches all versions in turns and prints a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--launches", type=int, default=9)
     parser.add_argument("--size", default="140x40")
@@ -154,7 +155,7 @@ def main() -> None:
                     taken = launch((*SPECCHAT, "chat"), {**environment, "PYTHONPATH": ways[name]}, asked.size, ask=True)
                 else:
                     taken = launch((sys.executable, "-c", _ONE_WORD), environment, asked.size, ask=False)
-                if number:  # the first round warms the files
+                if number:  # the first round brings the files into the page cache
                     launched[name].append(taken)
     for name, taken_by in launched.items():
         print(row(name, taken_by, launched[_LEAST]))

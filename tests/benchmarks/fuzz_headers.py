@@ -1,8 +1,8 @@
-"""Hundreds of thousands of damaged headers, and the largest sound ones: what the header reader takes for them.
+"""Gives the header reader hundreds of thousands of damaged headers and the largest valid ones.
 
     PYTHONPATH=tests python -m benchmarks.fuzz_headers --cases 200000
 
-Ends with 1 at the first wrong answer or unexpected exception, and where a limit on time or memory was passed.
+Exits with 1 at the first wrong answer or unexpected exception, or when a limit on time or memory is exceeded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_SECONDS, MOST_MEGABYTES = 2.0, 256.0
 
 
 def vocabulary(tokens: int) -> bytes:
-    """Tokens with scores and types, and two merges for each."""
+    """Tokens with scores and types, and two merges per token."""
     writer = Bytes(keys=4).text(b"tokens").numbers("IIQ", 9, 8, tokens)
     for number in range(tokens):
         writer.text(b"token%d" % number)
@@ -36,12 +36,12 @@ def vocabulary(tokens: int) -> bytes:
 
 
 def empty_texts() -> bytes:
-    """As many texts as may be."""
+    """As many texts as are allowed."""
     return Bytes(keys=1).text(b"a").numbers("IIQ", 9, 8, MAX_STRINGS).bytes + bytes(8 * MAX_STRINGS)
 
 
 def wide_text() -> bytes:
-    """The largest text, with one character that makes Python keep four bytes for each; and numbers to the limit."""
+    """The largest text, with one character that makes Python store four bytes for each, and numbers up to the limit."""
     text = "\U0001f600".encode() + b"x" * (MAX_TEXT_BYTES - 8)
     count = MAX_HEADER_BYTES - len(text) - 100
     return Bytes(keys=2).text(b"a").numbers("I", 8).text(text).text(b"b").numbers("IIQ", 9, 0, count).bytes + bytes(
@@ -50,7 +50,7 @@ def wide_text() -> bytes:
 
 
 def many_tensors() -> bytes:
-    """As many tensors and keys as may be."""
+    """As many tensors and keys as are allowed."""
     writer = Bytes(tensors=MAX_TENSORS, keys=MAX_KEYS)
     for number in range(MAX_KEYS):
         writer.text(b"key%d" % number).numbers("II", 4, number)
@@ -60,47 +60,47 @@ def many_tensors() -> bytes:
 
 
 def many_arrays() -> bytes:
-    """As many arrays in arrays as may be."""
+    """As many nested arrays as are allowed."""
     writer = Bytes(keys=1).text(b"a").numbers("IIQ", 9, 9, MAX_NESTED)
     return writer.numbers("IQ" * MAX_NESTED, *[0, 0] * MAX_NESTED).bytes
 
 
 LARGEST: dict[str, Callable[[], bytes]] = {
     "250,000 tokens, scores, types, 500,000 merges": lambda: vocabulary(250_000),
-    "as many texts as may be": empty_texts,
-    "64 MiB: a text of 16 MiB in four bytes a character, numbers": wide_text,
-    "as many tensors and keys as may be": many_tensors,
-    "as many arrays in arrays as may be": many_arrays,
+    "as many texts as allowed": empty_texts,
+    "64 MiB: a text of 16 MiB in four bytes per character, numbers": wide_text,
+    "as many tensors and keys as allowed": many_tensors,
+    "as many nested arrays as allowed": many_arrays,
 }
 
 
 def measure(name: str) -> tuple[float, float, int]:
-    """Seconds to read one of the largest headers, megabytes that it took beyond the bytes themselves, their number."""
+    """Seconds to read one of the largest headers, megabytes used beyond the bytes themselves, and its size."""
     data = LARGEST[name]()
     before = resident()
     begin = time.perf_counter()
     header = look(data, size_known=True)
     seconds = time.perf_counter() - begin
     if header is None:
-        raise SystemExit(f"{name}: refused, but it is within the limits")
+        raise SystemExit(f"{name}: rejected, although it is within the limits")
     return seconds, peak() - before, len(data)
 
 
 def resident() -> float:
-    """Megabytes of this process now; the peak begins anew from here."""
+    """Current megabytes of this process. Resets the peak."""
     with open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123
         file.write("5")
     return peak()
 
 
 def peak() -> float:
-    """Megabytes of this process at most."""
+    """Peak megabytes of this process."""
     with open("/proc/self/status") as file:  # noqa: PTH123
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 
 
 def fuzz(cases: int, seed: int) -> None:
-    """Prints what came out; SystemExit at the first wrong answer."""
+    """Prints the results. Raises SystemExit at the first wrong answer."""
     chance, sound = random.Random(seed), seeds()
     read, slowest, begin = 0, 0.0, time.perf_counter()
     for case in range(cases):

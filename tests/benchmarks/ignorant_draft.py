@@ -1,8 +1,8 @@
-"""Writes a draft model that knows nothing, to measure what own choice loses with it.
+"""Writes a draft model that knows nothing, to measure what the default policy loses with it.
 
-It is a draft model, by default the built-in one, whose matrices of 16-bit numbers hold the same numbers in random
-order: `PYTHONPATH=tests python -m benchmarks.ignorant_draft ignorant.gguf`, and then `specchat bench -m TARGET -d
-ignorant.gguf --arms none,hybrid:auto -n 256`.
+It is a copy of a draft model, by default the built-in one, with the values of each 16-bit matrix in random order. Run
+`PYTHONPATH=tests python -m benchmarks.ignorant_draft ignorant.gguf`, and then
+`specchat bench -m TARGET -d ignorant.gguf --arms none,hybrid:auto -n 256`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What models take of memory, estimated from their headers and measured in processes that load and use them.
+"""Compares the memory estimate from a model's header with that of a process that loads and uses the model.
 
     PYTHONPATH=tests python -m benchmarks.memory_estimates [more.gguf …]
 
-Without files: small models of many kinds. Prints a table in Markdown. Linux only.
+Without files, it uses small models of many architectures. Prints a Markdown table. Linux only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""A draft model with a vocabulary of its own for the built-in target: made in minutes, then measured against it.
+"""Trains a draft model with its own vocabulary for the built-in target, and measures it.
 
-It begins as the built-in draft: a new tokenizer, each of its entries embedded as the mean of the old entries of its
-text, and then some minutes of the recipe's chats. Measured side by side, in turns: plain decoding, the built-in draft,
-this one through text, and this one with drawn instead of likeliest tokens.
+It starts as the built-in draft with a new tokenizer: each entry is embedded as the mean of the old entries of its text.
+Some minutes of training on the recipe's chats follow. These take turns: plain decoding, the built-in draft, this draft
+through text, and this draft with sampled instead of likeliest tokens.
+
+`PYTHONPATH=tests:assets/recipe python -m benchmarks.other_vocabulary --help`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _TEMPERATURES = (0.0, 0.8)
 
 
 def make(folder: Path, minutes: float) -> Path:
-    """Writes the draft, having trained for so many minutes of processor time at most."""
+    """Trains for at most this many minutes of CPU time, and writes the draft."""
     sys.path.insert(0, str(_RECIPE))
     import torch
 
@@ -110,7 +112,7 @@ def make(folder: Path, minutes: float) -> Path:
 
 
 class DrawnDrafter(TranslatedDrafter):
-    """Draws each token with noise of its own instead of taking the likeliest, for comparison."""
+    """Samples each token with independent noise instead of taking the likeliest, for comparison."""
 
     _drawn = 0
 
@@ -122,7 +124,7 @@ class DrawnDrafter(TranslatedDrafter):
 
 
 def measure(draft: Path, target: Path, prompts: Sequence[str], k: int, max_tokens: int) -> None:
-    """Prints one Markdown table: α, τ, and tokens a second as a ratio to plain decoding, medians over the prompts."""
+    """Prints one Markdown table: α, τ, and tokens per second relative to plain decoding, medians over the prompts."""
     own = builtin_pair()[1]
     print("| temperature | drafts | α | τ | plain × |\n| --- | --- | --- | --- | --- |")
     with Engine.load(target, own) as same, Engine.load(target, draft) as other:
@@ -155,10 +157,10 @@ def measure(draft: Path, target: Path, prompts: Sequence[str], k: int, max_token
 
 
 def main() -> None:
-    """Makes the draft where it is missing, and measures it."""
+    """Trains the draft if it is missing, and measure it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="where the draft lies, or is to lie")
-    parser.add_argument("--minutes", type=float, default=15, help="of processor time that training may take")
+    parser.add_argument("--folder", type=Path, required=True, help="the draft's file; written if it does not exist")
+    parser.add_argument("--minutes", type=float, default=15, help="of CPU time for training, at most")
     parser.add_argument("-m", "--model", type=Path, default=builtin_pair()[0])
     parser.add_argument("-k", type=int, default=4)
     parser.add_argument("--prompts", type=int, help="of each kind")

@@ -1,11 +1,11 @@
-"""What the engine takes beside the models' passes, in time and in memory.
+"""Measures the engine's overhead: its time outside the models' passes, and its memory.
 
-Prints for each temperature and way of drafting the share of decoding time outside the passes (medians over answers)
-and the microseconds a round, then what the process took at most, what llama.cpp's own figures explain of that, and the
-rest. Ways, temperatures and prompts take turns. `PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`.
+Prints, for each temperature and way of drafting, the share of decoding time outside the passes (median over answers)
+and the microseconds per round; then the peak memory of the process, how much of it llama.cpp accounts for, and the
+rest. Ways of drafting, temperatures and prompts take turns.
 
-With `--bare` it compares with the least loop in Python that makes the very same passes and draws the very same tokens,
-and leaves out copies, which prompt lookup drafts.
+`PYTHONPATH=tests python -m benchmarks.overhead [-m TARGET -d DRAFT]`. With `--bare` it compares with the smallest
+Python loop that makes the same passes and samples the same tokens, and leaves out copies, which prompt lookup drafts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEGABYTE = 1e6
 
 
 def new_session(engine: Engine, settings: Settings, temperature: float, seed: int) -> Session:
-    """A session under these settings at a temperature."""
+    """A session with these settings at a temperature."""
     sampling = SamplingParams(temperature=temperature)
     return engine.session(settings=replace(settings, sampling=sampling), seed=seed)
 
@@ -60,10 +60,10 @@ def measure(engine: Engine, tokens: int, each: int, repeats: int) -> dict[tuple[
 
 
 def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
-    """The share in percent that lies outside the passes where the session's answer is given once more with drafts of so
-    many tokens, and nothing else is done: no text, no events, no statistics, no settings, no decisions.
+    """The percentage of time outside the passes when a bare loop repeats the session's answer with these drafts.
 
-    Both models have nothing of it in their memories. Raises AssertionError where it is another answer.
+    `drafts` are the numbers of tokens to draft in each round. The loop makes no text, events, statistics or decisions.
+    Both models start with empty memories. Raises AssertionError if the answer differs.
     """
     target, draft = engine._target, engine._draft
     assert draft is not None
@@ -101,11 +101,11 @@ def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
 
 
 def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> None:
-    """Prints the shares of all ways, those of the same passes in the bare loop, and how many answers that were."""
+    """Prints the shares of all ways, those of the same passes in the bare loop, and the number of answers."""
     ways = {**WAYS, "k 12": Settings(k=12, drafter="model")}
     prompts = [text for kind, texts in benchmark_prompts().items() if kind != "copy" for text in texts[:each]]
     shares: dict[tuple[float, str], list[tuple[float, float]]] = {}
-    for seed in range(repeats + 1):  # the first time is for learning
+    for seed in range(repeats + 1):  # the first pass is a warm-up
         for prompt, temperature, (way, settings) in product(prompts, (0.0, 0.8), ways.items()):
             engine.forget()
             session = new_session(engine, replace(settings, max_tokens=tokens), temperature, seed)
@@ -122,7 +122,7 @@ def beside_the_least(engine: Engine, tokens: int, each: int, repeats: int) -> No
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", type=Path)
     parser.add_argument("-d", "--draft", type=Path)
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("-n", "--max-tokens", type=int, default=128)
     parser.add_argument("--each", type=int, default=1, help="prompts of each kind")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--bare", action="store_true", help="beside the least loop that speculates")
+    parser.add_argument("--bare", action="store_true", help="compare with the smallest loop that speculates")
     asked = parser.parse_args()
     target, draft = (asked.model, asked.draft) if asked.model else builtin_pair()
     begun = peak_memory_bytes()

@@ -1,6 +1,6 @@
-"""Records what the draft model proposes behind every token of plain answers, for tests/support/replay.py.
+"""Records what the draft model proposes after every token of plain answers, for tests/support/replay.py.
 
-Not a test, and no time is measured: run it again when the built-in pair has changed.
+It measures no times. Run it again when the built-in pair has changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEED, LONGEST, MAX_TOKENS = 7, 16, 192
 
 
 def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampling: SamplingParams) -> dict[str, Any]:
-    """One answer: how many of the tokens proposed at each place are right, and how sure the drafter is, per mille."""
+    """One answer: for each position, how many proposed tokens are right, and the drafter's confidence, per mille."""
     session = engine.session(settings=Settings(k=0, sampling=sampling, max_tokens=MAX_TOKENS), seed=SEED)
     answer = [event.token.id for event in session.generate(prompt) if event.token.id is not None]
     sampler = Sampler(sampling, session.turn_seed)

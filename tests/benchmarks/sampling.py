@@ -1,4 +1,4 @@
-"""Prints the least milliseconds that sampling one row takes, for many settings, on a peaked and a flat row.
+"""Prints the minimum milliseconds to sample one row, for many settings, on a peaked and a flat row.
 
 `PYTHONPATH=tests python -m benchmarks.sampling [--vocabulary 152000 --repeats 21]`.
 """
@@ -46,7 +46,7 @@ def cases() -> dict[str, SamplingParams]:
 
 
 def milliseconds(params: SamplingParams, row: NDArray[np.float32], repeats: int) -> float:
-    """The least time of finding the candidates of a row and drawing from them."""
+    """The minimum time to find the candidates of a row and sample from them."""
     sampler = Sampler(params, 1)
     context = list(range(200))
     times = []
@@ -58,7 +58,7 @@ def milliseconds(params: SamplingParams, row: NDArray[np.float32], repeats: int)
 
 
 def main() -> None:
-    """Prints one line a setting."""
+    """Prints one line for each setting."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vocabulary", type=int, default=152_000)
     parser.add_argument("--repeats", type=int, default=21)

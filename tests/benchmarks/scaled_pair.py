@@ -1,7 +1,7 @@
-"""Grows the built-in pair into models of a real model's size that say the same: real acceptance, real memory traffic.
+"""Grows the built-in pair to the size of real models with the same output: real acceptance, real memory traffic.
 
-Prints a line for each file: path, parameters, bytes. A file that is there already is left as it is; its name ends with
-a digest of the source file, the sizes and the seed. Not a test, and nothing that it writes belongs into the repository.
+Prints a line for each file: path, parameters, bytes. A file that exists is kept; its name ends with a digest of the
+source file, the sizes and the seed. Do not commit these files.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ WRITTEN_AT_ONCE = (*FLOAT_TYPES, "Q8_0")
 
 
 def parameters(text: str) -> int:
-    """A number of parameters as people write it: 0.5B, 100M."""
+    """Parses a number of parameters such as 0.5B or 100M."""
     match = re.fullmatch(r"(\d+\.?\d*)([MB])", text.upper())
     if not match or not float(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write it as 0.5B or 100M")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write it as 0.5B or 100M")
     return round(float(match[1]) * UNITS[match[2]])
 
 
 def share(text: str) -> float:
-    """A part of the whole, more than nothing."""
+    """Parses a share greater than 0 and at most 1."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0.001 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: use 0.03 to 0.1, at most 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share: use 0.03 to 0.1, at most 1")
     return value
 
 
 def short(number: int) -> str:
-    """A number of parameters in three digits: 501M, 1.50B."""
+    """A number of parameters with three digits: 501M, 1.50B."""
     return f"{number / 1e9:.2f}B" if number >= 10**9 else f"{number / 1e6:.3g}M"
 
 
 def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path) -> Path:
-    """The file of the grown model, written now unless it is there."""
+    """The file of the grown model. Writes it unless it exists."""
     growth = Growth(source.shape, shape, source.epsilon, seed)
     digest = hashlib.sha256(source.path.read_bytes() + repr((shape, seed)).encode()).hexdigest()[:8]
     name = f"{source.path.stem}-grown-{short(shape.parameters)}"
@@ -70,7 +70,7 @@ def grow(source: Source, shape: Shape, kind: str, seed: int, folder: Path) -> Pa
 
 
 def finish(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes under another name first, so that a file which is there is whole."""
+    """Writes under a temporary name first, so that a file that exists is complete."""
     part = path.with_name(f"{path.name}.part")
     try:
         write(part)
@@ -80,7 +80,7 @@ def finish(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def grow_pair(options: argparse.Namespace) -> None:
-    """Writes the target, then the draft, and says where they are."""
+    """Writes the target, then the draft, and prints their paths."""
     target, draft = (read_source(path) for path in builtin_pair())
     vocabulary = target.shape.vocabulary if options.vocabulary is None else options.vocabulary
     large = choose_shape(target.shape, options.target_size, vocabulary)
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--draft-share", type=share, default=0.05, metavar="N", help="of the target's parameters")
     types = (*FLOAT_TYPES, *QUANTISED_TYPES)
     parser.add_argument("--type", type=str.upper, choices=types, default="BF16", metavar="TYPE", help="BF16, Q4_K_M, …")
-    parser.add_argument("--vocabulary", type=int, metavar="N", help="pad it to so many tokens")
+    parser.add_argument("--vocabulary", type=int, metavar="N", help="pad the vocabulary to this many tokens")
     parser.add_argument("--seed", type=int, default=1)
     try:
         grow_pair(parser.parse_args())

@@ -1,6 +1,7 @@
-"""How long a list of many stored sessions takes to open, and a search through it: python -m benchmarks.session_list
+"""Measures the time to open a list of many stored sessions and to search it.
 
-Run it in `tests/`. The first figures are of a new process, which opens the file and reads the first page.
+`PYTHONPATH=tests python -m benchmarks.session_list`. The first figures are for a new process that opens the file and
+reads the first page.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", 
 
 
 def fill(path: Path, num_sessions: int, num_messages: int) -> None:
-    """A store with so many sessions of so many messages, whose words are used as unevenly as a language's are."""
+    """A store with this many sessions and messages, whose words are distributed as in natural language."""
     chance = random.Random(1)
     words = ["".join(chance.choices(_SYLLABLES, k=chance.randint(1, 4))) for _ in range(20_000)]
     weights = [*accumulate(1 / (rank + 1) for rank in range(len(words)))]
@@ -66,7 +67,7 @@ print((loaded - begin) * 1000, (end - loaded) * 1000, len(page))
 
 
 def report(path: Path) -> None:
-    """Prints one figure a line."""
+    """Prints one figure per line."""
     first = subprocess.run([sys.executable, "-c", _FIRST_PAGE, str(path)], check=True, capture_output=True, text=True)
     imports, opening, shown = first.stdout.split()
     print(f"file                                {path.stat().st_size / 2**20:8.0f} MiB")
@@ -83,11 +84,11 @@ def report(path: Path) -> None:
 
 
 def main() -> None:
-    """Fills a store in a folder that is removed again, and reports."""
+    """Fills a store in a temporary folder and prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=10, help="messages of each session")
-    parser.add_argument("--file", type=Path, help="fill this file, or report on it where it exists, and keep it")
+    parser.add_argument("--file", type=Path, help="fill this file, or use it if it exists, and keep it")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.file or Path(folder) / "sessions.db"

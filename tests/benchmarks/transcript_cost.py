@@ -1,7 +1,7 @@
-"""Measures what a frame of a streaming answer costs the app's thread, by the number of messages before it.
+"""Measures the CPU time of a frame of a streaming answer, by the number of messages before it.
 
-Prints a line for each view and number of messages: milliseconds of CPU time per frame, drawing included, in a headless
-terminal of 140 × 40. Run it with `PYTHONPATH=tests python tests/benchmarks/transcript_cost.py`.
+Prints a line for each view and number of messages: milliseconds of CPU time per frame, drawing included, in a
+headless terminal of 140 × 40. `PYTHONPATH=tests python -m benchmarks.transcript_cost`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS_A_ROUND = 3
 
 
 class Stage(App[None]):
-    """A transcript and nothing else."""
+    """An app with nothing but a transcript."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,13 +38,13 @@ class Stage(App[None]):
 
 
 def frame(number: int, tokens: int) -> list[Round]:
-    """This many tokens as rounds. Every tenth frame ends a paragraph."""
+    """The rounds of this many tokens, with a paragraph break now and then."""
     rounds = script("|".join([ROUND] * (tokens // TOKENS_A_ROUND)))
     return rounds + script(">.\n\n") if number % 10 == 9 else rounds
 
 
 async def measure(view: View, earlier: int, frames: int, tokens: int) -> float:
-    """Milliseconds of the thread per frame."""
+    """Milliseconds of the app's thread per frame."""
     app = Stage()
     async with app.run_test(size=(140, 40)) as pilot:
         transcript = app.query_one(Transcript)
@@ -68,16 +68,16 @@ async def measure(view: View, earlier: int, frames: int, tokens: int) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--earlier", type=int, nargs="+", default=[1, 100, 1000], help="messages before the answer")
     parser.add_argument("--frames", type=int, default=200)
-    parser.add_argument("--tokens", type=int, default=17, help="tokens a frame; 17 are 1,000 a second")
+    parser.add_argument("--tokens", type=int, default=17, help="tokens per frame; 17 are 1,000 per second")
     arguments = parser.parse_args()
     for view in View:
         for earlier in arguments.earlier:
             cost = asyncio.run(measure(view, earlier, arguments.frames, arguments.tokens))
-            print(f"{view.value:9} {earlier:5} messages  {cost:6.2f} ms a frame", flush=True)
+            print(f"{view.value:9} {earlier:5} messages  {cost:6.2f} ms per frame", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What passes over 1 to 33 tokens cost, and how much faster than plain decoding a copy can be at most.
+"""Measures the time of passes over 1 to 33 tokens, and the largest possible speed-up of a copy.
 
-Widths come in random order, each pass is made twice and the second counts; medians, in milliseconds and in units of a
-pass over one token. A copy takes its prompt's time, which no draft shortens, and for each token at least what one costs
-in the best of these passes. `PYTHONPATH=tests python -m benchmarks.widths [-m TARGET]`.
+Widths come in random order. Each pass is made twice and the second counts. Prints medians, in milliseconds and relative
+to a pass over one token. A copy takes the time of its prompt, which drafting cannot shorten, and for each token at
+least the time per token of the best of these passes. `PYTHONPATH=tests python -m benchmarks.widths [-m TARGET]`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from specchat_engine.policy.calibration import pass_ms
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Runs the measurement and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", type=Path, default=builtin_pair()[0])
     parser.add_argument("--depth", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--prompt", type=int, default=256, help="tokens of a prompt that is copied")
+    parser.add_argument("--prompt", type=int, default=256, help="tokens of the prompt that is copied")
     parser.add_argument("--answer", type=int, default=235, help="tokens of the copy")
     asked = parser.parse_args()
     chance, times, reading = random.Random(1), defaultdict[int, list[float]](list), []
@@ -48,7 +48,7 @@ def main() -> None:
     prompt_ms, least_ms = median(reading), min(median(times[width]) / width for width in widths)
     ceiling = (prompt_ms + asked.answer * plain) / (prompt_ms + asked.answer * least_ms)
     print(f"a prompt of {asked.prompt} tokens: {prompt_ms:.0f} ms, {prompt_ms / asked.prompt / plain:.2f} × plain each")
-    print(f"a copy of {asked.answer} tokens behind it: at most {ceiling:.2f} × plain decoding")
+    print(f"a copy of {asked.answer} tokens after it: at most {ceiling:.2f} × plain decoding")
 
 
 if __name__ == "__main__":

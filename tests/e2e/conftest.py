@@ -1,4 +1,4 @@
-"""The real program, as its user starts it, on the pair that ships with it."""
+"""Fixtures that start the real program on the built-in pair."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from e2e.terminal import SPECCHAT, Terminal, clean_environment
 from specchat_assets import builtin_pair
 
 FLAGS = ("-t", "1", "--seed", "7")
-"""One thread: two on a busy machine wait for each other."""
+"""One thread: on a busy machine two threads wait for each other."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def pair() -> None:
-    """The built-in pair is there; else every test says at once what is missing."""
+    """Fails every test at once with a clear message if the built-in pair is missing."""
     builtin_pair()
 
 
@@ -31,7 +31,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def specchat(environment: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
     """Starts `specchat` with these arguments in a terminal of `width` × `height`."""
     if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed: these tests look at the program in a real terminal")
+        pytest.skip("tmux is not installed: these tests run the program in a real terminal")
     terminals: list[Terminal] = []
 
     def start(*arguments: str, width: int = 140, height: int = 40) -> Terminal:

@@ -1,4 +1,4 @@
-"""A real terminal for the real program: a tmux server of its own, keys in, the screen out."""
+"""A real terminal for the real program: a private tmux server that takes keys and returns the screen."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PAUSE = 0.03
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The variables of a user who has configured nothing, and was here before; all folders lie in `home`.
+    """The environment of a returning user with no configuration. All folders are in `home`.
 
-    PYTHONPATH is passed on, so that the program is the one that the tests import.
+    PYTHONPATH is passed on, so that the program runs the same code as the tests.
     """
     home.mkdir(exist_ok=True)
     welcomed = home / "data" / "specchat" / "welcomed"
@@ -41,10 +41,10 @@ def clean_environment(home: Path) -> dict[str, str]:
 
 
 class Terminal:
-    """One command in one window. After the command come its exit code and the terminal's settings, both on the screen.
+    """One command in one window. When the command ends, the screen shows its exit code and the terminal's settings.
 
-    Close it: the program, its engine and the tmux server end then. With `leads`, the command itself is the window's
-    process, as in `tmux new-session COMMAND`: nothing comes after it.
+    `close` ends the program, its engine and the tmux server. With `leads`, the command itself is the window's process,
+    as in `tmux new-session COMMAND`, and nothing is shown after it.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Terminal:
         *,
         leads: bool = False,
     ):
-        # The path of a socket has about 100 characters at most, and a test's own folder is deeper than that.
+        # A socket's path is limited to about 100 characters, and a test's folder has a longer path.
         self._folder = tempfile.TemporaryDirectory(prefix="specchat-")
         self._socket = f"{self._folder.name}/tmux"
         variables = [f"{name}={value}" for name, value in environment.items()]
@@ -75,7 +75,7 @@ class Terminal:
         self._folder.cleanup()
 
     def keys(self, *keys: str) -> None:
-        """Presses keys, in tmux's names."""
+        """Presses keys, given by tmux's names."""
         self._tmux("send-keys", *keys)
 
     def type(self, text: str) -> None:
@@ -84,41 +84,41 @@ class Terminal:
         self.keys("Enter")
 
     def raw(self, sequence: str | bytes) -> None:
-        """Sends bytes as a terminal sends them for keys that tmux has no name for, and for the mouse."""
+        """Sends the bytes of keys that tmux has no name for, or of the mouse."""
         data = sequence.encode() if isinstance(sequence, str) else sequence
         self._tmux("send-keys", "-H", *(f"{byte:02x}" for byte in data))
 
     def resize(self, width: int, height: int) -> None:
-        """Gives the window another size."""
+        """Resizes the window."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def ground(self, colour: str) -> None:
-        """Gives the window a ground, which tmux tells whoever asks."""
+        """Sets the window's background colour, which tmux reports to programs that ask."""
         self._tmux("set-option", "-g", "window-style", f"bg={colour}")
 
     def screen(self, *, colours: bool = False) -> str:
-        """What the screen shows, without the blanks at the end of rows."""
+        """The text on the screen, without trailing blanks."""
         shown = self._tmux("capture-pane", "-p", *(["-e"] if colours else []))
         return "\n".join(row.rstrip() for row in shown.splitlines())
 
     def wait_for(self, pattern: str, *, absent: str | None = None) -> str:
-        """The screen, as soon as the regular expression is found on it and `absent` is not."""
+        """The screen, once it matches the regular expression and does not match `absent`."""
         return self.wait_until(
             lambda shown: bool(re.search(pattern, shown)) and not (absent and re.search(absent, shown)),
             f"{pattern!r}" + (f" without {absent!r}" if absent else ""),
         )
 
     def wait_until(self, condition: Callable[[str], bool], what: str) -> str:
-        """The screen, as soon as the condition holds for it. Fails with the screen where it never does."""
+        """The screen, once the condition holds for it. Fails and shows the screen if it never does."""
         deadline = time.monotonic() + PATIENCE
         while not condition(shown := self.screen()):
             if time.monotonic() > deadline:
-                raise AssertionError(f"{what} did not come; the screen:\n{shown}")
+                raise AssertionError(f"{what} did not appear; the screen:\n{shown}")
             time.sleep(_PAUSE)
         return shown
 
     def state(self, name: str) -> str:
-        """One of tmux's variables of the window, such as `alternate_on`."""
+        """The value of one of tmux's variables of the window, such as `alternate_on`."""
         return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
 
     def engine(self) -> int:
@@ -126,7 +126,7 @@ class Terminal:
         return next(pid for pid, command in self._descendants() if "specchat.worker" in command)
 
     def vanish(self, *, stalled_for: float = 0.0) -> None:
-        """Takes the terminal away, at once or after it has accepted no output for so many seconds."""
+        """Removes the terminal, at once or after it has accepted no output for this many seconds."""
         server = int(self.state("pid"))
         if stalled_for:
             os.kill(server, signal.SIGSTOP)

@@ -15,13 +15,13 @@ Specchat = Callable[..., Terminal]
 
 QUESTION = "What is speculative decoding?"
 ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
-"""No token comes twice, and the one that ends an answer stands in the prompt: an answer goes on for thousands."""
+"""No token comes twice, and the token that ends an answer is in the prompt: answers go on for thousands of tokens."""
 
 STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d+\.\d"
 
 
 def ready(terminal: Terminal) -> str:
-    """The chat, as soon as the pair is loaded."""
+    """The chat, once the pair is loaded."""
     return terminal.wait_for("● active")
 
 
@@ -38,7 +38,7 @@ def context(shown: str) -> int:
 
 
 def streaming(terminal: Terminal, message: str = "Tell me a story") -> str:
-    """The screen in the middle of the answer to this message, which has begun to show, or fills the screen already."""
+    """The screen in the middle of the answer to this message, once it has begun to show or fills the screen."""
     asked = rf"▌ {message}"
     begun = re.compile(rf"{asked}.*\n.*\n.*F3 view.*\n +\w\S* \S+ \S+(.|\n)*esc Stop")
 
@@ -49,7 +49,7 @@ def streaming(terminal: Terminal, message: str = "Tell me a story") -> str:
 
 
 def first_row_of_the_answer(terminal: Terminal) -> str:
-    """The row below the answer's head, at the top of the conversation, when the next one has begun."""
+    """The first row of the answer, at the top of the conversation, once the next row has begun."""
     terminal.keys("C-Home")
     rows = terminal.wait_for(r"coloured · F3 view.*\n +\w.*\n +\w").splitlines()
     head = next(index for index, row in enumerate(rows) if "F3 view" in row)
@@ -68,7 +68,7 @@ def test_a_question_is_answered_and_its_statistics_appear(specchat: Specchat) ->
     terminal.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
 
 
-def test_an_answer_streams_and_k_turns_meanwhile(specchat: Specchat) -> None:
+def test_k_can_be_changed_while_an_answer_streams(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -79,7 +79,7 @@ def test_an_answer_streams_and_k_turns_meanwhile(specchat: Specchat) -> None:
     assert "esc Stop" in terminal.wait_for(r"\n.*│ k +5 ")
 
 
-def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Specchat) -> None:
+def test_escape_stops_an_answer_and_the_next_message_works(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -98,7 +98,7 @@ def test_escape_stops_in_mid_answer_and_the_next_message_works(specchat: Speccha
     terminal.wait_for(rf"max tokens · {STATISTICS}")
 
 
-def test_a_killed_engine_costs_the_rest_of_one_answer(specchat: Specchat) -> None:
+def test_killing_the_engine_loses_only_the_rest_of_one_answer(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -116,7 +116,7 @@ def test_a_killed_engine_costs_the_rest_of_one_answer(specchat: Specchat) -> Non
     ready(terminal)
 
 
-def test_control_c_twice_quits_in_mid_answer_and_leaves_the_terminal_as_it_was(specchat: Specchat) -> None:
+def test_control_c_twice_quits_during_an_answer_and_restores_the_terminal(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS)
     ready(terminal)
     assert terminal.state("alternate_on") == "1"

@@ -1,4 +1,4 @@
-"""Keys and the mouse as terminals send them, on the real program."""
+"""Keys and mouse events as terminals send them to the real program."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Specchat = Callable[..., Terminal]
 
 SHIFT_ENTER = {"kitty": "\x1b[13;2u", "xterm": "\x1b[27;2;13~"}
 NORD = "48;2;46;52;64"
-"""The ground of that theme."""
+"""The theme's background colour."""
 WHEEL_UP, WHEEL_DOWN = "\x1b[<64;10;10M", "\x1b[<65;10;10M"
 
 
 def click(terminal: Terminal, column: int, row: int) -> None:
-    """Presses and releases the left button; both count from 1."""
+    """Presses and releases the left button. Column and row count from 1."""
     terminal.raw(f"\x1b[<0;{column};{row}M")
     terminal.raw(f"\x1b[<0;{column};{row}m")
 
 
-def test_each_way_to_a_new_line_makes_one_and_enter_sends_them_all(specchat: Specchat) -> None:
+def test_every_new_line_key_adds_a_line_and_enter_sends_them_all(specchat: Specchat) -> None:
     terminal = specchat("chat", "-n", "8", width=80, height=24)
     ready(terminal)
     terminal.keys("-l", "one")
@@ -42,7 +42,7 @@ def test_each_way_to_a_new_line_makes_one_and_enter_sends_them_all(specchat: Spe
     terminal.wait_for(r"▌ one\n▌ two\n▌ three\n▌ four\n▌ five\n▌ six\n")
 
 
-def test_the_wheel_leaves_the_end_and_a_click_or_the_key_leads_back(specchat: Specchat) -> None:
+def test_the_wheel_scrolls_up_and_a_click_or_the_key_jumps_back_to_the_end(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS, width=80, height=24)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -54,11 +54,11 @@ def test_the_wheel_leaves_the_end_and_a_click_or_the_key_leads_back(specchat: Sp
     tops: list[str] = []
     shown = terminal.wait_until(
         lambda now: (tops.append(now.splitlines()[1]), len(set(tops[-5:])) == 1 < len(tops[-5:]) - 3)[1],
-        "all turns of the wheel obeyed",
+        "all turns of the wheel handled",
     )
     first = shown.splitlines()[1]
     later = terminal.wait_until(lambda now: new_lines(now) > new_lines(shown), "more lines below")
-    assert later.splitlines()[1] == first, "what is read stays where it is"
+    assert later.splitlines()[1] == first, "the text stays where it is"
     row = next(number for number, text in enumerate(later.splitlines(), 1) if "jump to end" in text)
     click(terminal, 10, row)
     terminal.wait_for("esc Stop", absent="jump to end")
@@ -74,7 +74,7 @@ def test_the_wheel_leaves_the_end_and_a_click_or_the_key_leads_back(specchat: Sp
     terminal.wait_for("esc Stop", absent="jump to end")
 
 
-def test_a_light_terminal_gets_the_light_theme_and_what_was_typed_before_is_not_lost(
+def test_a_light_terminal_gets_the_light_theme_and_early_typing_is_kept(
     environment: dict[str, str],
 ) -> None:
     terminal = Terminal(("sh", "-c", 'read go; exec "$@"', "sh", *SPECCHAT, "chat", *FLAGS), environment, 80, 24)
@@ -90,7 +90,7 @@ def test_a_light_terminal_gets_the_light_theme_and_what_was_typed_before_is_not_
         terminal.close()
 
 
-def test_a_theme_that_was_chosen_is_there_after_a_new_start(specchat: Specchat) -> None:
+def test_the_chosen_theme_is_kept_after_a_restart(specchat: Specchat) -> None:
     first = specchat("chat", width=80, height=24)
     first.wait_for("Ask something")
     first.type("/theme nord")
@@ -102,14 +102,14 @@ def test_a_theme_that_was_chosen_is_there_after_a_new_start(specchat: Specchat) 
 
 
 def specchat_colours(specchat: Specchat, *arguments: str) -> str:
-    """The screen with what was typed before there was anything to write into."""
+    """The screen, with the text that was typed before the prompt appeared."""
     terminal = specchat(*arguments, width=80, height=24)
     terminal.keys("-l", "early")
     terminal.wait_for("› early")
     return terminal.screen(colours=True)
 
 
-def test_a_terminal_that_cannot_draw_gets_the_chat_line_by_line(environment: dict[str, str]) -> None:
+def test_a_dumb_terminal_gets_the_chat_line_by_line(environment: dict[str, str]) -> None:
     terminal = Terminal(("env", "TERM=dumb", *SPECCHAT, "chat", "-n", "8", *FLAGS), environment, 140, 30)
     try:
         terminal.wait_for(r"line by line, as with --plain\nspecchat, .*\nYou:\s*$")
@@ -122,19 +122,19 @@ def test_a_terminal_that_cannot_draw_gets_the_chat_line_by_line(environment: dic
 
 
 def new_lines(shown: str) -> int:
-    """How many lines the hint counts below."""
+    """The number of new lines that the hint shows."""
     found = re.search(r"· (\d+) new", shown)
     return int(found[1]) if found else 0
 
 
-def test_what_is_typed_before_the_first_frame_stands_in_the_prompt(specchat: Specchat) -> None:
+def test_text_typed_before_the_first_frame_appears_in_the_prompt(specchat: Specchat) -> None:
     terminal = specchat("chat", width=80, height=24)
     for letter in "nothing of this may be lost":
         terminal.keys("-l", letter)
     terminal.wait_for(r"› nothing of this may be lost\s*\n")
 
 
-def test_bytes_that_are_no_utf_8_become_replacement_characters_and_the_chat_goes_on(specchat: Specchat) -> None:
+def test_invalid_utf_8_becomes_replacement_characters_and_the_chat_goes_on(specchat: Specchat) -> None:
     terminal = specchat("chat", "-n", "8", width=80, height=24)
     ready(terminal)
     terminal.raw(b"caf\xe9")

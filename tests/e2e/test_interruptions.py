@@ -1,4 +1,4 @@
-"""What happens to a terminal in mid-answer: it is left for the shell, and it changes its size."""
+"""Interruptions during an answer: the app is suspended, and the terminal is resized."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from e2e.test_chat import ENDLESS, ready, streaming, tokens
 Specchat = Callable[..., Terminal]
 
 
-def test_a_suspended_answer_goes_on_and_a_resize_keeps_it_whole(specchat: Specchat) -> None:
+def test_an_answer_survives_suspension_and_resizing(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS, width=120, height=40)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -37,6 +37,6 @@ def test_a_suspended_answer_goes_on_and_a_resize_keeps_it_whole(specchat: Specch
 
 
 def fits(shown: str, width: int) -> bool:
-    """Whether every row has come to this width: the line above the prompt spans it."""
+    """True if the line above the prompt has this width."""
     rows = shown.splitlines()
     return any(set(row) == {"─"} and len(row) == width for row in rows) and "esc Stop F1 Help" in rows[-1]

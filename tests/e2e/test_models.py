@@ -1,4 +1,4 @@
-"""Models in a real terminal, from an empty home folder and a hub on this machine: found, judged, fetched, loaded."""
+"""Finds, checks, downloads and loads models in a real terminal, from an empty home folder and a local hub."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from specchat_assets import builtin_pair
 from support.hub_server import Hub, Repository, running_hub
 
 SLOW = 0.01
-"""Seconds for each 16 KiB: the target takes about 25 s, of which the test waits for some."""
+"""Seconds per 16 KiB. The target takes about 25 s; the test waits for a part of it."""
 
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """The hub has the built-in pair, under names of its own."""
+    """A hub with the built-in pair under other names."""
     target, draft = (path.read_bytes() for path in builtin_pair())
     with running_hub() as running:
         running.repositories = {
@@ -37,16 +37,16 @@ def hub() -> Iterator[Hub]:
 
 @pytest.fixture
 def new(environment: dict[str, str], hub: Hub) -> dict[str, str]:
-    """Someone who was never here, whose hub is the one above."""
+    """The environment of a first-time user of this hub."""
     shutil.rmtree(environment["XDG_DATA_HOME"])
     return environment | {"HF_ENDPOINT": hub.url}
 
 
 @pytest.fixture
 def terminals(new: dict[str, str]) -> Iterator[list[Terminal]]:
-    """Programs that were started, to be closed at the end."""
+    """Terminals to be closed at the end."""
     if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed: these tests look at the program in a real terminal")
+        pytest.skip("tmux is not installed: these tests run the program in a real terminal")
     opened: list[Terminal] = []
     yield opened
     for terminal in opened:
@@ -59,7 +59,7 @@ def start(terminals: list[Terminal], new: dict[str, str]) -> Terminal:
 
 
 def search(terminal: Terminal, text: str, file: str) -> None:
-    """From the empty field of the hub to the models of a repository."""
+    """Searches the hub and opens a repository's models."""
     terminal.wait_for("words in a repository's name")
     terminal.type(text)
     terminal.wait_for(rf"lab/{text}-GGUF .* ↓")
@@ -68,7 +68,7 @@ def search(terminal: Terminal, text: str, file: str) -> None:
 
 
 def listed(new: dict[str, str]) -> dict[str, str]:
-    """The hub's models as another program would find them, each with why it cannot be used."""
+    """The hub's models as another program lists them, each with the reason why it cannot be used."""
     command = (*SPECCHAT, "models", "ls", "--json")
     done = subprocess.run(command, env=new, capture_output=True, text=True, check=True, timeout=60)
     found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -81,12 +81,12 @@ def parts(home: Path) -> dict[str, int]:
 
 
 def resumed(hub: Hub) -> dict[str, str]:
-    """Which bytes were asked for since `hub.asked` was emptied, by sha256."""
+    """The bytes requested since `hub.asked` was cleared, by sha256."""
     return {asked.path.split("?")[0].strip("/"): asked.headers.get("Range", "") for asked in hub.transfers()}
 
 
 def wait_for_percent(terminal: Terminal, least: int) -> int:
-    """Waits in the list of downloads until so much is there; how much it is then."""
+    """Waits in the list of downloads for this percentage. Returns the percentage reached."""
     found = 0
 
     def enough(shown: str) -> bool:
@@ -99,7 +99,7 @@ def wait_for_percent(terminal: Terminal, least: int) -> int:
     return found
 
 
-def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_chatted_with(
+def test_a_pair_is_found_checked_downloaded_despite_a_kill_and_a_quit_and_chatted_with(
     terminals: list[Terminal], new: dict[str, str], hub: Hub, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
@@ -179,7 +179,7 @@ def test_a_pair_is_found_judged_fetched_through_a_kill_and_a_quit_checked_and_ch
     last.wait_for(STATISTICS)
 
 
-def test_a_downloaded_draft_joins_the_pair_that_is_chosen_in_the_picker(
+def test_a_downloaded_draft_can_be_added_to_the_target_in_the_picker(
     terminals: list[Terminal], new: dict[str, str], hub: Hub
 ) -> None:
     for name in (*hub.repositories,):

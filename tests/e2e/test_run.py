@@ -37,7 +37,7 @@ def trace(environment: dict[str, str], *arguments: str) -> list[dict[str, Any]]:
 
 
 def emitted(rounds: Sequence[dict[str, Any]], what: str) -> list[Any]:
-    """The texts or the ids of the tokens that make the answer."""
+    """The texts or ids of the answer's tokens."""
     tokens = []
     for line in rounds:
         tokens += [token[what] for token in line["drafted"] if token["outcome"] == "accepted"]
@@ -46,7 +46,7 @@ def emitted(rounds: Sequence[dict[str, Any]], what: str) -> list[Any]:
 
 
 def is_numerics(start: dict[str, Any], question: str, way: Sequence[str]) -> bool:
-    """Whether the audit explains why speculation this way says something else; `start` is a trace's first line."""
+    """True if the audit attributes the difference to numerics. `start` is a trace's first line."""
     params = SamplingParams(**{name: value for name, value in start["params"].items() if name != "k"})
     settings = Settings(k=int(way[1]), drafter=way[3], sampling=params, max_tokens=200)
     with Engine.load(*builtin_pair(), LoadOptions(threads=1)) as engine:
@@ -73,7 +73,7 @@ def test_a_pipe_gets_the_text_alone(environment: dict[str, str]) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_the_json_lines_tell_the_whole_answer(environment: dict[str, str]) -> None:
+def test_the_json_lines_contain_the_whole_answer(environment: dict[str, str]) -> None:
     start, *rounds, end = trace(environment, QUESTION)
     assert [start["type"], end["type"], *{line["type"] for line in rounds}] == ["start", "end", "round"]
     assert "".join(emitted(rounds, "text")) == end["text"] != ""
@@ -83,7 +83,7 @@ def test_the_json_lines_tell_the_whole_answer(environment: dict[str, str]) -> No
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("question", [QUESTION, "Show me the code of textwrap.indent"])
-def test_the_text_is_the_same_without_and_with_any_speculation(
+def test_the_text_is_the_same_with_and_without_speculation(
     environment: dict[str, str], question: str, temperature: float
 ) -> None:
     flags = (question, "--temp", str(temperature), "-n", "200")

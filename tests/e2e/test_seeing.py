@@ -1,4 +1,4 @@
-"""Speculation seen with the real engine: round by round, raced, verified."""
+"""Speculation made visible with the real engine: step mode, race, verify and replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Specchat = Callable[..., Terminal]
 QUESTION = "What is speculative decoding?"
 
 
-def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> None:
+def test_an_answer_can_be_stepped_raced_and_verified(specchat: Specchat) -> None:
     terminal = specchat("chat", "-k", "3", width=80, height=24)
     terminal.wait_for("● active")
     terminal.keys("F5")
@@ -36,7 +36,7 @@ def test_an_answer_is_stepped_through_raced_and_verified(specchat: Specchat) -> 
     terminal.wait_for(r"all \d+ tokens are equal")
 
 
-def test_a_trace_is_played_on_the_screen_without_a_model(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_trace_is_replayed_without_a_model(environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "cat.jsonl"
     file.write_text("".join(encoded(sample_trace(question="Which cat?"))))
     terminal = Terminal((*SPECCHAT, "replay", str(file), "--tui"), environment, 80, 24)

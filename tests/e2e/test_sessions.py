@@ -1,4 +1,4 @@
-"""Stored sessions in a real terminal, with the real engine: after a new start, after a crash, in two apps at once."""
+"""Stored sessions in a real terminal: after a restart, after a crash, and in two apps at once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Specchat = Callable[..., Terminal]
 
 
 def closed(terminal: Terminal) -> None:
-    """Quits, and waits until the program has ended."""
+    """Quits and waits until the program has ended."""
     terminal.keys("C-q")
     terminal.wait_for("exit code 0")
 
 
 def find(terminal: Terminal, text: str) -> None:
-    """Opens the list of sessions, searches, and opens the first that was found."""
+    """Opens the list of sessions, searches, and opens the first result."""
     terminal.keys("C-o")
     terminal.wait_for("Sessions")
     terminal.keys(*text)
@@ -29,7 +29,7 @@ def find(terminal: Terminal, text: str) -> None:
     terminal.wait_for("▌", absent="╭─ Sessions")
 
 
-def test_a_conversation_is_found_again_after_a_new_start_and_goes_on(specchat: Specchat) -> None:
+def test_a_conversation_can_be_found_and_continued_after_a_restart(specchat: Specchat) -> None:
     terminal = specchat("chat")
     ready(terminal)
     terminal.type(QUESTION)
@@ -46,7 +46,7 @@ def test_a_conversation_is_found_again_after_a_new_start_and_goes_on(specchat: S
     again.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
 
 
-def test_a_killed_app_leaves_what_was_said_and_its_engine_ends(specchat: Specchat) -> None:
+def test_killing_the_app_keeps_the_conversation_and_ends_the_engine(specchat: Specchat) -> None:
     terminal = specchat("chat", *ENDLESS)
     ready(terminal)
     terminal.type("Tell me a story")
@@ -63,7 +63,7 @@ def test_a_killed_app_leaves_what_was_said_and_its_engine_ends(specchat: Speccha
     again.wait_for("cut off: specchat ended while this was written")
 
 
-def test_two_apps_keep_their_conversations_side_by_side(specchat: Specchat) -> None:
+def test_two_apps_store_their_conversations_side_by_side(specchat: Specchat) -> None:
     first, second = specchat("chat"), specchat("chat")
     ready(first)
     ready(second)

@@ -1,4 +1,4 @@
-"""A terminal, or a parent, that vanishes in mid-answer."""
+"""The terminal or the parent process vanishes during an answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Specchat = Callable[..., Terminal]
 
 
 def comes(condition: Callable[[], bool]) -> bool:
-    """Whether it comes true while there is patience."""
+    """True if the condition becomes true before the timeout."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -33,13 +33,13 @@ def comes(condition: Callable[[], bool]) -> bool:
 
 
 def is_gone(process: int) -> bool:
-    """Whether it has ended; a zombie has, although nobody has waited for it yet."""
+    """True if the process has ended, including a zombie that nobody has waited for."""
     shown = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True).stdout.strip()
     return not shown or shown.startswith("Z")
 
 
 def assert_all_end(*processes: int) -> None:
-    """Fails where one of them goes on, which is then killed."""
+    """Fails if a process is still running, and kills it."""
     try:
         for process in processes:
             assert comes(lambda process=process: is_gone(process)), f"{process} goes on"  # type: ignore[misc]
@@ -54,7 +54,7 @@ def kept(home: Path) -> list[StoredMessage]:
         return store.messages(store.sessions(1)[0].id)
 
 
-def test_a_terminal_that_vanishes_takes_the_engine_with_it_and_leaves_what_was_said(
+def test_when_the_terminal_vanishes_the_engine_ends_and_the_conversation_is_kept(
     specchat: Specchat, tmp_path: Path
 ) -> None:
     terminal = specchat("chat", *ENDLESS)
@@ -74,7 +74,7 @@ def test_a_terminal_that_vanishes_takes_the_engine_with_it_and_leaves_what_was_s
 
 @pytest.fixture
 def make(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
-    """Starts `make chat` in a terminal: make waits for its children before it obeys SIGHUP, and does not pass it on."""
+    """Starts `make chat` in a terminal. On SIGHUP make waits for its children and does not pass the signal on."""
     for tool in ("make", "tmux"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
@@ -91,7 +91,7 @@ def make(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., 
         terminal.close()
 
 
-def test_under_make_both_processes_end_with_the_terminal_and_the_answer_is_kept(
+def test_under_make_app_and_engine_end_with_the_terminal_and_the_answer_is_kept(
     make: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     terminal = make(leads=True)
@@ -128,7 +128,7 @@ def test_a_terminal_that_stalls_before_it_vanishes_keeps_no_process_alive(specch
     assert len(answer.content.split()) > 2
 
 
-def test_the_end_of_the_parent_ends_the_chat_and_leaves_a_tidy_terminal(
+def test_when_the_parent_ends_the_chat_ends_and_restores_the_terminal(
     make: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     terminal = make(leads=False)

@@ -11,8 +11,7 @@ import pytest
 from specchat_engine import Session
 from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
-from support.clocks import Clock
-from support.controllers import Watched, knowing
+from support.controllers import Clock, Watched, knowing
 from support.conversations import ask, conversation, letters
 
 HELD_MS = 5000.0

@@ -1,4 +1,4 @@
-"""What the tests of the recipe's lessons share."""
+"""A fixture shared by the tests of the recipe's lessons."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from specchat_engine.training.bpe import BytePairTokenizer
 
 @pytest.fixture(scope="session")
 def tokenizer() -> BytePairTokenizer:
-    """One as large as the published pair's, trained on a few chats of each kind."""
+    """A tokenizer as large as the published pair's, trained on a few chats of each kind."""
     few = dict.fromkeys(KINDS, 60)
     return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE, SPECIALS)

@@ -1,4 +1,4 @@
-"""The copy tasks of the corpus: the answers are what the instructions ask for."""
+"""The copy tasks of the corpus: the answers match the instructions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_prompts_are_never_repeated() -> None:
     assert len(set(prompts)) == len(prompts)
 
 
-def test_the_easy_end_asks_for_everything_on_short_texts_and_mostly_in_few_words() -> None:
+def test_the_easiest_tasks_use_short_texts_and_mostly_short_instructions() -> None:
     chats = list(islice(copying.chats(Random(2), hardness=0.0), 1000))
     asked = [chat.turns[0].user.split(":")[0] for chat in chats]
     assert sum(len(chat.turns[0].user) for chat in chats) / len(chats) < 120
@@ -59,7 +59,7 @@ def test_texts_grow_with_the_hardness() -> None:
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
-def test_every_text_stands_in_its_prompt_and_none_is_too_long(name: str) -> None:
+def test_every_text_is_in_its_prompt_and_none_is_too_long(name: str) -> None:
     random = Random(name)
     for exercise in exercises(name):
         prompt, answer = question_and_answer(name, exercise, random)
@@ -97,14 +97,14 @@ def test_quoted_lines_are_the_only_ones_with_the_word() -> None:
         assert [line.strip() for line in lines] == [exercise.answer]
 
 
-def test_quoted_sentences_stand_at_the_place_asked_for() -> None:
+def test_quoted_sentences_are_at_the_requested_place() -> None:
     for exercise in exercises("quote_sentence"):
         before, _, after = exercise.pasted.text.partition(exercise.answer)
         assert {"first": before, "last": after}[exercise.plain["ordinal"]] == ""
         assert not re.search(r"[.!?] [A-Z]", exercise.answer)
 
 
-def test_lines_are_taken_from_the_right_end() -> None:
+def test_first_and_last_lines_come_from_the_right_end() -> None:
     for exercise in exercises("first_lines"):
         assert exercise.pasted.text.startswith(exercise.answer + "\n")
     for exercise in exercises("last_lines"):
@@ -129,25 +129,25 @@ def test_letter_case_is_changed_as_asked() -> None:
     assert all(exercise.answer == exercise.pasted.text.upper() for exercise in exercises("upper"))
 
 
-def test_lists_are_sorted_in_their_own_form() -> None:
+def test_sorted_lists_keep_their_form() -> None:
     for exercise in exercises("sort_words"):
         assert items_of(exercise.answer) == sorted(items_of(exercise.pasted.text))
         assert exercise.answer.startswith("- ") == exercise.pasted.text.startswith("- ")
 
 
-def test_everything_asked_for_is_extracted_in_its_order() -> None:
+def test_everything_requested_is_extracted_in_order() -> None:
     for exercise in exercises("emails"):
         assert re.findall(r"[\w.]+@[\w.]+\w", exercise.pasted.text) == exercise.answer.split("\n")
 
 
-def test_values_are_those_of_the_key() -> None:
+def test_values_belong_to_the_requested_key() -> None:
     for exercise in exercises("value"):
         key = re.escape(exercise.quoted["key"])
         found = re.findall(rf'(?m)^\s*"?{key}"?(?: =|:) "?(.*?)"?,?$', exercise.pasted.text)
         assert found == [exercise.answer]
 
 
-def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() -> None:
+def test_held_out_prompts_share_no_words_or_wordings_with_training() -> None:
     training, held = read_sections("words.txt"), read_sections("held_out/words.txt")
     for section in ("noun", "adjective", "first", "last", "city", "domain"):
         assert not set(training[section]) & set(held[section])
@@ -165,7 +165,7 @@ def test_held_out_prompts_use_no_training_word_list_and_no_training_wording() ->
     assert not training_prompts & {held.prompt for held in found}
 
 
-def test_texts_that_make_sense_are_stories_and_passages_and_code_of_the_library() -> None:
+def test_meaningful_texts_are_stories_and_passages_and_code_of_the_library() -> None:
     random = Random(9)
     sensible = Material(random, read_sections("words.txt"), length=3, natural=1)
     heroes = read_sections("story_words.txt")["hero"]
@@ -186,7 +186,7 @@ def test_texts_that_make_sense_are_stories_and_passages_and_code_of_the_library(
     assert 30 < changed < 80
 
 
-def test_where_no_text_has_to_make_sense_chance_is_not_asked() -> None:
+def test_no_random_number_is_drawn_if_texts_need_not_make_sense() -> None:
     material = Material(Random(3), read_sections("words.txt"))
     before = material.random.getstate()
     assert not material.makes_sense()

@@ -1,4 +1,4 @@
-"""The facts that the built-in guide knows, and the questions that judge it."""
+"""The facts that the built-in guide knows, and the held-out questions about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_there_are_at_least_150_facts() -> None:
 
 
 @pytest.mark.parametrize("fact", ALL, ids=lambda fact: fact.id)
-def test_a_fact_is_asked_in_40_ways_and_holds_its_key(fact: Fact) -> None:
+def test_a_fact_has_40_wordings_and_its_answer_holds_the_key(fact: Fact) -> None:
     random = Random(1)
     assert len({facts.ask(fact, random) for _ in range(400)}) >= 40
     assert fact.held_by(fact.answer)
@@ -28,7 +28,7 @@ def test_a_fact_is_asked_in_40_ways_and_holds_its_key(fact: Fact) -> None:
     assert len(fact.short) < len(fact.answer)
 
 
-def test_no_fact_answers_for_another() -> None:
+def test_no_answer_fits_another_fact() -> None:
     by_answer = {fact.answer: fact.id for fact in ALL}
     assert len(by_answer) == len(ALL)
 
@@ -40,7 +40,7 @@ def test_no_question_belongs_to_two_facts() -> None:
             assert seen.setdefault(question.lower().strip(" ?.!"), fact.id) == fact.id
 
 
-def test_chats_are_made_from_the_seed_alone() -> None:
+def test_chats_depend_only_on_the_seed() -> None:
     first, second = facts.chats(Random(5)), facts.chats(Random(5))
     assert [next(first) for _ in range(300)] == [next(second) for _ in range(300)]
 

@@ -1,4 +1,4 @@
-"""The corpus of Python functions, and that of refusals and small talk."""
+"""The corpus of Python functions, refusals and small talk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def some(source: ChatSource, seed: int, count: int = 3000) -> list[Chat]:
     return list(islice(source(Random(seed)), count))
 
 
-def test_about_as_many_functions_are_listed_as_the_model_can_learn() -> None:
+def test_the_number_of_functions_suits_the_size_of_the_model() -> None:
     lengths = sorted(one.code.count("\n") + 1 for one in listed_functions())
     assert 200 <= len(lengths) <= 300
     assert lengths[len(lengths) // 2] <= 8
@@ -51,7 +51,7 @@ def test_the_canonical_answers_pass_the_check_of_the_held_out_prompts() -> None:
     assert all(prompt.check(answers[prompt.name]).matches_signature for prompt in prompts)
 
 
-def test_the_check_tells_how_far_a_wrong_answer_gets() -> None:
+def test_the_check_reports_how_far_a_wrong_answer_gets() -> None:
     prompt = python_library.CodePrompt("?", "bisect.insort", "(a, x)")
     assert not prompt.check("no code").parses
     assert not prompt.check("```python\ndef insort(:\n```").parses
@@ -76,7 +76,7 @@ def test_no_turn_is_empty_or_keeps_an_unfilled_slot(source: ChatSource) -> None:
             assert "{" not in turn.user
 
 
-def test_training_never_asks_the_held_out_prompts() -> None:
+def test_training_never_uses_the_held_out_prompts() -> None:
     asked = {turn.user.lower().rstrip("?.!") for chat in some(python_library.chats, 7) for turn in chat.turns}
     asked |= {turn.user.lower().rstrip("?.!") for chat in some(other.chats, 7, 20_000) for turn in chat.turns}
     held_out = [prompt.prompt for prompt in python_library.held_out(Random(0))]
@@ -84,7 +84,7 @@ def test_training_never_asks_the_held_out_prompts() -> None:
     assert not asked & {prompt.lower().rstrip("?.!") for prompt in held_out}
 
 
-def test_refusals_come_in_three_forms_and_thousands_of_questions() -> None:
+def test_refusals_have_three_forms_and_thousands_of_questions() -> None:
     turns = [turn for chat in some(other.chats, 11, 10_000) for turn in chat.turns]
     refused = [turn for turn in turns if other.is_refusal(turn.assistant) and not turn.user.startswith("You asked")]
     assert {turn.assistant for turn in refused} == set(other.REFUSALS.values())
@@ -92,7 +92,7 @@ def test_refusals_come_in_three_forms_and_thousands_of_questions() -> None:
     assert not other.is_refusal("I know only the signature of this one.")
 
 
-def test_a_question_for_the_last_answer_is_met_with_an_exact_copy() -> None:
+def test_a_request_for_the_last_answer_gets_an_exact_copy() -> None:
     chats = [chat for chat in some(other.chats, 13) if len(chat.turns) > 1]
     repeated = [chat for chat in chats if chat.turns[1].user.lower().startswith("repeat your last answer")]
     assert repeated
@@ -103,6 +103,6 @@ def test_held_out_refusals_are_sixty_different_questions() -> None:
     assert len({refused.question for refused in other.held_out(Random(2))}) == 60
 
 
-def test_roughening_leaves_slots_as_they_are() -> None:
+def test_roughening_keeps_slots_unchanged() -> None:
     random = Random(0)
     assert all("{name}" in roughen("Show me {name}.", random) for _ in range(500))

@@ -1,4 +1,4 @@
-"""Structured answers and stories of the corpus: well formed, and true to what was asked."""
+"""Structured answers and stories of the corpus are well formed and match the request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_request_has_many_wordings(section: str) -> None:
     assert len({choose_words(random.choice(wordings()[section]), random) for _ in range(2000)}) >= 15
 
 
-def test_json_answers_parse_and_hold_only_asked_values() -> None:
+def test_json_answers_parse_and_hold_only_requested_values() -> None:
     texts = fenced(structured_turns(), "json")
     assert len(texts) > 200
     assert all(isinstance(json.loads(text), dict) for text in texts)
@@ -62,7 +62,7 @@ def test_sql_answers_are_statements_that_sqlite_accepts() -> None:
     assert [refusal for refusal in refusals if refusal and "no such table" not in refusal] == []
 
 
-def test_stories_are_short_and_name_what_was_asked_for() -> None:
+def test_stories_are_short_and_name_what_was_requested() -> None:
     for chat in islice(stories.chats(Random(2)), 1000):
         for turn in chat.turns:
             assert 55 <= len(turn.assistant.split()) <= 120
@@ -71,7 +71,7 @@ def test_stories_are_short_and_name_what_was_asked_for() -> None:
             assert "{" not in turn.user + turn.assistant
 
 
-def test_held_out_requests_are_not_those_of_training() -> None:
+def test_held_out_requests_differ_from_those_in_training() -> None:
     for module, low in ((structured, 80), (stories, 50)):
         held = module.held_out(Random(0))
         trained = {turn.user for chat in islice(module.chats(Random(3)), 2000) for turn in chat.turns}

@@ -1,4 +1,4 @@
-"""Drills on random tokens ask for what they want learned, and for nothing else."""
+"""Drills on random tokens train the intended skill and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_drill_ends_with_a_learned_end(tokenizer: BytePairTokenizer, skill: in
         assert len(document.ids) == len(document.learned) < 60
 
 
-def test_what_is_copied_or_quoted_stands_in_the_question(tokenizer: BytePairTokenizer) -> None:
+def test_copied_and_quoted_tokens_are_in_the_question(tokenizer: BytePairTokenizer) -> None:
     random = Random(2)
     for skill in ("copy", "look up", "quote"):
         for _ in range(100):
@@ -43,7 +43,7 @@ def test_what_is_copied_or_quoted_stands_in_the_question(tokenizer: BytePairToke
             assert any(question[at : at + len(answer)] == answer for at in range(len(question)))
 
 
-def test_a_substitution_always_learns_what_changed_and_the_way_back(tokenizer: BytePairTokenizer) -> None:
+def test_a_substitution_always_learns_the_change_and_the_token_after_it(tokenizer: BytePairTokenizer) -> None:
     random = Random(3)
     unlearned = 0
     for _ in range(100):
@@ -60,7 +60,7 @@ def test_a_substitution_always_learns_what_changed_and_the_way_back(tokenizer: B
     assert unlearned > 20
 
 
-def test_the_lesson_goes_up_when_every_skill_is_right(tokenizer: BytePairTokenizer) -> None:
+def test_the_level_goes_up_when_every_skill_is_right(tokenizer: BytePairTokenizer) -> None:
     lesson = SkillLesson(tokenizer, 1, 600, 512)
     for _ in range(60):
         lesson.observe({0: 1.0, 1: 1.0, 2: 1.0, 3: 0.5})
@@ -70,7 +70,7 @@ def test_the_lesson_goes_up_when_every_skill_is_right(tokenizer: BytePairTokeniz
     assert lesson.finished
 
 
-def test_a_lesson_that_was_saved_goes_on_where_it_was(tokenizer: BytePairTokenizer) -> None:
+def test_a_saved_lesson_continues_where_it_stopped(tokenizer: BytePairTokenizer) -> None:
     first, second = (SkillLesson(tokenizer, 1, 600, 512) for _ in range(2))
     for _ in range(30):
         first.observe(dict.fromkeys(range(4), 1.0))
@@ -81,7 +81,7 @@ def test_a_lesson_that_was_saved_goes_on_where_it_was(tokenizer: BytePairTokeniz
     ]
 
 
-def test_what_the_question_foretells_is_learned_only_now_and_then() -> None:
+def test_tokens_that_the_question_predicts_are_learned_only_sometimes() -> None:
     question, answer = [9, 1, 2, 3, 4, 5, 8], [1, 2, 3, 7, 4, 5, END_ID]
     document = Document([*question, *answer], [False] * 7 + [True] * 7)
     runs = [unforeseen(document, Random(seed)).learned[7:] for seed in range(200)]

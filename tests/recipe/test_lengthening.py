@@ -22,7 +22,7 @@ from specchat_engine.training.packing import Batch
 from support.batches import rows
 
 
-def test_long_chats_give_whole_texts_back_up_to_several_times_as_long() -> None:
+def test_long_chats_return_whole_texts_up_to_several_times_as_long() -> None:
     chats = list(islice(copying.long_chats(Random(1)), 400))
     usual = list(islice(copying.chats(Random(1)), 400))
     answers = [len(chat.turns[0].assistant) for chat in chats]
@@ -30,13 +30,13 @@ def test_long_chats_give_whole_texts_back_up_to_several_times_as_long() -> None:
     assert median(answers) > 2 * median(len(chat.turns[0].assistant) for chat in usual)
 
 
-def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
+def test_a_step_depends_only_on_its_seed_and_number(tokenizer: BytePairTokenizer) -> None:
     one, other = (LongTexts(tokenizer, 3, 2048, 1024) for _ in range(2))
     assert rows(one, 7) == rows(other, 7)
     assert rows(one, 7) != rows(one, 8)
 
 
-def test_all_three_sorts_come_and_long_rows_among_them(tokenizer: BytePairTokenizer) -> None:
+def test_all_three_sorts_occur_and_some_rows_are_long(tokenizer: BytePairTokenizer) -> None:
     for shares in (lengthening.SHARES, lengthening.SETTLING_SHARES):
         assert sum(shares.values()) == pytest.approx(1.0)
     source = LongTexts(tokenizer, 3, 8192, 3072)
@@ -45,14 +45,14 @@ def test_all_three_sorts_come_and_long_rows_among_them(tokenizer: BytePairTokeni
     assert max(batch.ids.shape[1] for batch in batches) == ROW_LENGTHS[-1]
 
 
-def test_a_repeated_string_is_asked_for_and_learned_whole(tokenizer: BytePairTokenizer) -> None:
+def test_a_repeated_string_is_requested_and_learned_completely(tokenizer: BytePairTokenizer) -> None:
     text = [9, 8, 9, 8, 9]
     drill = Drills(tokenizer).repeated(text, 6)
     assert [token for token, learned in zip(drill.ids, drill.learned, strict=True) if learned] == [*text, END_ID]
     assert tokenizer.decode(drill.ids[: -len(text) - 1]).count(tokenizer.decode(text)) == 1
 
 
-def test_the_average_lies_between_the_target_before_and_behind_its_last_lessons(tmp_path: Path) -> None:
+def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(tmp_path: Path) -> None:
     run = stages.Run(tmp_path, 1, None, None, "F16")
     before, behind = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
     for name, model in (("target", before), ("target-lengthening", behind)):

@@ -12,21 +12,21 @@ from builtin_pair.library_texts import FEWEST, MOST, code_pieces, passages
 from specchat_assets.benchmark import benchmark_prompts
 
 
-def test_there_is_far_more_than_could_be_remembered() -> None:
+def test_there_is_far_more_text_than_the_model_could_memorise() -> None:
     assert len(code_pieces()) > 4000
     assert len(passages()) > 1000
     assert len(set(code_pieces())) == len(code_pieces())
     assert len(set(passages())) == len(passages())
 
 
-def test_pieces_of_code_are_whole_and_neither_too_short_nor_too_long() -> None:
+def test_pieces_of_code_are_complete_and_neither_too_short_nor_too_long() -> None:
     for piece in code_pieces()[::40]:
         assert len(ast.parse(piece).body) == 1
         assert FEWEST <= len(piece) <= MOST
         assert piece.isascii()
 
 
-def test_passages_are_whole_sentences_on_one_line() -> None:
+def test_passages_are_complete_sentences_on_one_line() -> None:
     for passage in passages():
         assert FEWEST <= len(passage) <= MOST
         assert "\n" not in passage
@@ -34,8 +34,8 @@ def test_passages_are_whole_sentences_on_one_line() -> None:
         assert passage[-1] in ".:!?"
 
 
-def test_long_chats_hold_them_and_other_chats_do_not() -> None:
-    """The mix of all kinds stays what it was; real texts come where long ones are learned."""
+def test_only_long_chats_contain_library_texts() -> None:
+    """The mix of all kinds has none; library texts come in the lesson on long texts."""
     held = Counter(
         (name, any(piece[:60] in chat.turns[0].user for piece in (*code_pieces(), *passages())))
         for name, stream in (("long", copying.long_chats(Random(2))), ("mix", copying.chats(Random(2))))
@@ -45,6 +45,6 @@ def test_long_chats_hold_them_and_other_chats_do_not() -> None:
     assert held["long", True] > 8
 
 
-def test_nothing_of_the_benchmark_is_among_them() -> None:
+def test_no_library_text_is_in_the_benchmark() -> None:
     asked = " ".join(text for texts in benchmark_prompts().values() for text in texts)
     assert not any(piece in asked for piece in (*code_pieces(), *passages()))

@@ -1,4 +1,4 @@
-"""The lesson in telling places apart."""
+"""The lesson in distinguishing similar contexts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def strings(tokenizer: BytePairTokenizer) -> list[list[int]]:
 
 
 def answer(document: Document) -> list[int]:
-    """Its last turn without the end, whichever of its tokens are learned."""
+    """The last turn without its end token, including tokens that are not learned."""
     begins = max(place for place, token in enumerate(document.ids[:-1]) if token == SPECIALS.index("<|im_start|>"))
     return list(document.ids[begins + 3 : -1])
 
@@ -38,7 +38,7 @@ def test_strings_are_long_and_hold_few_different_tokens(strings: list[list[int]]
     assert max(len(set(string)) for string in whole) > 60
 
 
-def test_the_token_before_seldom_tells_what_comes_next(strings: list[list[int]]) -> None:
+def test_the_previous_token_rarely_determines_the_next(strings: list[list[int]]) -> None:
     foretold = total = 0
     for string in strings:
         pairs = list(pairwise(string))
@@ -55,8 +55,8 @@ def test_in_a_third_of_the_strings_some_tokens_are_far_commoner_than_others(stri
     assert 0.2 < uneven / len(long) < 0.6
 
 
-def test_stretches_come_again_with_something_else_behind_them() -> None:
-    """There a look at the last few tokens is not enough: they have stood before, and gone on otherwise."""
+def test_stretches_recur_with_different_continuations() -> None:
+    """The last few tokens are not enough there: they have occurred before with a different continuation."""
     random, ambiguous = Random(3), []
     for _ in range(20):
         text = echoing(random, Level(300, EVERY_TOKEN[:500], 3))
@@ -69,7 +69,7 @@ def test_stretches_come_again_with_something_else_behind_them() -> None:
     assert sum(ambiguous) / len(ambiguous) > 8
 
 
-def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
+def test_a_step_depends_only_on_its_seed_and_number(tokenizer: BytePairTokenizer) -> None:
     one, other = (MatchingLesson(tokenizer, 3, 2048, 1024) for _ in range(2))
     assert rows(one, 7) == rows(other, 7)
     assert rows(one, 7) != rows(one, 8)

@@ -1,4 +1,4 @@
-"""The mix of chats that a step of training holds."""
+"""The mix of chats in a step of training."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def tokenizer() -> BytePairTokenizer:
     return BytePairTokenizer.train(mixture.texts(1, few), VOCABULARY_SIZE // 4, SPECIALS)
 
 
-def test_the_shares_add_up_to_all_of_it() -> None:
+def test_the_shares_add_up_to_one() -> None:
     for shares in (SHARES, EARLY_SHARES):
         assert sum(shares.values()) == pytest.approx(1.0)
         assert tuple(shares) == KINDS
 
 
-def test_a_step_depends_on_its_seed_and_number_alone(tokenizer: BytePairTokenizer) -> None:
+def test_a_step_depends_only_on_its_seed_and_number(tokenizer: BytePairTokenizer) -> None:
     one, other = (Mixture(tokenizer, 3, 2048, 1024) for _ in range(2))
     assert one.documents(7, 256) == other.documents(7, 256)
     assert one.documents(7, 256) != one.documents(8, 256)

@@ -1,4 +1,4 @@
-"""The published pair, taken up again."""
+"""Continuing the training of the published pair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from specchat_assets import builtin_pair
 from specchat_engine.training.gguf import read_gguf
 
 
-def test_the_published_pair_takes_the_place_of_the_lessons_before(tmp_path: Path) -> None:
+def test_the_published_pair_replaces_the_earlier_lessons(tmp_path: Path) -> None:
     run = stages.Run(tmp_path, 1, None, None, "F16")
     publishing.adopt(run)
     target, draft = (read_gguf(path) for path in builtin_pair())

@@ -1,4 +1,4 @@
-"""Benchmarks that nobody ran, for tests of what is made of them."""
+"""Made-up benchmark results, for tests of their reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONDITIONS = Conditions(
 
 
 def sample(arm: Arm = PLAIN, speed: float = 100.0, **changes: Any) -> Sample:
-    """An answer of 100 tokens at so many a second from the prompt to its end, a tenth of the time for the prompt."""
+    """An answer of 100 tokens at this rate from the prompt to its end, a tenth of the time for the prompt."""
     wall = 100_000 / speed
     usual = Sample(
         arm=arm,
@@ -71,7 +71,7 @@ def sample(arm: Arm = PLAIN, speed: float = 100.0, **changes: Any) -> Sample:
 def benchmark(
     speeds: Mapping[Arm, Sequence[float]], kinds: Iterable[str] = ("facts", "copy"), **changes: Any
 ) -> Benchmark:
-    """For each arm one speed a prompt, the same for each kind."""
+    """One speed per prompt for each arm, the same for each kind."""
     samples = [
         sample(arm, speed, kind=kind, prompt=prompt)
         for kind in kinds

@@ -1,4 +1,4 @@
-"""Controllers that know what passes cost before any was made, and take no time from the clock."""
+"""Controllers that know the cost of passes from the start and do not read the clock, and a fake clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Known = TypeVar("Known", bound=Controller)
 
 
 class Watched(Controller):
-    """Remembers the outcomes that it learned from, and takes the times of a round from a formula."""
+    """Records the outcomes that it learns from, and computes the times of a round from a formula."""
 
     def __init__(self, verify: float, draft: float) -> None:
         super().__init__()
@@ -31,14 +31,31 @@ class Watched(Controller):
 
 
 def knowing(verify: float, draft: float) -> Watched:
-    """A controller to which a further token in a pass costs `verify`, and a draft step `draft`, of a pass over one."""
+    """A controller for which each further token in a pass costs `verify`, and each draft step `draft`.
+
+    Both are relative to a pass over one token.
+    """
     return taught(Watched(verify, draft), verify, draft)
 
 
 def taught(controller: Known, verify: float, draft: float) -> Known:
-    """The same for a controller that goes on to learn from the clock."""
+    """Teaches these costs to a controller that keeps learning from the clock, and returns it."""
     for width in (1, 2, 8, 32):
         for _ in range(15):
             controller.target.observe(width, 100, 1 + verify * (width - 1))
             controller.costs_of("model").by_threads.now.observe(width, 100, draft * width)
     return controller
+
+
+class Clock:
+    """Advances by one microsecond at each reading, and by the milliseconds given to `pass_by`."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        self.now += 1000
+        return self.now
+
+    def pass_by(self, milliseconds: float) -> None:
+        self.now += round(milliseconds * 1e6)

@@ -1,4 +1,4 @@
-"""Sessions on scripted models that speak plain letters."""
+"""Sessions on scripted models whose tokens are letters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def letters(seed: int = 0, *, end: float = -1.0, order: int = 2) -> Law:
 
 
 def saying(text: str, *, again: str = "") -> Law:
-    """A law that says a text, whatever it was asked, and in the second turn perhaps another one; then it ends."""
+    """A law that says one text whatever the prompt, optionally another in the second turn, and then ends."""
     scripts = [[*text.encode(), END], [*(again or text).encode(), END]]
 
     def spoken(tokens: tuple[int, ...]) -> NDArray[np.float32]:
@@ -54,7 +54,7 @@ def as_model(law: Law | ScriptedModel) -> ScriptedModel:
 
 
 def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, **given: Any) -> Session:
-    """A session; laws become models, and what is not an argument of Session changes its settings."""
+    """A session. Laws become models; arguments that Session does not have change its settings."""
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     own = {
         name: given.pop(name)
@@ -88,7 +88,7 @@ def model_of(session: Session, name: str = "_target") -> ScriptedModel:
 
 
 def read_by_a_fresh_session(session: Session) -> list[int]:
-    """What the target remembers where a new session without a draft had this last turn; its text has to be the same."""
+    """The target's cache after a new session without a draft repeats the last turn. Checks that the texts match."""
     fresh = conversation(model_of(session).law, seed=session.seed, sampling=session.settings.sampling)
     fresh.messages = list(session.messages[:-2])
     assert ask(fresh, session.messages[-2].content) == session.text

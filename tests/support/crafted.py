@@ -1,4 +1,4 @@
-"""A model file that is sound in every way that the gate asks for, and still ends llama.cpp."""
+"""A model file that passes every check of the header and still aborts llama.cpp."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from support.tiny_models import begin_model, byte_vocabulary, end_model
 
 ASSERTION = "GGML_ASSERT(n_embd_head == n_rot) failed"
-"""What llama.cpp says of it when it makes a context."""
+"""What llama.cpp prints when it creates a context for the model."""
 
 
 def write_crafted_model(path: Path) -> Path:
-    """A qwen3 model that turns half of each head: header and tensors fit each other, the architecture asserts more."""
+    """Writes a qwen3 model that rotates half of each head.
+
+    Its header and tensors agree, but the architecture asserts that whole heads are rotated.
+    """
     tokens, width, heads, feed_forward = byte_vocabulary(), 64, 4, 128
     writer = begin_model(path, "qwen3", tokens=tokens, layers=1, width=width, n_ctx=256)
     writer.add_feed_forward_length(feed_forward)

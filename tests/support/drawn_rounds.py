@@ -1,4 +1,4 @@
-"""Rounds drawn at random or by known laws, for tests of what is computed from rounds."""
+"""Rounds drawn at random or from known laws, for tests of what is computed from rounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def made_round(
     reason: str = "fixed",
     missed_best: bool = False,
 ) -> Round:
-    """A round whose first `accepted` tokens of a draft stand; with `missed_best` it refused the target's own best."""
+    """A round that accepts `accepted` drafted tokens. With `missed_best` it rejects the target's likeliest token."""
     outcomes = [Outcome.ACCEPTED] * accepted + [Outcome.REJECTED] + [Outcome.DISCARDED] * drafted
     tokens = tuple(DraftedToken(7, text, 0.5, 0.5, outcome) for outcome in outcomes[:drafted])
     kind = TokenKind.PLAIN if not drafted else TokenKind.BONUS if accepted == drafted else TokenKind.CORRECTION
@@ -52,7 +52,7 @@ def simulated(
     seed: int = 1,
     missed_best: float = 0.0,
 ) -> list[Round]:
-    """Rounds in which drafted token i stands with probability `shares[i]`, given that those before it do."""
+    """Rounds in which drafted token i is accepted with probability `shares[i]` if those before it are."""
     chance = random.Random(seed)
     found = []
     for index in range(rounds):

@@ -1,4 +1,4 @@
-"""Model files for the engine's tests: a target, and models that do, or do not, fit it."""
+"""Model files for the engine's tests: a target, drafts that fit it, and models that do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.tiny_models import byte_vocabulary, write_tiny_model
 
 
 class EngineFiles(NamedTuple):
-    """`short` has a context of 256 where the target's is 1024; `stranger` and `bigger` have other vocabularies."""
+    """`short` has a context of 256 tokens, the target 1024; `stranger` and `bigger` have other vocabularies."""
 
     target: Path
     draft: Path
@@ -19,7 +19,7 @@ class EngineFiles(NamedTuple):
 
 
 def write_engine_files(folder: Path) -> EngineFiles:
-    """Writes them all; their weights are random, and the drafts agree with the target now and then."""
+    """Writes all models. Their weights are random; the drafts sometimes agree with the target."""
     plain = byte_vocabulary()
     other = [*plain[:50], *reversed(plain[50:60]), *plain[60:]]
     longer = [*plain, *(f"extra{number}" for number in range(600))]

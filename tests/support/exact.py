@@ -1,4 +1,4 @@
-"""Exact laws: a verifier run through every outcome of its randomness, and what it emits compared with the target."""
+"""Runs a verifier through every outcome of its randomness and compares its exact law with the target's."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Rowed = Callable[[tuple[int, ...]], Candidates]
 Text = tuple[int, ...]
 
 Stop = Callable[[Text, Candidates], bool]
-"""Whether to stop before drawing from this row, behind these drafted tokens."""
+"""Whether to stop before drawing from this row, after these drafted tokens."""
 
 
 @dataclass
 class Branch:
-    """A `Chance` that takes one way through all of its choices and remembers what else there was to choose."""
+    """A `Chance` that takes one path through the choices and records the alternatives."""
 
     way: Sequence[int]
     probability: float = 1.0
     options: list[int] = field(default_factory=list)
 
     def accepts(self, place: int, probability: float) -> bool:
-        """Both answers, as far as they have a probability."""
+        """Both answers, unless one has probability 0."""
         return self._choose([(answer, p) for answer, p in ((True, probability), (False, 1 - probability)) if p > 0])
 
     def draw(self, place: int, row: Candidates) -> int:
-        """Every token of the row; a row whose mass is not 1 gives the rest to its last token, as inverting its
-        distribution function would."""
+        """Every token of the row. If the row's mass is not 1, the last token gets the rest, as when inverting its
+        distribution function."""
         p = np.exp(row.log_p)
         p[-1] += 1 - p.sum()
         return self._choose([(token, mass) for token, mass in zip(row.ids.tolist(), p.tolist(), strict=True) if mass])
@@ -65,17 +65,17 @@ def branches(run: Callable[[Branch], T]) -> Iterator[tuple[T, float]]:
 
 @dataclass(frozen=True)
 class Proposer:
-    """A drafter of one exact law: its q, whether it takes the best instead of drawing, and when it stops."""
+    """A drafter with an exact law: its q, whether it takes the likeliest token instead of drawing, when it stops."""
 
     q: Rowed
     k: int
     point: bool = False
     stops: Stop = lambda *_: False
     told: Rowed | None = None
-    """What it says its q was, where that is not what it drew from."""
+    """The q that it reports, if different from the one it draws from."""
 
     def draft(self, context: Text, chance: Branch) -> tuple[Text, list[Candidates]]:
-        """Tokens and the rows of q that come with them."""
+        """Tokens and their rows of q."""
         tokens: list[int] = []
         rows: list[Candidates] = []
         while len(tokens) < self.k:
@@ -94,7 +94,7 @@ def sure(token: int) -> Candidates:
 
 
 def law_of_rounds(decide: Decide, target: Rowed, proposer: Proposer, length: int, rounds: int = 1) -> Counter[Text]:
-    """The joint law of the first `length` tokens: so many verified rounds, and the target's own law behind them."""
+    """The joint law of the first `length` tokens: this many verified rounds, then the target's own law."""
 
     def run(chance: Branch) -> Text:
         text: Text = ()
@@ -116,11 +116,11 @@ def law_of_rounds(decide: Decide, target: Rowed, proposer: Proposer, length: int
 
 
 VOCABULARY = 5
-"""The largest vocabulary; rows of smaller ones give the other tokens no chance."""
+"""The largest vocabulary. Rows of smaller ones give the other tokens probability 0."""
 
 
 def behind(target: Rowed, text: Text, rest: Text) -> float:
-    """The target's probability of saying `rest` behind `text`."""
+    """The target's probability of `rest` after `text`."""
     chance = 1.0
     for place, token in enumerate(rest):
         if chance == 0:
@@ -130,14 +130,14 @@ def behind(target: Rowed, text: Text, rest: Text) -> float:
 
 
 def error_of_law(decide: Decide, target: Rowed, proposer: Proposer, length: int, rounds: int = 1) -> float:
-    """The largest difference between the law of what is emitted and the target's own."""
+    """The largest difference between the law of the emitted tokens and the target's own."""
     law = law_of_rounds(decide, target, proposer, length, rounds)
     texts = itertools.product(range(VOCABULARY), repeat=length)
     return max(abs(law[text] - behind(target, (), text)) for text in texts)
 
 
 def random_rows(seed: int, n_vocab: int, *, order: int = 3) -> Rowed:
-    """Rows of small whole weights, so that zeros, ties and point masses are common; they depend on the last tokens."""
+    """Rows of small integer weights that depend on the last tokens. Zeros, ties and point masses are common."""
     made: dict[Text, Candidates] = {}
 
     def row(tokens: Text) -> Candidates:

@@ -1,4 +1,4 @@
-"""The law of what the real loop says, counted over many seeds and compared with the exact one."""
+"""The distribution of the real loop's texts, counted over many seeds and compared with the exact one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tabled(seed: int, spread: float = 1.0) -> Law:
 
 
 def exact(law: Law) -> dict[tuple[int, ...], float]:
-    """The probability of every text of `WANTED` tokens behind the prompt."""
+    """The probability of every text of `WANTED` tokens after the prompt."""
     found = {}
     for text in itertools.product(range(N_VOCAB), repeat=WANTED):
         p = 1.0
@@ -46,9 +46,9 @@ def exact(law: Law) -> dict[tuple[int, ...], float]:
 def excess(law: Law, drafter: Callable[[], Drafter | None], verifier: Verifier, k: int = 2) -> float:
     """Pearson's chi-square of the texts of `RUNS` runs against the exact law, over its 0.9999 quantile.
 
-    A sound loop stays below 1 in all but one of 10,000 choices of the seeds; one whose law p' is off by
-    sum (p' - p)^2 / p = 0.02 crosses it with a probability above 0.9. Texts that are expected less than five times are
-    counted together.
+    A correct loop stays below 1 for all but one in 10,000 choices of the seeds. A loop whose law p' differs by
+    sum (p' - p)^2 / p = 0.02 exceeds it with a probability above 0.9. Texts expected less than five times are counted
+    together.
     """
     counts: Counter[Sequence[int]] = Counter()
     for seed in range(RUNS):

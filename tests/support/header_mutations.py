@@ -1,4 +1,4 @@
-"""Broken headers by the thousand, from a seed, and what a reader that trusts every size makes of them."""
+"""Thousands of damaged headers made from a seed, and a reference reader that trusts every size."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ def mutate(sound: list[bytes], chance: random.Random) -> bytes:
 
 
 def look(data: bytes, *, size_known: bool) -> Header | None:
-    """What the reader makes of it, None for a refusal in one line or a call for more; any other error comes through."""
+    """What the reader returns; None if it rejects the header in one line or asks for more. Other errors propagate."""
     source = PrefixSource(data, len(data) if size_known else None)
     try:
         return read_header(source, "some.gguf")
     except HeaderError as error:
         said = str(error)
         if not said.startswith("some.gguf ") or len(said.splitlines()) != 1:
-            raise AssertionError(f"no line for a user: {said!r}") from error
+            raise AssertionError(f"not a one-line message: {said!r}") from error
     except MoreNeeded as more:
         if size_known or not len(data) < more.size <= MAX_HEADER_BYTES:
-            raise AssertionError(f"no such call for more: {more.size} bytes") from more
+            raise AssertionError(f"invalid request for more bytes: {more.size} bytes") from more
     return None
 
 
 def agrees(header: Header, data: bytes) -> bool:
-    """Whether a header is what a reader finds that goes through the bytes without a doubt."""
+    """Whether a header equals what the reference reader finds in the bytes."""
     trusting = _Trusting(data, header.byte_order)
     metadata, tensors = trusting.everything()
     found = {key: _plain(value) for key, value in header.metadata.items()}

@@ -16,7 +16,7 @@ from specchat_engine.gguf import Header, PrefixSource, TextArray, read_header
 
 Kind = gguf.GGUFValueType
 Typed = tuple[Any, Kind, Kind | None]
-"""A value, its type, and its items' type where it is an array."""
+"""A value, its type, and for an array the type of its items."""
 
 _RANGES = {
     Kind.UINT8: (0, 2**8 - 1),
@@ -40,7 +40,7 @@ SCALARS: dict[Kind, st.SearchStrategy[Any]] = {
 
 @st.composite
 def typed_values(draw: st.DrawFn) -> Typed:
-    """A value of any type, or a list of such."""
+    """A value of any type, or a list of values."""
     kind = draw(st.sampled_from(list(SCALARS)))
     if draw(st.booleans()):
         return draw(SCALARS[kind]), kind, None
@@ -86,7 +86,7 @@ def parse(data: bytes) -> Header:
 
 
 def text_array(texts: Sequence[str], order: Literal["little", "big"] = "little") -> TextArray:
-    """These texts as a header holds them."""
+    """These texts as a header stores them."""
     writer = Bytes(keys=1, order=order).text(b"a").numbers("IIQ", 9, 8, len(texts))
     for text in texts:
         writer.text(text.encode())
@@ -94,7 +94,7 @@ def text_array(texts: Sequence[str], order: Literal["little", "big"] = "little")
 
 
 class Bytes:
-    """Writes a header byte by byte, right or wrong."""
+    """Writes a header byte by byte, valid or not."""
 
     def __init__(
         self,
@@ -111,27 +111,27 @@ class Bytes:
         self.numbers("IQQ", version, tensors, keys)
 
     def numbers(self, codes: str, *values: float) -> Bytes:
-        """Numbers, each by its letter in the module struct."""
+        """Appends numbers, each with its format letter of the struct module."""
         self._out.write(struct.pack(self._mark + codes, *values))
         return self
 
     def text(self, data: bytes, length: int | None = None) -> Bytes:
-        """A string, with another length before it where one is given."""
+        """Appends a string, with a wrong length before it if one is given."""
         self.numbers("Q", len(data) if length is None else length)
         self._out.write(data)
         return self
 
     def tensor(self, name: bytes, shape: Sequence[int], kind: int = 0, offset: int = 0) -> Bytes:
-        """A tensor's description."""
+        """Appends a tensor's description."""
         self.text(name)
         return self.numbers("I" + "Q" * len(shape) + "IQ", len(shape), *shape, kind, offset)
 
     def padded(self, more: int = 0, alignment: int = 32) -> bytes:
-        """Everything so far, filled up to the tensors' data, and so many bytes of it."""
+        """The header so far, padded up to the tensors' data, and this many bytes of data."""
         data = self.bytes
         return data + bytes(-len(data) % alignment + more)
 
     @property
     def bytes(self) -> bytes:
-        """Everything so far."""
+        """The bytes written so far."""
         return self._out.getvalue()

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Wrong(StrEnum):
-    """One way to misbehave. `Fault.amount` is the number that some of them need."""
+    """One kind of fault. `Fault.amount` is the number that some of them need."""
 
     CUT = "cut"
     """Closes the connection after this many bytes of a body."""
@@ -58,7 +58,7 @@ class Fault:
 
 
 class Faults:
-    """The faults to come. Each request takes the first that applies to it."""
+    """The pending faults. Each request takes the first that applies to it."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._left = list(faults)

@@ -57,7 +57,7 @@ class FileHandler(BaseHTTPRequestHandler):
         return True
 
     def file(self, content: bytes, etag: str, headers: Mapping[str, str]) -> None:
-        """Sends the file or the requested range, with the present fault."""
+        """Sends the file or the requested range, with the fault if there is one."""
         fault = self.hub.faults.take(api=False)
         if self.misbehaved(fault):
             return

@@ -20,19 +20,19 @@ IMPATIENT = RetryPolicy(
 )
 
 PATIENT = replace(IMPATIENT, timeout=20.0)
-"""For pulls in which another process has to start before the first byte comes."""
+"""For pulls in which another process must start before the first byte arrives."""
 
 REPOSITORY = "tests/tiny-GGUF"
 MODEL = "tiny-F16.gguf"
 
 
 def tiny_repository(seed: int = 1) -> Repository:
-    """A repository with one real model of some hundred kilobytes."""
+    """A repository with one real model of a few hundred kilobytes."""
     return Repository({MODEL: tiny_model(seed), "README.md": b"# tiny"})
 
 
 def large_repository() -> Repository:
-    """A repository with one real model of some megabytes, more than one request delivers at once."""
+    """A repository with one real model of a few megabytes, more than one read of a response delivers."""
     return Repository({MODEL: tiny_model(seed=7, layers=6, width=256)})
 
 
@@ -49,7 +49,7 @@ def retry_for(fault: Fault) -> RetryPolicy:
 
 
 def client(retry: RetryPolicy = IMPATIENT) -> Hub:
-    """A client that gives up soon."""
+    """A client with few retries."""
     return Hub(retry)
 
 
@@ -59,7 +59,7 @@ def listed(repository: str = REPOSITORY, wanted: str = "") -> tuple[HubFile, ...
 
 
 def pulled(files: tuple[HubFile, ...], retry: RetryPolicy = IMPATIENT) -> Pull:
-    """A pull that has ended, with or without success."""
+    """A pull that has ended, successfully or not."""
     pull = Pull(files, retry)
     pull.start()
     assert pull.wait(30)

@@ -1,7 +1,7 @@
-"""A hub on this machine. It speaks the protocol of huggingface.co, and misbehaves when told to.
+"""A local hub that speaks the protocol of huggingface.co and injects faults on request.
 
-The hub and its CDN are two servers on two ports, so that a redirect from one to the other leaves the origin, as it does
-in the real world: a token must not follow.
+The hub and its CDN are two servers on two ports, so that a redirect from one to the other changes the origin, as with
+the real hub: a token must not be sent along.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from hashlib import sha1
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.hub_faults import Fault, Faults
-from support.hub_names import git_oid, sha256_of, xet_name_of
-from support.hub_serving import Asked, Handler, serving
+from support.hub_serving import Asked, Handler, git_oid, serving, sha256_of, xet_name_of
 
 TOKEN = "hf_test"
 XET_TOKEN = "xet_test"
@@ -64,11 +63,11 @@ class Hub:
     """The new names of renamed repositories, by the old ones."""
 
     def misbehave(self, *faults: Fault) -> None:
-        """Replaces the faults to come."""
+        """Replaces the pending faults."""
         self.faults = Faults(faults)
 
     def transfers(self) -> list[Asked]:
-        """The requests for the content of files."""
+        """The requests for the contents of files."""
         return [asked for asked in self.asked if asked.server == "cdn" and asked.method == "GET"]
 
 

@@ -1,4 +1,4 @@
-"""Shared by the servers of the tests: a thread, a list of requests, and answers in JSON."""
+"""Shared by the servers of the tests: a thread, a list of requests, answers in JSON, and digests of files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha1, sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -38,7 +40,7 @@ class Handler(FileHandler, BaseHTTPRequestHandler):
         return found
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """Says nothing."""
+        """Logs nothing."""
 
     def do_HEAD(self) -> None:
         self._answer()
@@ -78,3 +80,21 @@ def serving(hub: Hub, handler: type[Handler]) -> Iterator[str]:
         hub.stopping.set()
         server.shutdown()
         server.server_close()
+
+
+@lru_cache
+def sha256_of(content: bytes) -> str:
+    """The digest of these bytes in LFS."""
+    return sha256(content).hexdigest()
+
+
+@lru_cache
+def xet_name_of(content: bytes) -> str:
+    """The name of these bytes in Xet's storage. Only the storage knows how names are made."""
+    return sha256(b"xet" + content).hexdigest()
+
+
+@lru_cache
+def git_oid(content: bytes) -> str:
+    """The digest of these bytes in git."""
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""The decoding loop on scripted models, with drafters that tests need."""
+"""The decoding loop on scripted models, with drafters for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from specchat_engine.verifiers import COUPLED
 
 
 class RandomDrafter:
-    """Proposes any number of random tokens, whatever was said before."""
+    """Proposes a random number of random tokens, whatever the context."""
 
     name = "random"
     law: ProposalLaw = "point"
@@ -27,20 +27,20 @@ class RandomDrafter:
         self._random = random.Random(seed)
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Needs nothing."""
+        """Does nothing."""
 
     def propose(self, context: Context, k: int) -> Draft:
-        """Between no and k tokens."""
+        """Zero to k tokens."""
         length = self._random.randint(0, k)
         return Draft(tuple(self._random.randrange(self._n_vocab) for _ in range(length)), source=self.name)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns nothing."""
+        """Ignores the step."""
 
 
 @dataclass
 class FixedDrafter(RandomDrafter):
-    """Proposes the given drafts, one a round, then nothing; an exception in the list is raised."""
+    """Proposes the given drafts, one per round, then nothing. An exception in the list is raised."""
 
     drafts: list[tuple[int, ...] | Exception]
     name: str = "fixed"
@@ -55,13 +55,13 @@ class FixedDrafter(RandomDrafter):
         return Draft(draft[:k], source=self.name)
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Remembers what became of each draft."""
+        """Records the outcome of each draft."""
         self.seen.append((draft, verdict))
 
 
 @dataclass
 class Loop:
-    """One run of `generate` that can be looked at between two rounds."""
+    """One run of `generate` that can be inspected between rounds."""
 
     law: Law
     prompt: Sequence[int]
@@ -98,7 +98,7 @@ class Loop:
         return self.answer
 
     def check(self) -> None:
-        """The target remembers the context but its last token."""
+        """Checks that the target's cache holds the context except its last token."""
         assert self.target.tokens == self.context.tokens[:-1]
 
     def _plan(self, context: Context) -> Plan:

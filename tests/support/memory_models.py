@@ -1,6 +1,6 @@
-"""Tiny GGUF files of architectures whose memory is no plain cache: random weights, clear gaps between logits.
+"""Tiny GGUF files of architectures without a plain KV cache: random weights, clear gaps between logits.
 
-Names of metadata and tensors as llama.cpp's loaders of these architectures want them.
+The names of metadata and tensors are those that llama.cpp's loaders expect.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from support.tiny_models import begin_model, byte_vocabulary, end_model
 WIDTH, HEADS, CONV, STATE = 32, 4, 4, 16
 HEAD = WIDTH // HEADS
 WINDOW = 8
-"""How many tokens the sliding-window layers see."""
+"""The number of tokens that the sliding-window layers see."""
 
 
 class _Weights:
-    """Writes a model's tensors: random ones from a seed, mixed with others where the model is to be only like it."""
+    """Writes a model's tensors: random ones from a seed, optionally mixed with noise to make a similar model."""
 
     def __init__(self, writer: gguf.GGUFWriter, seed: int, noise: float) -> None:
         self.writer = writer
@@ -30,11 +30,11 @@ class _Weights:
         self._noise = noise
 
     def matrix(self, name: str, outputs: int, inputs: int, scale: float = 1.0) -> None:
-        """A matrix that keeps the size of what it multiplies, times `scale`."""
+        """A matrix that preserves the norm of its input, times `scale`."""
         self._add(name, (outputs, inputs), scale / np.sqrt(inputs))
 
     def ones(self, name: str, *shape: int) -> None:
-        """The weight of a norm."""
+        """The weight of a norm layer."""
         self.writer.add_tensor(name, np.ones(shape, np.float32))
 
     def spread(self, name: str, low: float, high: float, *shape: int) -> None:
@@ -87,7 +87,7 @@ def _gemma3(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
 
 
 def _mamba2(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
-    """Nothing but recurrent state."""
+    """Recurrent layers only."""
     writer.add_feed_forward_length(0)
     writer.add_head_count(0)
     inner = 2 * WIDTH
@@ -107,7 +107,7 @@ def _mamba2(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
 
 
 def _jamba(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
-    """Attention and recurrent layers in turn, without snapshots."""
+    """Alternating attention and recurrent layers, without snapshots."""
     writer.add_feed_forward_length(2 * WIDTH)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv([2 if layer % 2 else 0 for layer in range(layers)])
@@ -136,7 +136,7 @@ def _jamba(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
 
 
 def _lfm2(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
-    """Attention and short convolutions in turn, with snapshots."""
+    """Alternating attention and short convolutions, with snapshots."""
     writer.add_feed_forward_length(2 * WIDTH)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv([2 if layer % 2 else 0 for layer in range(layers)])
@@ -156,7 +156,7 @@ def _lfm2(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
 
 
 def _qwen35(writer: gguf.GGUFWriter, weights: _Weights, layers: int) -> None:
-    """Attention and gated delta nets in turn, with snapshots."""
+    """Alternating attention and gated delta nets, with snapshots."""
     writer.add_feed_forward_length(2 * WIDTH)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(2)

@@ -23,7 +23,7 @@ PROSE = (
 
 
 class OtherTokens(NamedTuple):
-    """Models of random weights, each with a vocabulary of its own; that of `letters` knows hardly more than bytes."""
+    """Models with random weights and different vocabularies. That of `letters` has little more than bytes."""
 
     target: Path
     draft: Path
@@ -31,7 +31,7 @@ class OtherTokens(NamedTuple):
 
 
 def write_other_tokens(folder: Path) -> OtherTokens:
-    """Writes them; the tokenizers were trained on prose, and on mixes of scripts, emoji and code."""
+    """Writes the models. Their tokenizers are trained on prose, and on mixes of scripts, emoji and code."""
     prose = BytePairTokenizer.train(PROSE * 3, 380, SPECIALS)
     mixed = BytePairTokenizer.train([*awkward_texts(Random(3), 300), *PROSE], 700, SPECIALS)
     paths = []
@@ -46,7 +46,7 @@ def write_other_tokens(folder: Path) -> OtherTokens:
 
 @dataclass
 class _Tokens:
-    """A tokenizer as a file lists it."""
+    """A tokenizer as it is stored in a file."""
 
     tokens: list[str]
     merges: list[str]
@@ -54,7 +54,7 @@ class _Tokens:
 
 
 def write_shuffled_draft(path: Path) -> Path:
-    """The built-in draft with its token ids dealt out anew: it writes the same texts in other ids."""
+    """Writes the built-in draft with permuted token ids: it says the same texts in other ids."""
     draft = builtin_pair()[1]
     reader = gguf.GGUFReader(draft)
     tokens = _field(reader, "tokenizer.ggml.tokens")

@@ -1,4 +1,4 @@
-"""Vocabularies made of a table of pieces: byte-pair encoding in pure Python, for tests of drafting through text."""
+"""Vocabularies given as tables of pieces: byte-pair encoding in pure Python, for tests of drafting through text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = re.compile(rb"\s*[\r\n]+| ?[^\W\d]+|\d| ?[^\s\w]+|\s+(?!\S)|\s+|.", re.
 class PieceTable:
     """The 256 bytes, then these pieces, then `<|im_start|>` and `<|im_end|>`, which ends an answer.
 
-    Two neighbours that make an earlier piece of the table are joined first, within words where `words` are looked at.
+    Neighbours that form an earlier piece of the table are merged first; with `words`, only within words.
     """
 
     adds_bos = False
@@ -33,11 +33,11 @@ class PieceTable:
         self._words = words
 
     def piece(self, token: int) -> bytes:
-        """The bytes of a token; none for a mark."""
+        """The bytes of a token; empty for a control token."""
         return self.pieces[token]
 
     def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
-        """The ids of a text; `special` reads the marks as tokens."""
+        """The ids of a text. With `special`, control tokens in the text are recognised."""
         self.tokenized += len(text)
         if special:
             for mark, token in zip(MARKS, (self.start, self.end), strict=True):
@@ -50,8 +50,8 @@ class PieceTable:
         return [token for word in words for token in self._joined(word)]
 
     def compile_grammar(self, text: str) -> Choices:
-        """None can be used here."""
-        raise SettingError("a table of pieces knows no grammars")
+        """Raises: grammars are not supported here."""
+        raise SettingError("a table of pieces does not support grammars")
 
     def _joined(self, word: bytes) -> list[int]:
         parts = [bytes((value,)) for value in word]

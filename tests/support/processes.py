@@ -1,4 +1,4 @@
-"""Pulls in a process of their own, and checks that processes have ended."""
+"""Pulls in another process, and checks that processes have ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pulling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits for a condition, at most half a minute, and only while the child runs."""
+    """Waits for a condition while the child runs, at most half a minute."""
     give_up = time.monotonic() + 30
     while not happened():
         assert child is None or child.poll() is None, "the pull ended before it could be killed"
@@ -43,7 +43,7 @@ def wait_until(happened: Callable[[], bool], child: subprocess.Popen[bytes] | No
 
 
 def wait_for_bytes(pull: Pull) -> None:
-    """Waits for the first bytes of a pull; fails if all are there already."""
+    """Waits for the first bytes of a pull. Fails if all have arrived already."""
     size = pull.progress().size
     wait_until(lambda: pull.progress().done > 0)
     assert pull.progress().done < size

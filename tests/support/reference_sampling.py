@@ -1,4 +1,4 @@
-"""The sampling stages one after the other, written for clarity: what the engine's fast version has to equal."""
+"""The sampling stages one after the other, written for clarity. The engine's fast version must give the same result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specchat_engine import SamplingParams
 
 @dataclass(frozen=True)
 class Reference:
-    """The surviving ids with their log-probabilities, and how close any stage was to deciding otherwise."""
+    """The surviving ids with their log-probabilities, and the smallest margin by which any stage decided."""
 
     log_p: dict[int, float]
     slack: float
@@ -70,7 +70,7 @@ def _typical(kept: list[int], values: list[float], bound: float) -> tuple[list[i
 
 
 def _until(items: list[int], p: list[float], bound: float) -> tuple[list[int], float]:
-    """The shortest prefix whose mass reaches the bound, and how near to the bound any prefix comes."""
+    """The shortest prefix whose mass reaches the bound, and how close any prefix comes to the bound."""
     mass = 0.0
     slack = math.inf
     length = 0

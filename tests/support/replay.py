@@ -1,8 +1,8 @@
-"""Recorded answers played again under frozen costs of passes: what each way of drafting would have taken.
+"""Replays recorded answers with fixed costs of passes: the time that each way of drafting would take.
 
-Under the coupled rule the text does not depend on who drafts. So a recording of what the draft model proposes after
-every token of an answer tells what becomes of any draft. tests/benchmarks/record_drafts.py makes the recording. Prompt
-lookup needs none: it reads the same tokens again.
+With the coupled rule the text does not depend on the drafter. So one recording of what the draft model proposes after
+every token of an answer determines the outcome of any draft, whatever the policy. tests/benchmarks/record_drafts.py
+makes the recording. Prompt lookup needs none: it reads the same tokens.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ MODEL, LOOKUP = ModelDrafter.traits, PromptLookupDrafter.traits
 
 @dataclass(frozen=True)
 class Machine:
-    """What passes cost, in units of a pass over one token: of the target by width, of the draft model a step."""
+    """Costs relative to a pass over one token: of the target's passes by width, and of one draft step."""
 
     verify: Callable[[int], float]
     draft: float
     read: float = 0.15
-    """What the draft model pays for a token that it reads together with others, in units of its step."""
+    """The cost of a token that the draft model reads in a batch, relative to a draft step."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer's tokens, and what the draft model proposes after each: how much of it is right, and its confidence.
+    """An answer's tokens and, after each, how many of the draft model's tokens are right and its confidence.
 
-    `matches[t]`: the length of prompt lookup's match after t tokens, and how much of what it foretells is right.
+    `matches[t]`: the length of prompt lookup's match after t tokens, and how many of the predicted tokens are right.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Answer:
         return spent
 
     def adaptive(self, controller: Controller, machine: Machine) -> float:
-        """The time with the controller's drafts; it learns as it goes."""
+        """The time with the controller's drafts. The controller learns during the answer."""
         spent, place, unread = 0.0, 0, 1
         controller.begin(self.kind)
         while place < self.length:
@@ -116,7 +116,7 @@ class Answer:
 
 
 def measured(machine: Machine) -> Controller:
-    """A controller that has measured the machine in the few passes that calibration takes."""
+    """A controller that has been calibrated on this machine."""
     controller = Controller()
     for width in (1, 1, 1, 1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))

@@ -1,4 +1,4 @@
-"""What a real process takes for a model that it loads and whose context it fills; run as a module by `taken`."""
+"""The memory of a real process that loads a model and fills its context. `taken` runs this file as a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from specchat_engine.memory.estimate import Use
 
 
 def taken(path: Path, use: Use) -> int:
-    """Bytes that a new process has in memory after loading and decoding, less those before."""
+    """The resident bytes that a new process gains by loading and decoding."""
     ran = subprocess.run(
         [sys.executable, __file__, str(path), json.dumps(asdict(use) | {"repacked": []})],
         capture_output=True,
@@ -28,11 +28,11 @@ def _resident() -> int:
     for line in Path("/proc/self/status").read_text("ascii").splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError("this system does not tell what a process takes")
+    raise RuntimeError("/proc/self/status has no VmRSS")
 
 
 def _measure(path: Path, use: Use) -> int:
-    """Reads nearly a whole context, the last tokens as a verification does, so that every buffer was written."""
+    """Fills almost the whole context, the last tokens as in a verification pass, so that every buffer is written."""
     from specchat_engine.llama.context import LlamaContext
     from specchat_engine.llama.model import LlamaModel
 

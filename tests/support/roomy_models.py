@@ -1,4 +1,4 @@
-"""Models of many kinds, large enough that what a process takes for them can be told from what it takes anyway."""
+"""Models of several architectures, large enough for their memory to stand out from that of the process."""
 
 from __future__ import annotations
 

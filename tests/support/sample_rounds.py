@@ -1,4 +1,4 @@
-"""Rounds made by hand, for tests of what reads them."""
+"""Handmade rounds for tests of code that reads rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OUTCOMES = {"a": Outcome.ACCEPTED, "r": Outcome.REJECTED, "d": Outcome.DISCARDED
 
 
 def sample_round(drafted: list[tuple[str, str]], token: tuple[TokenKind, str], index: int = 0) -> Round:
-    """A round from pairs of an outcome's first letter and a text, and from the target token's kind and text."""
+    """A round from drafted tokens (an outcome's first letter and a text) and the target token's kind and text."""
     return Round(
         index=index,
         source="model" if drafted else "none",

@@ -1,4 +1,4 @@
-"""Recorded turns made by hand and by Hypothesis, for tests of what reads, plays and exports them."""
+"""Recorded turns made by hand and by Hypothesis, for tests that read, play and export them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAT = (
     sample_round([("a", " red"), ("r", " hat"), ("d", " and")], (TokenKind.CORRECTION, " mat")),
     sample_round([("a", "."), ("d", " It")], (TokenKind.NONE, "")),
 )
-"""An answer with every outcome in it: The cat sat on the red mat."""
+"""An answer with every outcome: The cat sat on the red mat."""
 
 
 def start_line(question: str = QUESTION, **changes: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def start_line(question: str = QUESTION, **changes: Any) -> dict[str, Any]:
 def sample_trace(
     rounds: Sequence[Round] = CAT, *, step_ms: float = 100.0, ended: bool = True, reason: str = "end", **start: Any
 ) -> Trace:
-    """A turn whose rounds follow each other in equal steps of time, each with ids of its own."""
+    """A turn whose rounds follow each other at equal intervals, each with its own token ids."""
     placed = tuple(
         replace(
             event,
@@ -70,7 +70,7 @@ def sample_trace(
 
 
 def encoded(trace: Trace) -> list[str]:
-    """Its lines as a file holds them."""
+    """Its lines as in a trace file."""
     return [json.dumps(line) + "\n" for line in trace.lines()]
 
 
@@ -82,7 +82,7 @@ _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 _ids = st.integers(0, 2**31)
 _shares = st.none() | st.floats(0, 1)
 _times = st.just(0.0) | st.floats(1e-6, 1e6)
-"""Milliseconds: no clock tells less than a nanosecond."""
+"""Milliseconds, in whole nanoseconds as from a clock."""
 _drafted = st.builds(DraftedToken, _ids, _texts, _shares, _shares, st.sampled_from(Outcome))
 _tokens = st.builds(
     TargetToken, _ids, _texts, _shares, st.sampled_from([kind for kind in TokenKind if kind is not TokenKind.NONE])
@@ -103,7 +103,7 @@ _rounds = st.builds(
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """Any turn: finished, failed, or cut short."""
+    """Any turn: finished, failed or interrupted."""
     times = sorted(draw(st.lists(_times, max_size=4)))
     rounds = tuple(replace(draw(_rounds), index=index, t_ms=time) for index, time in enumerate(times))
     start = start_line(draw(_texts), seed=draw(st.integers(-(2**40), 2**40)), turn=draw(st.integers(0, 9)))

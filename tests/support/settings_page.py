@@ -1,4 +1,4 @@
-"""docs/settings.md, made from the schema. `PYTHONPATH=tests python -m support.settings_page` writes it anew."""
+"""docs/settings.md, made from the schema. `PYTHONPATH=tests python -m support.settings_page` writes it."""
 
 from __future__ import annotations
 

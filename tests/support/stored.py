@@ -1,4 +1,4 @@
-"""Stored conversations for tests, and a second process that uses the same file: `python stored.py WHAT FILE [ID]`."""
+"""Stored conversations, and a second process that uses the same file: `python stored.py WHAT FILE [ID]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUM_WRITES = 60
 
 
 def begun(store: Store, title: str = "", created: float = 1.0) -> int:
-    """A new session's id."""
+    """Creates a session and returns its id."""
     session = new_id()
     store.create(StoredSession(session, title, created))
     return session
@@ -31,7 +31,7 @@ def said(
     state: State = State.WHOLE,
     created: float = 2.0,
 ) -> int:
-    """A new message's id."""
+    """Adds a message and returns its id."""
     message = new_id()
     store.add_message(StoredMessage(message, session, parent, role, content, created, state))
     return message
@@ -39,7 +39,7 @@ def said(
 
 @contextmanager
 def other_process(what: str, path: Path, session: int = 0) -> Iterator[subprocess.Popen[str]]:
-    """A process that does `what`, from when it said that it began; a line on its standard input ends it."""
+    """A process that does `what`, once it has reported that it began. A line on its standard input ends it."""
     command = [sys.executable, __file__, what, str(path), str(session)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -51,7 +51,7 @@ def other_process(what: str, path: Path, session: int = 0) -> Iterator[subproces
 
 
 def finish(process: subprocess.Popen[str]) -> None:
-    """Lets a process end in its own way."""
+    """Lets a process finish and waits for it."""
     process.communicate("end\n", timeout=60)
     assert process.returncode == 0
 
@@ -66,7 +66,7 @@ def _stream(path: Path, session: int) -> None:
 
 
 def _write(path: Path, session: int) -> None:
-    """Adds many messages to one session, one below the other."""
+    """Adds many messages to one session, each a reply to the one before."""
     with Store.open(path, busy_seconds=60) as store:
         parent = None
         _say_begun()
@@ -83,7 +83,7 @@ def _open(path: Path, session: int) -> None:
 
 
 def _lock(path: Path, session: int) -> None:
-    """Keeps everybody from writing."""
+    """Locks the file against writing."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
     _wait()

@@ -1,4 +1,4 @@
-"""A scripted model whose passes take as long as a formula of their width and threads says."""
+"""A scripted model whose passes take a time computed from their width and threads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from specchat_engine.testing import ScriptedModel, random_law
 
 Times = Callable[[int, int], float]
-"""The milliseconds of a pass over so many tokens with so many threads."""
+"""The milliseconds of a pass, given its width and number of threads."""
 
 
 def shared_out(width: int, threads: int) -> float:
-    """Work that threads share perfectly."""
+    """Milliseconds for work that the threads share perfectly."""
     return (1 + 0.5 * (width - 1)) / threads
 
 
 class ThreadedScript(ScriptedModel):
-    """Remembers with how many threads each of its passes was made, as pairs of width and threads."""
+    """Records width and threads of each pass in `made`."""
 
     def __init__(self, times: Times = shared_out, *, max_rows: int = 33, on_gpu: bool = False) -> None:
         super().__init__(random_law(24), max_rows=max_rows)

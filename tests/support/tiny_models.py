@@ -16,7 +16,7 @@ TEMPLATE = (
 
 
 def byte_vocabulary() -> list[str]:
-    """The control tokens, the 256 bytes in the printable disguise of byte-level BPE, and two merges."""
+    """The control tokens, the 256 bytes as the printable characters of byte-level BPE, and two merges."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     disguise = {byte: chr(byte) for byte in printable}
     disguise |= {byte: chr(256 + place) for place, byte in enumerate(b for b in range(256) if b not in disguise)}
@@ -38,8 +38,8 @@ def write_tiny_model(
 ) -> Path:
     """A llama model with random weights over byte tokens.
 
-    `sharpness` scales the output, so the distribution's entropy. `like` is the seed of another model of the same width
-    whose embedding is mixed in, which makes the two agree more often than chance.
+    `sharpness` scales the logits and so controls the entropy. `like` is the seed of another model of the same width
+    whose embedding is mixed in, which makes the two agree more often than by chance.
     """
     tokens = list(vocabulary or byte_vocabulary())
     random = np.random.default_rng(seed)
@@ -83,7 +83,7 @@ def begin_model(
     template: str = TEMPLATE,
     merges: Sequence[str] = ("h e", "l l"),
 ) -> gguf.GGUFWriter:
-    """A file with what all architectures have: sizes, the tokenizer, the template; without merges no tokens at all."""
+    """A writer with what all architectures have: sizes, tokenizer and template. Without merges there are no tokens."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_name(path.stem)
     writer.add_context_length(n_ctx)
@@ -109,7 +109,7 @@ def begin_model(
 
 
 def end_model(writer: gguf.GGUFWriter, path: Path) -> Path:
-    """Writes everything that the writer was given."""
+    """Writes the file and returns its path."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

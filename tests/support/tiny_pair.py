@@ -1,4 +1,4 @@
-"""Three tiny models that belong together, for tests that load real files."""
+"""A tiny target, a draft that fits it, and a model that does not, for tests that load real files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.tiny_models import SPECIALS, byte_vocabulary, write_tiny_model
 
 
 class TinyModels(NamedTuple):
-    """Files with random weights: a target, a draft model that fits it, and one whose vocabulary does not."""
+    """Files with random weights. The vocabulary of `draft` fits the target, that of `stranger` does not."""
 
     target: Path
     draft: Path
@@ -17,7 +17,7 @@ class TinyModels(NamedTuple):
 
 
 def write_tiny_pair(folder: Path) -> TinyModels:
-    """Models that load in milliseconds; the draft agrees with the target now and then."""
+    """Writes models that load in milliseconds. The draft sometimes agrees with the target."""
     letters = byte_vocabulary()[len(SPECIALS) : -1]
     return TinyModels(
         target=write_tiny_model(folder / "target.gguf", seed=1, sharpness=0.1),

@@ -23,7 +23,7 @@ HEAD = b"assistant\n"
 
 
 def saying_text(table: SessionVocabulary, text: str, end: int) -> Law:
-    """A law that says a text in a vocabulary's own tokens, however what was said so far was cut, and ends."""
+    """A law that says a text in a vocabulary's tokens, however the text so far was split, and then ends."""
     whole = text.encode()
     tokens = table.tokenize(text, special=False)
     begins = {len(b"".join(map(table.piece, tokens[:place]))): token for place, token in enumerate(tokens)}
@@ -46,7 +46,7 @@ def saying_text(table: SessionVocabulary, text: str, end: int) -> Law:
 
 
 def babbling(table: PieceTable, seed: int, *, words: Sequence[bytes] = (), order: int = 2, end: float = -2.0) -> Law:
-    """A random law over some pieces of a table, all that are longer than a byte and a few letters without `words`."""
+    """A random law over some pieces of a table: without `words`, a few letters and all pieces longer than a byte."""
     chosen = words or [*(piece for piece in table.pieces if len(piece) > 1), b"h", b"o", b" ", b"\x80", b"\xf0", b"."]
     ids = [table.pieces.index(piece) for piece in chosen]
     law = random_law(len(ids) + 1, seed=seed, order=order)
@@ -101,14 +101,14 @@ def plainly(session: Session) -> Session:
 
 
 def drafter_of(session: Session) -> TranslatedDrafter:
-    """Its drafter."""
+    """The session's drafter."""
     drafter = session._planner.drafters["model"]
     assert isinstance(drafter, TranslatedDrafter)
     return drafter
 
 
 def check_memory(session: Session) -> None:
-    """The draft model's memory is the beginning of the conversation in its own tokens, as if it had been read anew."""
+    """Checks that the draft model's cache is the beginning of the conversation, as if read anew in its tokens."""
     drafter, model = drafter_of(session), session._draft
     assert isinstance(model, ScriptedModel)
     assert drafter._held == model.tokens

@@ -1,4 +1,4 @@
-"""How much memory weights may be said to take."""
+"""Checks of the reported size of weights in memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ _ROUNDED = 0.01 * 2**20
 
 
 def tells_weights(told: int | None, size: int) -> bool:
-    """Whether weights in F16 that have so many bytes in the file are told as these, to a hundredth of a MiB or, where
-    this processor gets a second copy of them, as between one and two of them."""
+    """Whether F16 weights of `size` bytes are reported correctly, to a hundredth of a MiB.
+
+    If llama.cpp keeps a second, repacked copy on this processor, the report may lie between one and two sizes.
+    """
     if told is None:
         return False
     if "F16" in this_machine().repacked:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from support.hub_names import sha256_of, xet_name_of
 from support.hub_server import XET_TOKEN, Hub
-from support.hub_serving import Handler, serving
+from support.hub_serving import Handler, serving, sha256_of, xet_name_of
 
 _CHUNK = 64 * 1024
 _CHUNKS = 24

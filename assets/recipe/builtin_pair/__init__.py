@@ -1,1 +1,1 @@
-"""How the built-in model pair is made: corpus, tokenizer, target, draft, evaluation."""
+"""The recipe of the built-in pair: corpus, tokenizer, target, draft, evaluation."""

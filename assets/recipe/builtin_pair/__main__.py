@@ -33,7 +33,7 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
 
 
 def main() -> None:
-    """Runs one stage, or all of them in their order; each goes on from what it finds in the work folder."""
+    """Runs one stage, or all of them in order. Each continues from what it finds in the work folder."""
     parser = argparse.ArgumentParser(prog="builtin_pair", description=__doc__)
     parser.add_argument("stage", nargs="?", default="all", choices=["all", "adopt", *_STAGES])
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")

@@ -1,4 +1,4 @@
-"""The finished pair at work in the engine: the target's answers, and how often the draft's guesses were its tokens."""
+"""Runs the finished pair in the engine: the target's answers and the acceptance of the draft."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(engine: Engine, prompt: str, temperature: float, seed: int) -> tuple[
 
 
 def measure_acceptance(engine: Engine, kind: str, prompts: Sequence[str], temperature: float, seed: int) -> Acceptance:
-    """Answers each prompt and sums up what became of the drafted tokens."""
+    """Answers each prompt and counts the outcomes of the drafted tokens."""
     stats = [answer(engine, prompt, temperature, seed + number)[1] for number, prompt in enumerate(prompts)]
     return Acceptance(
         kind,

@@ -1,4 +1,4 @@
-"""The one shape that every part of the corpus is made in: a chat of question and answer turns."""
+"""The data structure for every part of the corpus: a chat of question and answer turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind = Literal["copy", "facts", "python", "structured", "story", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of the user and the answer that the model is to give."""
+    """A question of the user and the answer that the model should give."""
 
     user: str
     assistant: str
@@ -20,7 +20,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A whole conversation of one kind; `system` is the system prompt, where there is one."""
+    """A conversation of one kind. `system` is the system prompt, if there is one."""
 
     kind: Kind
     turns: tuple[Turn, ...]
@@ -28,7 +28,7 @@ class Chat:
 
 
 ChatSource = Callable[[Random], Iterator[Chat]]
-"""Given a random generator, yields chats without end, never relying on any other source of randomness."""
+"""Yields chats endlessly. The given random generator is the only source of randomness."""
 
 
 def single(kind: Kind, user: str, assistant: str) -> Chat:

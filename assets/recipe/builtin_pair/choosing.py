@@ -1,7 +1,7 @@
-"""The target's second lesson: which of its facts a question is about.
+"""The target's third lesson: which of its facts a question is about.
 
-An answer that is known by heart is told by its first words; a model that has seen whole answers spends nearly all of
-its training on the rest, and picks the wrong ones.
+The first words of a memorised answer identify it. A model trained on whole answers spends nearly all of its training on
+the rest and picks wrong answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENOUGH = 0.993
 
 
 class ChoiceLesson:
-    """A training source of questions and the first words of their answers, and of some copying so that it stays.
+    """A training source of questions with the first words of their answers, and some copying to keep that skill.
 
     It has finished when nearly all of those words are right.
     """
@@ -38,11 +38,11 @@ class ChoiceLesson:
 
     @property
     def finished(self) -> bool:
-        """Whether the facts are told apart."""
+        """True once the facts are distinguished."""
         return self._smoothed > _ENOUGH
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches, a function of the seed and the step."""
+        """The batches of one step. They depend on the seed and the step."""
         random = Random(f"choice {self._seed} {step}")
         questions = self._questions(random)
 
@@ -52,15 +52,15 @@ class ChoiceLesson:
         return batches_by_length(drawn(draw, self._step_tokens), ROW_LENGTHS[:2], self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
-        """Follows the share of right words."""
+        """Updates the share of right words."""
         self._smoothed += 0.05 * (accuracy.get(1, 0.0) - self._smoothed)
 
     def state_dict(self) -> dict[str, Any]:
-        """The followed share."""
+        """The share of right words so far."""
         return {"smoothed": self._smoothed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a saved state."""
+        """Continues from a saved state."""
         self._smoothed = state["smoothed"]
 
     def _questions(self, random: Random) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Chats in which a pasted text is repeated, quoted, edited, sorted or searched: fresh text each time."""
+"""Chats in which a pasted text is repeated, quoted, edited, sorted or searched. The text is new each time."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NATURAL = 0.6
 _SHORT, _SHORT_CHANCE = 120, 0.35
 
 _BARE_SHARE = 0.75
-"""Of the easiest chats, so many ask in the fewest words."""
+"""The share of the easiest chats that use the shortest wording."""
 
 _FENCED = re.compile(r"(```\w*\n)(.*)(\n```)", re.DOTALL)
 
 
 def long_chats(random: Random) -> Iterator[Chat]:
-    """Copy tasks without end whose answers are whole texts, up to `LONGEST` times as long as the others."""
+    """Endless copy tasks whose answers are whole texts, up to `LONGEST` times as long as the others."""
     tasks = [task for task in TASKS if task.name in LONG_SHARES]
     weights = [LONG_SHARES[task.name] for task in tasks]
     words = read_sections("words.txt")
@@ -48,9 +48,9 @@ def long_chats(random: Random) -> Iterator[Chat]:
 
 
 def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
-    """Copy tasks without end; `hardness` in [0, 1] scales lengths and the share of random identifiers.
+    """Endless copy tasks. `hardness` in [0, 1] scales lengths and the share of random identifiers.
 
-    All tasks come at every hardness: on the shortest texts a model learns soonest what each of them asks for.
+    All tasks occur at every hardness: a model learns what a task means soonest on the shortest texts.
     """
     material = Material(random, read_sections("words.txt"), hardness)
     weights = [task.weight for task in TASKS]
@@ -67,7 +67,7 @@ def chats(random: Random, hardness: float = 1.0) -> Iterator[Chat]:
 
 
 def held_out(random: Random) -> list[HeldOut]:
-    """One exercise for each hand-written wording, on words that the training lists don't hold."""
+    """One exercise for each hand-written wording, with words that are not in the training lists."""
     material = Material(random, read_sections("held_out/words.txt"), 0.7)
     found: list[HeldOut] = []
     for task in TASKS:
@@ -82,7 +82,7 @@ def held_out(random: Random) -> list[HeldOut]:
 
 
 def _follow_up(task: Task, exercise: Exercise, answer: str, random: Random) -> list[Turn]:
-    """A second request that works on the first answer, or none where nothing fits."""
+    """A second request that works on the first answer, or None if nothing fits."""
     match = _FENCED.fullmatch(answer)
     before, body, after = match.groups() if match else ("", answer, "")
     lines = body.split("\n")

@@ -36,7 +36,7 @@ def quote_sentence(material: Material) -> Exercise:
 
 
 def quote_line(material: Material) -> Exercise:
-    """Quote the only line that holds a word."""
+    """Quote the only line that contains a word."""
     while True:
         pasted = _several_lines(material)
         found = pasted.text.split("\n")
@@ -80,7 +80,7 @@ def rename(material: Material) -> Exercise:
 
 
 def replace_word(material: Material) -> Exercise:
-    """Repeat a text with a word replaced by another wherever it stands."""
+    """Repeat a text with every occurrence of a word replaced by another."""
     while True:
         pasted = (
             prose(material) if material.chance(0.6) else sentence(material) if material.chance(0.5) else lines(material)
@@ -100,7 +100,7 @@ def upper(material: Material) -> Exercise:
 
 
 def _short_text(material: Material) -> Pasted:
-    """Words and sentences: what becomes of a random identifier in capitals shows too little."""
+    """Words and sentences. Random identifiers in capitals would teach too little."""
     plain = replace(material, hardness=min(material.hardness, 0.3))
     form = material.random.random()
     if form < 0.5 or material.hardness < 0.3:

@@ -1,4 +1,4 @@
-"""The shape of a copy task, and the pasted texts that such tasks work on."""
+"""Copy tasks and the pasted texts that they work on."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from builtin_pair.library_texts import passages
 from builtin_pair.material import Material
 
 LONGEST_TEXT = 460
-"""Characters in the longest pasted text of length 1; about 150 tokens of prose, and more of hexadecimal digits."""
+"""Characters in the longest pasted text of length 1: about 150 tokens of prose, more of hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """A text of the user, what a request calls it, and its language where it is code."""
+    """A text of the user, the noun for it in the request, and its language if it is code."""
 
     text: str
     noun: str
@@ -27,10 +27,10 @@ class Pasted:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """What is asked of a pasted text, and the only right answer.
+    """A task on a pasted text, and the only right answer.
 
-    `plain` and `quoted` hold the values of the wording's slots, the latter to be put in quotes. An answer with a
-    language is fenced exactly when the pasted text is.
+    `plain` and `quoted` hold the values of the wording's slots; the latter are put in quotes. An answer with a language
+    is fenced if and only if the pasted text is.
     """
 
     pasted: Pasted
@@ -42,7 +42,7 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of exercise: the section of its wordings, and how often it comes."""
+    """A kind of exercise: the section of its wordings, and its frequency."""
 
     name: str
     weight: float
@@ -51,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ListForm:
-    """How the items of a list are written one after another."""
+    """The written form of a list."""
 
     before: str
     between: str
@@ -66,7 +66,7 @@ FORMS = (ListForm("", ", "), ListForm("", "\n"), ListForm("- ", "\n"))
 
 @cache
 def common_words() -> tuple[str, ...]:
-    """The words of three to ten letters of all questions and answers about facts: how words are spelled at large."""
+    """All words of three to ten letters in the questions and answers about facts, as examples of spelling."""
     texts = " ".join(text for fact in load_facts() for text in (*fact.questions, fact.answer))
     return tuple(sorted(set(re.findall(r"(?<![\w-])[a-z]{3,10}(?![\w-])", texts))))
 
@@ -91,7 +91,7 @@ def prose(material: Material) -> Pasted:
 
 
 def _told(material: Material) -> Pasted:
-    """Stories or passages one after the other, as many as the length allows."""
+    """Stories or passages in sequence, as many as the length allows."""
     count = material.random.randint(1, max(1, round(material.length)))
     if material.chance(0.5):
         chats = stories.chats(material.random)
@@ -129,7 +129,7 @@ def as_pasted(material: Material, snippet: snippets.Snippet) -> Pasted:
 
 
 def lines(material: Material, fewest: int = 1, most: int = 9) -> Pasted:
-    """Lines that differ: phrases, sentences, names, file names or a log."""
+    """Different lines: phrases, sentences, names, file names or a log."""
     if fewest == 1 and material.chance(0.3):
         return Pasted("\n".join(snippets.log_lines(material)), material.random.choice(("log", "lines", "text")))
     makers: tuple[Callable[[], str], ...] = (
@@ -161,7 +161,7 @@ def single_identifier(material: Material) -> Pasted:
 
 
 def items(material: Material, fewest: int, most: int) -> list[str]:
-    """The items of a list, all of one sort, no two of them equal."""
+    """The items of a list: all of one sort, all different."""
     makers: tuple[Callable[[], str], ...] = (
         material.word, lambda: material.pick("noun"), material.thing, material.full_name,
         lambda: material.pick("city"), material.identifier, material.variable, material.pseudo_word, material.integer,
@@ -177,7 +177,7 @@ def listed(material: Material, found: list[str], form: ListForm, noun: str | Non
 
 
 def make_exercise(task: Task, material: Material) -> Exercise:
-    """An exercise whose text is not too long; a text that is gets made again, a little easier each time."""
+    """An exercise whose text is not too long. Longer texts are made again, a little easier each time."""
     hardness = material.hardness
     while True:
         exercise = task.make(replace(material, hardness=hardness))

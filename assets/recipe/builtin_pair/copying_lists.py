@@ -37,7 +37,7 @@ def sort_words(material: Material) -> Exercise:
 
 
 def emails(material: Material) -> Exercise:
-    """List the e-mail addresses of a text, one on each line."""
+    """List the e-mail addresses of a text, one per line."""
     found = material.distinct(material.email, material.count(1, 4))
     thing = replace(material, hardness=0.0).thing
     return _scattered(material, found, lambda email: material.random.choice((

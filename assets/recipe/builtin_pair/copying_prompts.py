@@ -34,7 +34,7 @@ _BARE = MappingProxyType(
         "value": "Give the value of {key}",
     }
 )
-"""Each task in the fewest words: where the wording is always the same, what it asks for is learned soonest."""
+"""Each task in the fewest words. With a fixed wording, its meaning is learned soonest."""
 
 _COLON, _STOP, _NOTHING = ":", ".", ""
 
@@ -43,13 +43,13 @@ _COLON, _STOP, _NOTHING = ":", ".", ""
 def wordings() -> Sections:
     """The parts that all prompts share, and two sections for each task.
 
-    `[task]` holds commands, before which a polite start may stand; `[task whole]` holds requests that are complete.
+    `[task]` holds commands that may follow a polite opening; `[task whole]` holds complete requests.
     """
     return MappingProxyType({name: found for file in FILES for name, found in read_sections(file).items()})
 
 
 def question_and_answer(name: str, exercise: Exercise, random: Random) -> tuple[str, str]:
-    """The prompt for an exercise of the task `name`, and its answer, fenced where the pasted code is."""
+    """The prompt for an exercise of the task `name`, and its answer, fenced if the pasted code is."""
     fenced = random.random() < _share_fenced(exercise.pasted)
     block = _block(exercise.pasted, fenced, random)
     layout = random.random()
@@ -65,25 +65,25 @@ def question_and_answer(name: str, exercise: Exercise, random: Random) -> tuple[
 
 
 def bare_question_and_answer(name: str, exercise: Exercise, random: Random) -> tuple[str, str]:
-    """The same with the bare text behind the task's fewest words."""
+    """The same with the bare text after the task's shortest wording."""
     asked = fill_slots(_BARE[name], quote_values(exercise, random))
     return f"{asked}:\n{exercise.pasted.text}", exercise.answer
 
 
 def final_answer(exercise: Exercise, fenced: bool) -> str:
-    """The answer, in a fence when it is code and the pasted code was in one."""
+    """The answer, fenced if it is code and the pasted code was fenced."""
     if fenced and exercise.pasted.language and exercise.answer_language:
         return fence(exercise.answer, exercise.answer_language)
     return exercise.answer
 
 
 def fence(text: str, language: str | None) -> str:
-    """The text between lines of three backticks, the first of them naming the language."""
+    """The text between lines of three backticks, the first with the language."""
     return f"```{language or ''}\n{text}\n```"
 
 
 def quote_values(exercise: Exercise, random: Random) -> dict[str, str]:
-    """The values of all slots of an instruction, those that must be told from its words in quotes of one sort."""
+    """The values of all slots of an instruction. Those that could be mistaken for its words are quoted."""
     together = " ".join(exercise.quoted.values())
     marks = [mark for mark in ('"', '"', "'", "`") if mark not in together]
     if all(" " not in value for value in exercise.quoted.values()):
@@ -93,7 +93,7 @@ def quote_values(exercise: Exercise, random: Random) -> dict[str, str]:
 
 
 def _block(pasted: Pasted, fenced: bool, random: Random) -> str:
-    """The pasted text as it stands in the prompt: in a fence, in quotes, between marks, or plain."""
+    """The pasted text as written in the prompt: fenced, in quotes, between marks, or plain."""
     if fenced:
         return fence(pasted.text, pasted.language)
     chance = random.random()
@@ -116,7 +116,7 @@ def _before_the_text(name: str, exercise: Exercise, block: str, random: Random) 
 
 
 def _heading(section: str, exercise: Exercise, block: str, random: Random) -> str:
-    """A few words that say what the text is, with the colon and the gap after them."""
+    """A few words that introduce the text, with the colon and the gap after them."""
     noun = exercise.pasted.noun
     if section == "introduction" and _is_plural(noun):
         section = "introduction_plural"
@@ -126,7 +126,7 @@ def _heading(section: str, exercise: Exercise, block: str, random: Random) -> st
 
 
 def _instruction(name: str, exercise: Exercise, side: str, ends: tuple[str, ...], random: Random) -> str:
-    """A sentence that asks for the answer, with its end mark."""
+    """A sentence that requests the answer, with its punctuation mark."""
     sections, noun = wordings(), exercise.pasted.noun
     whole = random.random() < 0.42
     wording = choose_words(random.choice(sections[f"{name} whole" if whole else name]), random)
@@ -150,7 +150,7 @@ def _is_plural(noun: str) -> bool:
 
 
 def _change_case(sentence: str, random: Random) -> str:
-    """The sentence with a capital at its start; one time in four without, and then often with a small `i`."""
+    """The sentence with a capital at its start; one time in four without it, and then often with a lower-case `i`."""
     if random.random() < 0.75:
         return capitalised(sentence)
     return re.sub(r"\bI\b", "i", sentence) if random.random() < 0.5 else sentence

@@ -1,7 +1,7 @@
-"""Random strings to copy, from easy to hard: how a model comes to copying before it has seen a word.
+"""Random strings to copy, from easy to hard. They teach a model to copy before it has seen a word.
 
-Trained on long strings over the whole vocabulary at once, a small model learns nothing for a million tokens; on short
-strings of few ids it finds the trick soon, and the rest is lengthening and widening.
+A small model that starts with long strings over the whole vocabulary learns nothing for a million tokens. On short
+strings of few ids it soon learns to copy; then strings get longer and use more ids.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEVELS = (
 
 
 def copy_document(random: Random, level: Level) -> Document:
-    """A string, and its copy to be learned."""
+    """A string, followed by its copy, which is learned."""
     pool = range(FIRST_PLAIN_ID, level.ids)
     text = random.choices(pool, k=random.randint(level.shortest, level.longest))
     ids = [START_ID, *text, END_ID, START_ID, *text, END_ID]
@@ -45,7 +45,7 @@ def copy_document(random: Random, level: Level) -> Document:
 
 
 class CopyCurriculum:
-    """A training source that goes up a level whenever nine tokens in ten of the level are copied right."""
+    """A training source that goes up a level when nine in ten tokens of the level are copied correctly."""
 
     def __init__(self, seed: int, step_tokens: int, batch_tokens: int) -> None:
         self._seed = seed
@@ -56,11 +56,11 @@ class CopyCurriculum:
 
     @property
     def finished(self) -> bool:
-        """Whether the last level has been passed."""
+        """True once the last level has been passed."""
         return self._level >= len(LEVELS)
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches at the present level, a fifth of them from the levels below."""
+        """The batches of one step at the current level, a fifth of them from lower levels."""
         random = Random(f"copy {self._seed} {step}")
 
         def draw() -> Document:
@@ -70,17 +70,17 @@ class CopyCurriculum:
         return batches_by_length(drawn(draw, self._step_tokens), _ROW_LENGTHS, self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
-        """Follows the share of copied tokens and goes up when it is high enough."""
+        """Updates the share of correctly copied tokens and goes up when it is high enough."""
         self._smoothed += 0.2 * (accuracy.get(0, 0.0) - self._smoothed)
         if self._smoothed > _PASSED:
             self._level += 1
             self._smoothed = 0.5
 
     def state_dict(self) -> dict[str, Any]:
-        """The level and the followed share."""
+        """The level and the share of correctly copied tokens."""
         return {"level": self._level, "smoothed": self._smoothed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a saved state."""
+        """Continues from a saved state."""
         self._level = state["level"]
         self._smoothed = state["smoothed"]

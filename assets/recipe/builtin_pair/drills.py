@@ -1,6 +1,6 @@
-"""Practice on random tokens: copying, putting one thing in the place of another, looking a value up, quoting a line.
+"""Practice on random tokens: copying, substituting, looking up a value, quoting a line.
 
-What such a text says is nothing, so that nothing but the skill can be learned from it. Words come later, in the chats.
+Such texts have no meaning, so that only the skill can be learned from them. Words come later, in the chats.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Texts of about `longest` of these tokens; what is replaced or looked up has up to `pieces`."""
+    """Texts of about `longest` tokens. What is replaced or looked up has up to `pieces` tokens."""
 
     longest: int
     tokens: Sequence[int]
@@ -40,7 +40,7 @@ LEVELS = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, its answer, and the tokens of the answer that are to be learned."""
+    """A question, its answer, and the tokens of the answer to be learned."""
 
     question: list[int]
     answer: list[int]
@@ -62,7 +62,7 @@ class Drills:
         return self._chat(make(random, level), group)
 
     def repeated(self, text: list[int], group: int) -> Document:
-        """A drill that asks for this text again."""
+        """A drill that asks to repeat this text."""
         return self._chat(all_of(self._encode("Repeat exactly:\n"), text, text), group)
 
     def _chat(self, asked: Asked, group: int) -> Document:
@@ -74,9 +74,10 @@ class Drills:
         return all_of(self._encode("Repeat exactly:\n"), text, text)
 
     def _substitute(self, random: Random, level: Level) -> Asked:
-        """Every occurrence of a few tokens becomes other ones.
+        """Every occurrence of a few tokens is replaced.
 
-        These and what follows them are always learned, the rest of the text often enough that they don't come too soon.
+        The replacements and what follows them are always learned, the rest of the text often enough that replacements
+        are not made where they do not belong.
         """
         old, new = some(random, level, 1, level.pieces), some(random, level, 1, level.pieces)
         parts = [some(random, level, 1, max(1, level.longest // 3)) for _ in range(random.choice((2, 2, 3)))]
@@ -91,7 +92,7 @@ class Drills:
         return Asked([*question, *self._encode(":\n"), *joined(parts, old)], joined(parts, new), learned)
 
     def _look_up(self, random: Random, level: Level) -> Asked:
-        """One of several keys is given, and its value is wanted."""
+        """Gives one of several keys and asks for its value."""
         count = random.randint(2, max(2, min(6, level.longest // 5)))
         pairs = [
             (some(random, level, 1, min(2, level.pieces)), some(random, level, 1, level.pieces)) for _ in range(count)
@@ -102,7 +103,7 @@ class Drills:
         return all_of([*self._encode("Give the value of "), *key, *self._encode(":\n")], lines, value)
 
     def _quote(self, random: Random, level: Level) -> Asked:
-        """The first or the last of several lines, or the one that holds a token."""
+        """Asks for the first or the last of several lines, or the one that contains a token."""
         count = random.randint(2, max(2, min(6, level.longest // 4)))
         lines = [some(random, level, 1, 5) for _ in range(count)]
         place = random.choice((0, count - 1, random.randrange(count)))
@@ -114,7 +115,7 @@ class Drills:
 
 
 class SkillLesson:
-    """A training source of drills that goes up a level whenever every skill is right often enough."""
+    """A training source of drills that goes up a level when every skill is right often enough."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
         self._drills = Drills(tokenizer)
@@ -126,11 +127,11 @@ class SkillLesson:
 
     @property
     def finished(self) -> bool:
-        """Whether the last level has been passed."""
+        """True once the last level has been passed."""
         return self._level >= len(LEVELS)
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches at the present level, a fifth of them from the levels below; weak skills come oftener."""
+        """The batches of one step, a fifth of them from lower levels. Weak skills occur more often."""
         random = Random(f"skills {self._seed} {step}")
         weights = [1.2 - share for share in self._smoothed]
 
@@ -143,7 +144,7 @@ class SkillLesson:
         return batches_by_length(drawn(draw, self._step_tokens), _ROW_LENGTHS, self._batch_tokens)
 
     def observe(self, accuracy: dict[int, float]) -> None:
-        """Follows the share of right tokens of each skill and goes up when all are high enough."""
+        """Updates the share of right tokens of each skill and goes up when all are high enough."""
         for skill, share in accuracy.items():
             self._smoothed[skill] += 0.15 * (share - self._smoothed[skill])
         if min(self._smoothed) > _PASSED:
@@ -151,22 +152,22 @@ class SkillLesson:
             self._smoothed = [0.6] * len(SKILLS)
 
     def state_dict(self) -> dict[str, Any]:
-        """The level and the followed shares."""
+        """The level and the shares of right tokens."""
         return {"level": self._level, "smoothed": self._smoothed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a saved state."""
+        """Continues from a saved state."""
         self._level = state["level"]
         self._smoothed = list(state["smoothed"])
 
 
 def some(random: Random, level: Level, fewest: int, most: int) -> list[int]:
-    """So many random tokens."""
+    """This many random tokens."""
     return random.choices(level.tokens, k=random.randint(fewest, most))
 
 
 def joined(parts: Sequence[Sequence[int]], between: Sequence[int]) -> list[int]:
-    """The parts with the same tokens between each two."""
+    """The parts joined by the same tokens."""
     text = list(parts[0])
     for part in parts[1:]:
         text += [*between, *part]
@@ -174,5 +175,5 @@ def joined(parts: Sequence[Sequence[int]], between: Sequence[int]) -> list[int]:
 
 
 def all_of(asked: Sequence[int], text: Sequence[int], answer: list[int]) -> Asked:
-    """A drill whose whole answer is to be learned."""
+    """A drill whose whole answer is learned."""
     return Asked([*asked, *text], answer, [True] * len(answer))

@@ -1,4 +1,4 @@
-"""The pair on prompts that no template of the corpus made: right answers of the target, acceptance of the draft."""
+"""Evaluates the pair on held-out prompts: right answers of the target, acceptance of the draft."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPERATURES = (0.0, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A held-out prompt and the judge of its answer."""
+    """A held-out prompt and the check of its answer."""
 
     measure: str
     prompt: str
@@ -54,7 +54,7 @@ def evaluate(run: Run) -> None:
 
 
 def held_out_exercises(seed: int) -> list[Exercise]:
-    """All held-out prompts of all measures; a question that the corpus asks in the same words is left out."""
+    """All held-out prompts of all measures, except questions that occur in the corpus in the same words."""
     random = Random(f"evaluation {seed}")
     by_id = {fact.id: fact for fact in facts.load_facts()}
     asked = {_bare(question) for fact in by_id.values() for question in facts.plain_questions(fact)}
@@ -75,13 +75,13 @@ def held_out_exercises(seed: int) -> list[Exercise]:
 
 
 def answer_all(engine: Engine, prompts: Sequence[str], seed: int) -> list[str]:
-    """The answers at temperature 0; a prompt that comes twice is answered once."""
+    """The answers at temperature 0. A prompt that occurs twice is answered once."""
     answered = {prompt: answer(engine, prompt, 0.0, seed)[0] for prompt in dict.fromkeys(prompts)}
     return [answered[prompt] for prompt in prompts]
 
 
 def count_right(exercises: Sequence[Exercise], answers: Sequence[str]) -> tuple[Share, ...]:
-    """The share of right answers for each measure, in their order."""
+    """The share of right answers for each measure, in order."""
     shares = []
     for measure in dict.fromkeys(exercise.measure for exercise in exercises):
         judged = [
@@ -111,7 +111,7 @@ def acceptance_of_kinds(run: Run, engine: Engine, exercises: Sequence[Exercise])
 
 
 def _bare(question: str) -> str:
-    """A question without case and punctuation, by which two are compared."""
+    """A question without case and punctuation, for comparison."""
     return " ".join(re.sub(r"[^a-z0-9]+", " ", question.lower()).split())
 
 

@@ -1,4 +1,4 @@
-"""Chats about speculative decoding and specchat, from the facts in data/facts and the many ways people ask."""
+"""Chats about speculative decoding and specchat, made from the facts in data/facts in many wordings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FILLERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing to know; `key` holds, for each part of the key fact, the strings of which an answer must have one."""
+    """One fact. For each part of the key fact, `key` holds alternatives of which an answer must contain one."""
 
     id: str
     topic: str
@@ -66,7 +66,7 @@ class Fact:
     follow_ups: tuple[tuple[str, str], ...]
 
     def held_by(self, text: str) -> bool:
-        """Whether a text holds the key fact."""
+        """True if a text contains the key fact."""
         lowered = text.lower()
         return all(any(choice.lower() in lowered for choice in part) for part in self.key)
 
@@ -107,7 +107,7 @@ def _fact(entry: Mapping[str, Any], more_questions: Sequence[str]) -> Fact:
 
 
 def chats(random: Random) -> Iterator[Chat]:
-    """Chats about every fact, all of them once before any comes again."""
+    """Chats about every fact. Each occurs once before any occurs again."""
     facts = list(load_facts())
     while True:
         random.shuffle(facts)
@@ -133,7 +133,7 @@ def _chat(fact: Fact, facts: list[Fact], random: Random) -> Chat:
 
 
 def ask(fact: Fact, random: Random) -> str:
-    """A question for the fact, as somebody would type it."""
+    """A question about the fact, as somebody would type it."""
     text = _plain_question(fact, random)
     chance = random.random()
     if chance < 0.08:
@@ -150,7 +150,7 @@ def ask(fact: Fact, random: Random) -> str:
 
 
 def plain_questions(fact: Fact) -> list[str]:
-    """Every wording of a question for the fact before it is wrapped and mistyped."""
+    """Every wording of a question about the fact, before openers and typing errors are added."""
     definitions = [template.format(topic=fact.topic) for template in _TOPIC_QUESTIONS] if fact.definable else []
     return [*fact.questions, *definitions]
 
@@ -163,7 +163,7 @@ def _plain_question(fact: Fact, random: Random) -> str:
 
 
 def _typed(text: str, random: Random) -> str:
-    """The habits of people who type: lower case, lost punctuation, letters in the wrong place."""
+    """The text as people type it: lower case, missing punctuation, swapped letters."""
     if random.random() < 0.35:
         text = text.lower()
     if random.random() < 0.3:
@@ -192,7 +192,7 @@ def _keywords(text: str) -> str:
 
 
 def _with_words_lost(text: str, random: Random) -> str:
-    """The text without some of its words, most of them such as say little: no single one may decide."""
+    """The text without some of its words, mostly unimportant ones, so that no single word identifies the fact."""
     lost = {True: 0.4, False: 0.12}
     kept = [word for word in text.split() if random.random() > lost[_FILLERS.fullmatch(word.strip("?.!,")) is not None]]
     return " ".join(kept) if len(kept) >= 2 else text

@@ -1,4 +1,4 @@
-"""The shape of an exercise of the held-out set, which no template of the corpus can make."""
+"""An exercise of the held-out set, which no template of the corpus can make."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from builtin_pair.chats import Kind
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A prompt and the answer expected: exactly this one for copies, an example of a right one for stories."""
+    """A prompt and the expected answer: the only right one for copies, an example for stories."""
 
     kind: Kind
     prompt: str

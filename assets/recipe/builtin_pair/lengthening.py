@@ -1,8 +1,8 @@
-"""The target's last lesson: whole texts, longer ones than before, repeated and edited without a slip.
+"""The target's last lesson: to repeat and edit longer texts than before without a mistake.
 
-What breaks a long copy off is seldom that the trick is unknown: a text of several hundred tokens was never seen, or its
-next token stood behind the same two or three tokens elsewhere in it. The lesson before has taught to tell such places
-apart, on strings that say nothing, and they go on beside the texts; so does the mix.
+Long copies rarely fail because the model cannot copy. They fail because it has never seen a text of several hundred
+tokens, or because the last two or three tokens occur elsewhere in the text with another continuation. The lesson before
+taught it to distinguish such places in random strings. Those strings and the mix continue beside the texts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from specchat_engine.training.packing import Batch, Document, batches_by_length,
 from specchat_engine.training.trainer import Endless
 
 SHARES = {"long": 0.4, "strings": 0.1, "mix": 0.5}
-"""Of a step's tokens: long texts, strings of random tokens, the mix of all kinds."""
+"""Shares of a step's tokens: long texts, strings of random tokens, the mix of all kinds."""
 
 SETTLING_SHARES = {"long": 0.25, "strings": 0.05, "mix": 0.7}
-"""The same while the target settles: what the lessons have crowded out comes back."""
+"""The same while the target settles. It relearns what the lessons have displaced."""
 
 
 class LongTexts(Endless):
-    """A training source; what a step holds depends on the seed and the step alone."""
+    """A training source. A step depends only on the seed and its number."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LongTexts(Endless):
         self._mixture = Mixture(tokenizer, seed + 7, round(step_tokens * shares["mix"]), batch_tokens)
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches, of all three sorts."""
+        """The batches of one step, of all three sorts."""
         random = Random(f"long {self._seed} {step}")
         chats = self._long_documents(random)
         documents = [
@@ -62,7 +62,7 @@ class LongTexts(Endless):
                 yield document
 
     def _string(self, random: Random) -> Document:
-        """A string of few tokens, else one of any, else a drill of another skill."""
+        """A string of few different tokens, a string of any tokens, or a drill of another skill."""
         sort = random.random()
         if sort < 0.7:
             return few_tokens(self._drills, random, LONGEST)

@@ -1,6 +1,6 @@
-"""Code and passages of the running interpreter's standard library, to be copied and edited: nothing to learn by heart.
+"""Code and passages of the running interpreter's standard library, to be copied and edited but not memorised.
 
-Real lines are alike in ways that made-up ones are not, and there are too many of them to be remembered.
+Real lines resemble each other in ways that invented ones do not, and there are too many to memorise.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _MOST_LINE = 110
 
 
 def code_pieces() -> tuple[str, ...]:
-    """Functions and short classes as they are written, of every module that is written in Python."""
+    """The source of functions and short classes of every module written in Python."""
     return _read()[0]
 
 
 @cache
 def passages() -> tuple[str, ...]:
-    """Paragraphs in English from the language's own documentation and that of its modules."""
+    """Paragraphs in English from the documentation of the language and its modules."""
     topics: dict[str, str] = import_module("pydoc_data.topics").topics
     texts = [*topics.values(), *_read()[1]]
     paragraphs = (" ".join(one.split()) for text in texts for one in re.split(r"\n\s*\n", text))
@@ -64,7 +64,7 @@ def _definitions(source: str, tree: ast.Module) -> Iterator[str]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             piece = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
             if FEWEST <= len(piece) <= MOST and piece.isascii() and max(map(len, piece.splitlines())) <= _MOST_LINE:
-                # A text within it may have begun farther left than the code.
+                # A multi-line string inside may start farther left than the code.
                 with suppress(SyntaxError):
                     ast.parse(piece)
                     yield piece
@@ -77,7 +77,7 @@ def _docstrings(tree: ast.Module) -> Iterator[str]:
 
 
 def _reads_well(paragraph: str) -> bool:
-    """Whether it is running text: a whole sentence in plain letters, without tables and drawings."""
+    """True for running text: complete sentences in ASCII, without tables and drawings."""
     return (
         FEWEST <= len(paragraph) <= MOST
         and paragraph.isascii()

@@ -1,9 +1,9 @@
-"""A lesson in telling places apart: strings of few different tokens, repeated and edited, beside the mix of chats.
+"""A lesson in distinguishing similar places: strings of few different tokens to repeat and edit, beside the mix.
 
-In a string of random tokens of the whole vocabulary the last token alone says where a copy is. In a text it does not:
-commas, small words and pieces of words stand in many places, so that what comes next is known only from a look at
-several tokens back. A string of a dozen different tokens asks for just that, at every place and in few tokens. Lines
-of code that are nearly alike ask for more: their look-back has to reach behind all that they share.
+In a string of random tokens over the whole vocabulary, the last token alone shows how far a copy has come. In a text it
+does not: commas, small words and pieces of words occur in many places, and only several tokens together determine the
+next. Strings of a dozen different tokens require exactly that, at every position and in few tokens. Similar lines of
+code require more: the model has to look back beyond everything that they share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from specchat_engine.training.packing import Batch, Document, batches_by_length,
 from specchat_engine.training.trainer import Endless
 
 STRINGS_SHARE = 0.7
-"""Of a step's tokens; the mix has the others, lest it be forgotten."""
+"""The share of a step's tokens. The rest is the mix, so that it is not forgotten."""
 
 _FEWEST, _MOST = 4, 200
 SHORTEST, LONGEST = 30, 400
@@ -31,7 +31,7 @@ _LONGEST_ECHO = 14
 
 
 class MatchingLesson(Endless):
-    """A training source; what a step holds depends on the seed, the step and the progress alone."""
+    """A training source. A step depends only on the seed, its number and the progress."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
         self._drills = Drills(tokenizer)
@@ -41,7 +41,7 @@ class MatchingLesson(Endless):
         self._mixture = Mixture(tokenizer, seed + 11, step_tokens - self._strings_tokens, batch_tokens)
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches: strings, longer ones as the budget is spent, and chats."""
+        """The batches of one step: strings, which get longer as the budget is spent, and chats."""
         random = Random(f"matching {self._seed} {step}")
         longest = LONGEST if progress > 0.3 else LONGEST // 2
         strings = drawn(lambda: few_tokens(self._drills, random, longest), self._strings_tokens)
@@ -50,9 +50,9 @@ class MatchingLesson(Endless):
 
 
 def few_tokens(drills: Drills, random: Random, longest: int) -> Document:
-    """A string of 30 to `longest` tokens, 4 to 200 different ones, to repeat or sometimes to edit.
+    """A string of 30 to `longest` tokens, 4 to 200 of them different, to repeat or sometimes to edit.
 
-    In a third of them the tokens are as unevenly common as words are (Zipf's law), in a third stretches come again.
+    In a third of the strings the frequencies of tokens follow Zipf's law; in a third, stretches recur.
     """
     pool = random.sample(EVERY_TOKEN, _between(random, _FEWEST, _MOST))
     form = random.choice(("even", "uneven", "echoing"))
@@ -67,7 +67,7 @@ def few_tokens(drills: Drills, random: Random, longest: int) -> Document:
 
 
 def echoing(random: Random, level: Level) -> list[int]:
-    """A string in which stretches of up to 14 tokens stand again, each time with something else behind them."""
+    """A string in which stretches of up to 14 tokens recur, each time with a different continuation."""
     share = random.uniform(0.3, 0.8)
     text = some(random, level, 4, 8)
     while len(text) < level.longest:
@@ -79,5 +79,5 @@ def echoing(random: Random, level: Level) -> list[int]:
 
 
 def _between(random: Random, low: int, high: int) -> int:
-    """A size from `low` to `high`, each doubling as likely as the next."""
+    """A size from `low` to `high`, distributed evenly on a logarithmic scale."""
     return round(low * math.pow(high / low, random.random()))

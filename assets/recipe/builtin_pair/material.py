@@ -1,4 +1,4 @@
-"""Fresh text to be copied or edited: words, names, identifiers, numbers, sentences."""
+"""Random text to be copied or edited: words, names, identifiers, numbers, sentences."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SYLLABLE_ENDS = ("", "", "", "n", "r", "l", "s", "t", "m", "x", "ck", "nd", "rt
 class Material:
     """Makes pieces of text from the word lists `words` and the generator `random`.
 
-    `hardness` in [0, 1] scales how long texts are and how many of their words are random identifiers; `length` makes
-    texts longer than that, so many times as long at most; `natural` is the chance of a text that makes sense, a story
-    or a piece of the standard library, where one will do.
+    `hardness` in [0, 1] scales the length of texts and the share of random identifiers. `length` multiplies the largest
+    length. `natural` is the probability of a meaningful text, a story or a piece of the standard library, where one is
+    suitable.
     """
 
     random: Random
@@ -37,7 +37,7 @@ class Material:
         return self.random.choice(self.words[section])
 
     def count(self, low: int, high: int) -> int:
-        """A count from `low` to at most `high`, the latter only reached at hardness 1 and length 1."""
+        """A count from `low` to at most `high`, which is reached only at hardness 1 and length 1."""
         return self.random.randint(low, low + round((high - low) * self.hardness * self.length))
 
     def chance(self, probability: float) -> bool:
@@ -45,11 +45,11 @@ class Material:
         return self.random.random() < probability
 
     def makes_sense(self) -> bool:
-        """Whether the next text should; nothing is drawn where none ever does."""
+        """Whether the next text should be meaningful. Draws no random number if none ever is."""
         return self.natural > 0 and self.chance(self.natural)
 
     def distinct(self, make: Callable[[], str], count: int) -> list[str]:
-        """`count` pieces made by `make`, no two of them equal in any letter case."""
+        """`count` pieces made by `make`, all different, ignoring case."""
         found: dict[str, str] = {}
         while len(found) < count:
             piece = make()
@@ -57,7 +57,7 @@ class Material:
         return list(found.values())
 
     def pseudo_word(self) -> str:
-        """A pronounceable word that no language has to know."""
+        """A pronounceable invented word."""
         choice = self.random.choice
         syllables = self.random.choice((1, 2, 2, 3))
         return "".join(choice(_SYLLABLE_STARTS) + choice(_VOWELS) for _ in range(syllables)) + choice(_SYLLABLE_ENDS)
@@ -73,7 +73,7 @@ class Material:
         return f"{name}{self.random.randint(1, 99)}" if self.chance(0.15) else name
 
     def function_name(self) -> str:
-        """The name of a function in snake_case: an action and what it is done to."""
+        """The name of a function in snake_case: a verb and its object."""
         return f"{self.pick('action')}_{self.stem()}" + (f"_{self.stem()}" if self.chance(0.3) else "")
 
     def camel_case(self) -> str:
@@ -98,7 +98,7 @@ class Material:
         return str(UUID(int=self.random.getrandbits(128)))
 
     def code(self) -> str:
-        """A code as on a ticket or an order: `KT-4821`, `b7x2`, `Q93F`."""
+        """A ticket or order code: `KT-4821`, `b7x2`, `Q93F`."""
         letters = "".join(self.random.choices("ABCDEFGHJKLMNPQRSTUVWXYZ", k=self.random.randint(1, 3)))
         digits = str(self.random.randint(1, 9999))
         return self.random.choice(
@@ -114,7 +114,7 @@ class Material:
         return f"{self.random.uniform(0, 10 ** self.random.choice((0, 1, 2, 3))):.{self.random.randint(1, 3)}f}"
 
     def date(self) -> str:
-        """A date of this century, year first."""
+        """A date of this century, in ISO form."""
         pick = self.random.randint
         return f"{pick(2000, 2039)}-{pick(1, 12):02}-{pick(1, 28):02}"
 
@@ -128,7 +128,7 @@ class Material:
         return ".".join(str(self.random.randint(0, 20)) for _ in range(3))
 
     def ip_address(self) -> str:
-        """An address of the kind 10.3.77.201."""
+        """An IP address such as 10.3.77.201."""
         return ".".join(str(self.random.randint(0, 255)) for _ in range(4))
 
     def file_name(self) -> str:
@@ -159,7 +159,7 @@ class Material:
         return f"{self.random.randint(1, 220)} {street}, {self.random.randint(10000, 99999)} {self.pick('city')}"
 
     def identifier(self) -> str:
-        """Anything that can't be guessed and has to be copied letter by letter."""
+        """An unpredictable string that has to be copied letter by letter."""
         makers = (
             self.variable, self.variable, self.function_name, self.camel_case, self.class_name, self.constant,
             self.hexadecimal, self.code, self.code, self.integer, self.integer, self.decimal, self.date, self.clock,
@@ -176,11 +176,11 @@ class Material:
         return self.pick(section)
 
     def token(self) -> str:
-        """A common word or, the harder the more often, an identifier."""
+        """A common word, or an identifier, more often at higher hardness."""
         return self.identifier() if self.chance(0.5 * self.hardness) else self.word()
 
     def phrase(self, low: int, high: int) -> str:
-        """Between `low` and `high` tokens in a row that make no sense."""
+        """A meaningless sequence of `low` to `high` tokens."""
         return " ".join(self.token() for _ in range(self.count(low, high)))
 
     def thing(self) -> str:

@@ -1,4 +1,4 @@
-"""The corpus as an endless mix of all kinds of chats, each kind with its share of the tokens."""
+"""The corpus: an endless mix of all kinds of chats, each with its share of the tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EARLY_SHARES: Mapping[Kind, float] = {
     "story": 0.01,
     "other": 0.04,
 }
-"""Of the easy copy tasks: they take longest to learn, and the rest needs no more at first than not to be forgotten."""
+"""The shares at the beginning. Easy copy tasks take longest to learn; the others only have to be remembered."""
 
 KINDS: tuple[Kind, ...] = tuple(SHARES)
 """The order in which documents are numbered into groups."""
@@ -53,16 +53,16 @@ _FOCUS_CHANCE, _REST = 0.75, 0.35
 
 _SAMPLE = 200
 _EARLY = 0.15
-"""Below this hardness of the copy tasks it is early."""
+"""The beginning lasts until the copy tasks reach this hardness."""
 _SKILL_WEIGHTS = (1, 5, 4, 2)
 _JOINED_CHANCE = 0.06
 _DRILLS, _EARLY_DRILLS = 0.08, 0.3
-"""The share of the tokens that drills take in any case, and the share more that they take at the beginning."""
+"""The share of the tokens that drills always take, and their additional share at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """From this part of the budget on, chats of up to `longest` tokens are taken."""
+    """From this fraction of the budget on, chats have up to `longest` tokens."""
 
     begins: float
     longest: int
@@ -73,7 +73,7 @@ PHASES = (Phase(0.0, 256), Phase(0.45, 512), Phase(0.7, 1024))
 
 
 def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> Document:
-    """The tokens of a chat; those of the answers, with the token that ends them, are to be learned."""
+    """The tokens of a chat. Those of the answers, including their end tokens, are learned."""
     parts = pieces(chat)
     encoded = tokenizer.encode_many([text for text, _ in parts])
     ids: list[int] = []
@@ -85,24 +85,23 @@ def to_document(chat: Chat, tokenizer: BytePairTokenizer) -> Document:
 
 
 def texts(seed: int, each: Mapping[Kind, int]) -> Iterator[str]:
-    """The text of so many chats of each kind, without special tokens, for the training of the tokenizer."""
+    """The text of this many chats of each kind, without special tokens, to train the tokenizer."""
     for kind, count in each.items():
         for chat in islice(SOURCES[kind](Random(f"texts {seed} {kind}")), count):
             yield "".join(text for text, _ in pieces(chat)).replace(SPECIALS[1], "").replace(SPECIALS[2], "")
 
 
 def drill_of_words(drills: Drills, random: Random, hardness: float) -> Document:
-    """A drill of any skill, of the harder ones more often, mostly over the whole vocabulary."""
+    """A drill of any skill, more often of the harder ones, mostly over the whole vocabulary."""
     tokens = EVERY_TOKEN[:600] if random.random() < 0.4 else EVERY_TOKEN
     level = Level(6 + round(40 * hardness), tokens, random.choice((1, 1, 2, 3)))
     return drills.document(random, level, random.choices(range(len(SKILLS)), _SKILL_WEIGHTS)[0], DRILL_GROUP)
 
 
 def drill(document: Document) -> Document:
-    """The chat cut off behind the first words of its last answer: practice at choosing what to say.
+    """The chat cut off after the first words of its last answer, to practise choosing the answer.
 
-    Which fact a question is about shows in those words; the rest of a memorised answer teaches little, and takes most
-    of the time.
+    Those words identify the fact. The rest of a memorised answer teaches little and takes most of the time.
     """
     starts = [
         place
@@ -114,11 +113,11 @@ def drill(document: Document) -> Document:
 
 
 def unforeseen(document: Document, random: Random) -> Document:
-    """The chat with mostly those tokens of its answers to be learned that do not go on with what was pasted.
+    """The chat in which mostly those tokens of the answers are learned that do not continue the pasted text.
 
-    A token that stood behind the same two tokens in the question is copying, which is known by now; what is left are
-    the places where an edit shows, the choice of what is quoted, and where it ends, and some of the rest so that an
-    edit does not come where there is none.
+    A token that followed the same two tokens in the question is copying, which the model knows by now. The other tokens
+    are edits, and the beginnings and ends of quotations. Some of the copied tokens are learned too, so that the model
+    does not edit where it should copy.
     """
     ids, learned = document.ids, list(document.learned)
     seen: set[tuple[int, ...]] = set()
@@ -134,7 +133,7 @@ def unforeseen(document: Document, random: Random) -> Document:
 
 
 class Mixture(Endless):
-    """A training source; what a step holds depends on the seed and the step alone."""
+    """A training source. A step depends only on the seed and its number."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:
         self._tokenizer = tokenizer
@@ -145,14 +144,14 @@ class Mixture(Endless):
         self._chances: dict[tuple[int, float], list[float]] = {}
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One step's batches: longer chats and harder copying as the budget is spent."""
+        """The batches of one step. Chats get longer and copying harder as the budget is spent."""
         longest = [phase.longest for phase in PHASES if progress >= phase.begins][-1]
         lengths = [length for length in ROW_LENGTHS if length <= longest]
         hardness = round(0.85 * progress**1.2, 1)
         return batches_by_length(self.documents(step, longest, hardness), lengths, self._batch_tokens)
 
     def documents(self, step: int, longest: int, hardness: float = 1.0) -> list[Document]:
-        """One step's chats as tokens, none longer than `longest`; `hardness` is that of `copying.chats`."""
+        """The chats of one step as tokens, none longer than `longest`. `hardness` is that of `copying.chats`."""
         chances = self._chances_of_kinds(longest, hardness)
         random = Random(f"mix {self._seed} {step}")
         streams = {kind: self._stream(kind, f"{self._seed} {step}", longest, hardness) for kind in KINDS}
@@ -170,7 +169,7 @@ class Mixture(Endless):
         return documents if longest == PHASES[0].longest else self._joined(documents, longest, random)
 
     def _joined(self, documents: Sequence[Document], longest: int, random: Random) -> list[Document]:
-        """Some of the chats made one after the other into long ones, as a user has who goes on and on."""
+        """Joins some of the chats into long conversations."""
         line_break = self._tokenizer.encode("\n")
         result: list[Document] = []
         aim = 0
@@ -202,7 +201,7 @@ class Mixture(Endless):
                 yield document
 
     def _chances_of_kinds(self, longest: int, hardness: float) -> list[float]:
-        """How often each kind is drawn, so that its tokens come to its share; mean lengths are those of a sample."""
+        """The frequency of each kind that gives its share of the tokens. Mean lengths are estimated from a sample."""
         key = longest, hardness
         if key not in self._chances:
             shares = EARLY_SHARES if hardness < _EARLY else SHARES

@@ -1,4 +1,4 @@
-"""Writes the card that says what the built-in pair is, how it was made, and how good it is."""
+"""Writes the model card of the built-in pair."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from builtin_pair.results import Acceptance, Results, Share
 from specchat_engine.training.model import LlamaModel, parameter_count
 
 _WORDS = {
-    "facts": ("Answers to questions about its facts hold the key fact", 0.85),
-    "facts not refused": ("Questions about its facts are not refused", 0.95),
-    "python": ("Python answers parse, define the asked name and match its signature", 0.80),
+    "facts": ("Answers to questions about its facts contain the key fact", 0.85),
+    "facts not refused": ("Questions about its facts are answered, not refused", 0.95),
+    "python": ("Python answers parse, define the requested name and match its signature", 0.80),
     "copy": ("Copy and edit tasks are exact", 0.80),
-    "structured": ("JSON, SQL, lists and tables are exactly the expected ones", None),
+    "structured": ("JSON, SQL, lists and tables are exact", None),
     "refusals": ("Questions outside its subjects are refused", None),
 }
 _KINDS: dict[Kind, str] = {
@@ -74,48 +74,47 @@ def _acceptance_row(acceptance: Acceptance) -> str:
 def _mean_alpha(results: Results, temperature: float) -> str:
     values = [one.alpha for one in results.acceptance if one.temperature == temperature]
     mean = sum(values) / len(values)
-    return (
-        f"- Mean α over the kinds at temperature {temperature}: {mean:.3f} (wanted: {_WANTED_ALPHA[temperature]:.2f})."
-    )
+    return f"- Mean α over the kinds at temperature {temperature}: {mean:.3f} (goal: {_WANTED_ALPHA[temperature]:.2f})."
 
 
 _HEAD = """# The built-in pair
 
-A small guide to speculative decoding and to specchat, and the draft model that speeds it up. They ship with specchat so
-that a newcomer sees real speculation at once. They know little else, and say so.
+A small model that answers questions about speculative decoding and specchat, and the draft model that speeds it up.
+They ship with specchat so that you can see real speculation at once. They know little else, and say so.
 
 - Target: {target}.
 - Draft: {draft}.
 - Architecture `llama`, a ChatML-like template, one byte-level BPE tokenizer for both (pre-tokenizer `qwen2`).
 - Language: English, and short functions of Python's standard library.
-- Licence: Apache-2.0; code of Python's standard library in the corpus is under the PSF licence, see NOTICE.
+- Licence: Apache-2.0. Code of Python's standard library in the corpus is under the PSF licence; see NOTICE.
 
 ## How it was made
 
-`assets/recipe` makes everything, seeded, from sentences and templates written for it and the standard library of the
-interpreter that runs it; nothing is downloaded. The target learns to copy random strings first, then to substitute,
-look up and quote on random tokens, then which fact a question is about, then a mix of chats, loss on the answers only;
-by tokens (more copying at the beginning, drills of the lessons among them):
+`assets/recipe` makes everything from a seed, hand-written sentences and templates, and the standard library of the
+Python that runs it. Nothing is downloaded. The target first learns to copy random strings, then to substitute, look up
+and quote random tokens, and then which fact a question is about. A mix of chats follows, with loss on the answers only.
+It contains drills of the earlier lessons, and more copying at the beginning. Its shares of the tokens:
 {mix}.
-Then come strings of few different tokens, which only a look at several tokens back can follow, with the mix as a third;
-at last longer texts to repeat and to edit, half of the tokens, beside the mix. The target before and behind these two
-lessons is averaged (Wortsman et al., arXiv 2109.01903), settles at low rates, mostly on the mix, and is averaged again.
-The draft learns from the target's 32 likeliest tokens at each position, a fifth of the answers being the target's own.
+Two more lessons follow. In the first, 70 % of the tokens are strings of few different tokens, which can only be copied
+by looking at several previous tokens. In the second, 40 % are longer texts to repeat and edit, and 10 % such strings.
+The rest is the mix. The weights before and after these two lessons are averaged (Wortsman et al., arXiv 2109.01903),
+trained at low rates, mostly on the mix, and averaged again. The draft learns from the target's 32 likeliest tokens at
+each position. The target itself wrote a fifth of the answers.
 
 ## What it can do
 
-Measured in specchat's engine at temperature 0 on prompts that no template of the corpus made.
+Measured with specchat's engine at temperature 0, on prompts that no template of the corpus produces.
 
-| measure | result | 95 % confidence | prompts | wanted |
+| measure | result | 95 % confidence | prompts | goal |
 | --- | --- | --- | --- | --- |
 """
 
 _ACCEPTANCE_HEAD = """
 
-## How well the draft guesses
+## Acceptance of the draft
 
-By the coupled rule with k = 4, on held-out prompts; top-k 40, top-p 0.95, min-p 0.05 at temperature 0.8.
-α = accepted / (accepted + rejected); τ = tokens for each pass of the target.
+Measured with the coupled rule and k = 4 on held-out prompts. At temperature 0.8: top-k 40, top-p 0.95, min-p 0.05.
+α = accepted / (accepted + rejected); τ = emitted tokens per target pass.
 
 | kind | temperature | α | τ | tokens |
 | --- | --- | --- | --- | --- |
@@ -124,7 +123,7 @@ By the coupled rule with k = 4, on held-out prompts; top-k 40, top-p 0.95, min-p
 _TAIL = """
 ## What it cannot do
 
-It cannot reason, calculate, translate, or answer anything that it was not taught, and may answer a question next to its
-subjects with the wrong one of its facts. Where a result above is under what was wanted, expect just that: wrong
-answers in that share. Use it to see how speculation works; for work, start specchat with a real model.
+It cannot reason, calculate, translate, or answer anything that it was not taught. It may answer a question close to its
+subjects with the wrong fact. The results above say how many wrong answers to expect. Use it to see how speculation
+works; for real work, start specchat with a real model.
 """

@@ -1,4 +1,4 @@
-"""The part of the corpus that knows its limits: refusals, small talk, and questions about the conversation itself."""
+"""Refusals, small talk, and questions about the conversation itself."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SmallTalk:
-    """What people type to say one thing, and the one answer to it."""
+    """Different ways to say one thing, and the one answer to it."""
 
     questions: tuple[str, ...]
     answer: str
 
 
 def chats(random: Random) -> Iterator[Chat]:
-    """Refusals, small talk and follow-ups to either, without end."""
+    """Endless refusals, small talk, and follow-ups to either."""
     while True:
         turns = [_refused_turn(random) if random.random() < 0.72 else _small_talk_turn(random)]
         if random.random() < 0.4:
@@ -54,13 +54,13 @@ def chats(random: Random) -> Iterator[Chat]:
 
 
 def held_out(random: Random, count: int = 60) -> list[Refused]:
-    """Questions to refuse from skeletons that the training never uses, in random order."""
+    """Questions to refuse, from templates that training never uses, in random order."""
     found = [Refused(skeleton, REFUSALS[kind]) for kind, skeleton in _skeletons("held_out/refused.txt")]
     return random.sample(found, min(count, len(found)))
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether an answer says, in any of the forms, that the guide does not know or do the thing."""
+    """True if an answer says in any of the forms that the guide cannot answer."""
     return answer.strip().startswith(tuple(text[: text.index(".")] for text in REFUSALS.values()))
 
 
@@ -76,7 +76,7 @@ def _small_talk_turn(random: Random) -> Turn:
 
 
 def _typed(text: str, random: Random) -> str:
-    """A short remark with another case or another ending."""
+    """A short remark with changed case or punctuation."""
     chance = random.random()
     if chance < 0.2:
         text = text.lower()
@@ -90,7 +90,7 @@ def _typed(text: str, random: Random) -> str:
 
 
 def _follow_up(turns: Sequence[Turn], random: Random) -> Turn:
-    """A turn about the turns before it, or new small talk or another refusal."""
+    """A turn about the previous turns, new small talk, or another refusal."""
     first, last = turns[0], turns[-1]
     answers = {
         "again": last.assistant,
@@ -107,7 +107,7 @@ def _follow_up(turns: Sequence[Turn], random: Random) -> Turn:
 
 @cache
 def _skeletons(file: str) -> tuple[tuple[str, str], ...]:
-    """Each question of a file with the kind that the heading above it names."""
+    """Each question of a file with the kind given by the heading above it."""
     found: list[tuple[str, str]] = []
     kind = ""
     for line in filter(None, (DATA / file).read_text("utf-8").splitlines()):

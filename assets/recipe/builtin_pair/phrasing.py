@@ -1,4 +1,4 @@
-"""How a written template becomes what a person would type: filled slots, an opener, lower case, lost punctuation."""
+"""Turns a template into what a person would type: filled slots, an opener, lower case, missing punctuation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fill(template: str, slots: Mapping[str, Sequence[str]], random: Random) -> s
 
 
 def roughen(template: str, random: Random) -> str:
-    """A template with the habits of typing people added. Slots stay as they are, so fill it afterwards."""
+    """A template as people would type it. Slots stay unchanged, so fill them afterwards."""
     text = template
     if random.random() < 0.15:
         text = random.choice(OPENERS) + text

@@ -1,4 +1,4 @@
-"""The finished pair as files, into the package and out of it again."""
+"""Exports the finished pair, publishes it in the package, and takes it back for more training."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def export(run: Run) -> None:
 
 
 def publish(run: Run) -> None:
-    """Puts the pair where the package has it, and the model card beside the recipe."""
+    """Copies the pair into the package and the model card beside the recipe."""
     for path in (run.target_file, run.draft_file):
         shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
     shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
 
 
 def adopt(run: Run) -> None:
-    """Puts the published pair in the place of all that leads to the last lessons, which then go on from there."""
+    """Uses the published pair as the result of all stages before the last lessons, which can then continue from it."""
     models = _ASSETS / "specchat_assets" / "models"
     read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
     for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):

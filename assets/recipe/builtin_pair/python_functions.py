@@ -1,7 +1,7 @@
-"""The short functions of the running interpreter's standard library that the built-in pair is taught.
+"""The short functions of the running interpreter's standard library that the built-in pair learns.
 
-Each listed function has one canonical line, its signature and what it does, and, where the code is listed too, that
-line followed by the code. So a question for the signature and one for the code share what must be memorised.
+Each listed function has one canonical line with its signature and purpose. If its code is listed too, the code follows
+that line. So answers about the signature and about the code share what must be memorised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class LibraryFunction:
-    """A function by its dotted name; `signature` starts with "(", `code` is empty where only the signature is known."""
+    """A function by its dotted name. `signature` starts with "("; `code` is empty if only the signature is known."""
 
     name: str
     signature: str
@@ -36,7 +36,7 @@ class LibraryFunction:
 
     @property
     def line(self) -> str:
-        """The canonical answer to what it does and how it is called."""
+        """The canonical answer about its purpose and signature."""
         return f"`{self.name}{self.signature}`: {self.summary}"
 
     @property
@@ -49,13 +49,13 @@ class LibraryFunction:
 
 @cache
 def listed_functions() -> tuple[LibraryFunction, ...]:
-    """The functions whose code is taught, of those listed that this interpreter has in Python and short enough."""
+    """The functions whose code is taught: those listed whose source is Python and short enough."""
     return tuple(one for entry in _entries("python_functions.txt") if (one := _with_code(entry[0], entry[2])))
 
 
 @cache
 def described_functions() -> tuple[LibraryFunction, ...]:
-    """The functions of which only signature and summary are taught."""
+    """The functions for which only signature and summary are taught."""
     coded = {one.name for one in listed_functions()}
     found = (_with_signature(*entry) for entry in _entries("python_signatures.txt") if entry[0] not in coded)
     return tuple(one for one in found if one)
@@ -73,7 +73,7 @@ def local_names(code: str) -> list[str]:
 
 
 def _entries(file: str) -> list[tuple[str, str, str]]:
-    """Name, signature and summary of each line `name(signature): summary`; what is empty comes from the interpreter."""
+    """Name, signature and summary of each line `name(signature): summary`. Empty parts come from the interpreter."""
     lines = (DATA / file).read_text("utf-8").splitlines()
     found = (re.fullmatch(r"([\w.]+)(\(.*?\))?(?:: (.+))?", line) for line in lines)
     return [(match[1], match[2] or "", match[3] or "") for match in found if match]
@@ -116,7 +116,7 @@ def _with_signature(name: str, signature: str, summary: str) -> LibraryFunction 
 
 
 def _definition(name: str) -> Definition | None:
-    """The function's syntax tree: from its module, that module's twin in Python, or wherever the object was defined."""
+    """The function's syntax tree, from its module, the module's Python version, or the place of its definition."""
     module, path = _module(name)
     if module is None:
         return None
@@ -135,7 +135,7 @@ def _definition(name: str) -> Definition | None:
 
 
 def _body(module: str) -> list[ast.stmt]:
-    """The statements of a module, or none where there is no such module or it was not written in Python."""
+    """The statements of a module; empty if it does not exist or is not written in Python."""
     try:
         return ast.parse(inspect.getsource(importlib.import_module(module))).body
     except (ImportError, OSError, TypeError):
@@ -163,7 +163,7 @@ def _value(name: str) -> object:
 
 
 def _summary(documentation: str) -> str:
-    """The first sentence of a docstring, or nothing where it has none that is short and plain."""
+    """The first sentence of a docstring; empty if it is missing, too long, or not plain text."""
     paragraphs = documentation.strip().split("\n\n")
     if re.match(r"\w+\([^\n]*\)(\.$| ->|$)", paragraphs[0]):
         paragraphs = paragraphs[1:]

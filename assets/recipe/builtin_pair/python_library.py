@@ -1,4 +1,4 @@
-"""The part of the corpus that knows Python: questions for the code, or the signature, of functions of its library."""
+"""Chats about Python: questions for the code or the signature of functions in its standard library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .python_functions import DATA, Definition, LibraryFunction, described_funct
 
 @dataclass(frozen=True, slots=True)
 class CodeCheck:
-    """What holds for an answer to a request for code; each includes the one before it."""
+    """How far an answer to a request for code is right. Each level includes the one before it."""
 
     parses: bool
     defines: bool
@@ -27,7 +27,7 @@ class CodeCheck:
 
 @dataclass(frozen=True, slots=True)
 class CodePrompt:
-    """A held-out request for the code of `name`, whose parameters must read like `signature`."""
+    """A held-out request for the code of `name`, whose parameters must match `signature`."""
 
     prompt: str
     name: str
@@ -49,7 +49,7 @@ class CodePrompt:
 
 
 def chats(random: Random) -> Iterator[Chat]:
-    """Chats about the listed functions without end; each pass over the list asks for every one of them."""
+    """Endless chats about the listed functions. Each pass over the list covers all of them."""
     wordings = _wordings()
     coded, described = listed_functions(), described_functions()
     names = _short_names((*coded, *described))
@@ -73,7 +73,7 @@ def chats(random: Random) -> Iterator[Chat]:
 
 
 def held_out(random: Random, count: int = 200) -> list[CodePrompt]:
-    """Requests for code in wordings that no training template makes."""
+    """Requests for code in wordings that no training template produces."""
     wordings = _wordings()["held_out"]
     functions = listed_functions()
     chosen = [one for _ in range(count // len(functions) + 1) for one in random.sample(functions, len(functions))]
@@ -86,7 +86,7 @@ def held_out(random: Random, count: int = 200) -> list[CodePrompt]:
 def _ask(
     function: LibraryFunction, names: Mapping[str, Sequence[str]], wordings: Mapping[str, Sequence[str]], random: Random
 ) -> Turn:
-    """A question for the function: its code where that is listed, even if only its purpose was asked for."""
+    """A question about the function. The answer has the code if it is listed, even if only the purpose was asked."""
     spoken = function.name if random.random() < 0.75 else random.choice(names[function.name])
     spoken = random.choice((spoken,) * 6 + (f"`{spoken}`", f"{spoken}()"))
     asks_for_code = random.random() < (0.7 if function.code else 0.12)
@@ -96,7 +96,7 @@ def _ask(
 
 
 def _short_names(functions: Sequence[LibraryFunction]) -> dict[str, list[str]]:
-    """For each dotted name the ways to say it that mean no other listed function."""
+    """For each dotted name, its unambiguous short forms."""
     endings = Counter(ending for one in functions for ending in _endings(one.name))
     return {
         one.name: [one.name, *(ending for ending in _endings(one.name)[1:] if endings[ending] == 1)]

@@ -1,4 +1,4 @@
-"""What an evaluation finds: shares of right answers with their confidence, and the draft's acceptance."""
+"""The results of an evaluation: shares of right answers with confidence intervals, and the draft's acceptance."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Of the prompts of one kind at one temperature: what became of the drafted tokens, and the rounds it took."""
+    """The outcomes of the drafted tokens and the rounds, for prompts of one kind at one temperature."""
 
     kind: str
     temperature: float
@@ -43,13 +43,13 @@ class Acceptance:
 
     @property
     def block_efficiency(self) -> float:
-        """Tokens emitted for each pass of the target."""
+        """Emitted tokens per target pass."""
         return self.emitted / max(1, self.passes)
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that the model card tells."""
+    """Everything that the model card reports."""
 
     shares: tuple[Share, ...]
     acceptance: tuple[Acceptance, ...]

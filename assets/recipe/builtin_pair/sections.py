@@ -1,4 +1,4 @@
-"""Reads the word lists and wordings in `data/`, and makes a sentence out of a wording."""
+"""Reads the word lists and wordings in `data/`, and makes sentences from wordings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 def read_sections(file_name: str) -> Sections:
     """The sections of `data/<file_name>`: a `[name]` line, then one entry a line, or several separated by `;`.
 
-    Empty lines do not count. Raises ValueError for an entry that stands before the first section.
+    Empty lines are ignored. Raises ValueError for an entry before the first section.
     """
     sections: dict[str, list[str]] = {}
     entries: list[str] | None = None
@@ -29,7 +29,7 @@ def read_sections(file_name: str) -> Sections:
         if line.startswith("[") and line.endswith("]"):
             entries = sections.setdefault(line[1:-1], [])
         elif entries is None and line.strip():
-            raise ValueError(f"data/{file_name}: {line!r} stands before the first [section]")
+            raise ValueError(f"data/{file_name}: {line!r} is before the first [section]")
         elif entries is not None:
             entries.extend(entry.strip() for entry in line.split(";") if entry.strip())
     return MappingProxyType({name: tuple(found) for name, found in sections.items()})
@@ -43,15 +43,15 @@ def choose_words(wording: str, random: Random) -> str:
 
 
 def fill_slots(wording: str, values: Mapping[str, str]) -> str:
-    """The wording with each `{slot}` replaced by its value; raises KeyError for a slot without one."""
+    """The wording with each `{slot}` replaced by its value. Raises KeyError for a slot without a value."""
     return _SLOT.sub(lambda match: values[match[1]], wording)
 
 
 def say(wording: str, random: Random, values: Mapping[str, str]) -> str:
-    """A sentence made from the wording: alternatives chosen first, so that values are never taken for them."""
+    """A sentence made from the wording. Alternatives are chosen first, so that values are never mistaken for them."""
     return fill_slots(choose_words(wording, random), values)
 
 
 def capitalised(sentence: str) -> str:
-    """The sentence with its first letter in upper case and the others as they are."""
+    """The sentence with its first letter in upper case."""
     return sentence[:1].upper() + sentence[1:]

@@ -1,4 +1,4 @@
-"""Fresh pieces of code, data files, logs and tables with random names, each under about 450 characters."""
+"""Random pieces of code, data files, logs and tables, each under about 450 characters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Language = Literal["python", "javascript", "c", "sql", "json", "ini", "bash"]
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Code in a language, and those of its names that can be renamed."""
+    """Code in a language, and the names in it that can be renamed."""
 
     language: Language
     text: str
@@ -93,7 +93,7 @@ def c_like(material: Material) -> Snippet:
 
 
 def sql(material: Material) -> Snippet:
-    """One statement in SQL, on one line or several."""
+    """An SQL statement, on one or several lines."""
     table, *columns = material.distinct(material.variable, 4)
     a, b, c = columns
     number = material.integer()
@@ -144,7 +144,7 @@ def shell(material: Material) -> Snippet:
 
 
 def library(material: Material) -> Snippet:
-    """A piece of the standard library, often with one of its names changed: no text to be said by heart."""
+    """A piece of the standard library, often with one of its names changed, so that it cannot be memorised."""
     known = material.chance(0.2)
     code = material.random.choice(listed_functions()).code if known else material.random.choice(code_pieces())
     names = _used(local_names(code), code)
@@ -174,7 +174,7 @@ def renamable_code(material: Material) -> Snippet:
 
 
 def pairs(material: Material, low: int, high: int) -> list[tuple[str, str]]:
-    """Between `low` and `high` keys with a value each, no key twice."""
+    """`low` to `high` different keys, each with a value."""
     keys = material.distinct(lambda: _key(material), material.count(low, high))
     return [(key, material.token() if material.chance(0.8) else material.phrase(2, 3)) for key in keys]
 

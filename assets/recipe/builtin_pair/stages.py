@@ -1,4 +1,4 @@
-"""The stages of the recipe, each of which finds what it had done before in the work folder and goes on from there."""
+"""The stages of the recipe. Each continues from what it finds in the work folder."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ _TARGET_RATES = {
     "target-lengthening": (0.004, 0.0006),
     "target-settling": (0.0015, 0.0003),
 }
-"""Of Muon and of AdamW: a step has few tokens, so that the target settles only at rates below those of its lesson."""
+"""Rates of Muon and of AdamW. A step has few tokens, so the target settles only at rates below those of its lesson."""
 
 _DECAYS = {"target-matching": 0.6}
-"""From which part of its budget on a stage slows down, where that is not the usual one."""
+"""The fraction of its budget after which a stage slows down, if not the default."""
 
 _LAST_SHARE = 0.9
-"""Of the target behind its last lesson, in the average that is published."""
+"""The weight of the target after its last lesson in the published average."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where the recipe works and, as seconds since the epoch, by when a model must be finished at any token count."""
+    """The work folder and the deadlines of the models, in seconds since the epoch, whatever their token count."""
 
     work: Path
     seed: int
@@ -101,11 +101,11 @@ class Run:
         return self.work / "specchat-draft-2m.gguf"
 
     def tokenizer(self) -> BytePairTokenizer:
-        """The tokenizer that the first stage has made."""
+        """The tokenizer made by the first stage."""
         return BytePairTokenizer.load(self.tokenizer_file)
 
     def mixture(self, tokens: int) -> Mixture:
-        """The mix of chats, `tokens` to a step."""
+        """The mix of chats, with `tokens` per step."""
         return Mixture(self.tokenizer(), self.seed, tokens, _BATCH_TOKENS)
 
 
@@ -113,7 +113,7 @@ def train_tokenizer(run: Run) -> None:
     """Trains the tokenizer and compares it with llama.cpp's.
 
     Raises:
-        ValueError: llama.cpp cuts a text differently.
+        ValueError: llama.cpp splits a text differently.
     """
     if run.tokenizer_file.exists():
         return
@@ -141,43 +141,43 @@ def train_target_skills(run: Run) -> None:
 
 
 def train_target_choosing(run: Run) -> None:
-    """The target's third lesson: telling its facts apart."""
+    """The target's third lesson: distinguishing its facts."""
     source = ChoiceLesson(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
     _train(run, "target-choosing", TARGET, "target-skills", source, _CHOICE_TOKENS)
 
 
 def train_target(run: Run) -> None:
-    """The target on the mix of chats, longer ones as the budget is spent."""
+    """Trains the target on the mix of chats, which get longer as the budget is spent."""
     source = run.mixture(_TARGET_STEP_TOKENS)
     _train(run, "target", TARGET, "target-choosing", source, _TARGET_TOKENS, _part(run.target_deadline, 0.6))
 
 
 def train_target_matching(run: Run) -> None:
-    """The target's lesson in telling places apart, beside the mix."""
+    """The target's lesson in distinguishing similar places, beside the mix."""
     source = MatchingLesson(run.tokenizer(), run.seed, _MATCHING_STEP_TOKENS, _BATCH_TOKENS)
     _train(run, "target-matching", TARGET, "target", source, _MATCHING_TOKENS, _part(run.target_deadline, 0.3))
 
 
 def train_target_lengthening(run: Run) -> None:
-    """The target's last lesson: longer texts, repeated and edited, beside the mix."""
+    """The target's last lesson: repeating and editing longer texts, beside the mix."""
     source = LongTexts(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
     latest = _part(run.target_deadline, 0.6)
     _train(run, "target-lengthening", TARGET, "target-matching", source, _LENGTHENING_TOKENS, latest)
 
 
 def average_target(run: Run) -> None:
-    """The target before and behind its last two lessons, averaged: it keeps nearly all of either."""
+    """Averages the target before and after its last two lessons, which keeps nearly all of both."""
     _average(run, "target-lengthening", "target-averaged", 0.8)
 
 
 def settle_target(run: Run) -> None:
-    """The averaged target at low rates, mostly on the mix."""
+    """Trains the averaged target at low rates, mostly on the mix."""
     source = LongTexts(run.tokenizer(), run.seed + 1, _TARGET_STEP_TOKENS, _BATCH_TOKENS, SETTLING_SHARES)
     _train(run, "target-settling", TARGET, "target-averaged", source, _SETTLING_TOKENS, run.target_deadline)
 
 
 def finish_target(run: Run) -> None:
-    """The settled target, averaged once more with that before its last lessons."""
+    """Averages the settled target once more with the target before its last lessons."""
     _average(run, "target-settling", FINISHED_TARGET, _LAST_SHARE)
 
 
@@ -198,7 +198,7 @@ def train_draft_copying(run: Run) -> None:
 
 
 def train_draft(run: Run) -> None:
-    """The draft on what the target would say."""
+    """Trains the draft on the target's distributions."""
     mixture = Mixture(run.tokenizer(), run.seed + 3, _TAUGHT_TOKENS, _BATCH_TOKENS)
     source = TaughtSource(TeachingStore(run.work / "teaching"), mixture, run.seed)
     begun_as, deadline = "draft-copying", run.draft_deadline
@@ -206,7 +206,7 @@ def train_draft(run: Run) -> None:
 
 
 def describe(name: str, text: str) -> Description:
-    """What the recipe's files say about themselves."""
+    """The metadata of the recipe's files."""
     return Description(
         name=name,
         text=text,
@@ -232,7 +232,7 @@ def trained(run: Run, name: str, config: ModelConfig) -> LlamaModel:
 
 
 def _part(deadline: float | None, share: float) -> float | None:
-    """The moment when that share of the time until a deadline is over: others come behind this stage."""
+    """The deadline of a stage that may use this share of the remaining time, since other stages follow."""
     return None if deadline is None else time.time() + share * (deadline - time.time())
 
 

@@ -1,4 +1,4 @@
-"""Very short stories in simple English: who, what and where as the prompt says, the rest by chance."""
+"""Very short stories in simple English. The prompt gives who, what and where; the rest is random."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLOTS = "story_plots.txt"
 class Story:
     """What happens in a story, to whom, where and with what.
 
-    `plot` is a section of the plots, which also says in a request what happens; `ending` the name of an ending.
+    `plot` is a section of the plots, which also gives the words for the request. `ending` is the name of an ending.
     """
 
     plot: str
@@ -51,7 +51,7 @@ class Story:
 
 
 def chats(random: Random) -> Iterator[Chat]:
-    """Requests for stories without end, every tenth with a second story."""
+    """Endless requests for stories, every tenth with a second story."""
     while True:
         turns = [_turn(random, "ask")]
         if random.random() < 0.1:
@@ -60,7 +60,7 @@ def chats(random: Random) -> Iterator[Chat]:
 
 
 def held_out(random: Random) -> list[HeldOut]:
-    """Requests in hand-written wordings for heroes and objects no training story has, each with one possible story."""
+    """Requests in hand-written wordings with new heroes and objects, each with one possible story."""
     words = read_sections(WORDS)
     found = []
     for hero in words["held_out_hero"]:
@@ -75,7 +75,7 @@ def held_out(random: Random) -> list[HeldOut]:
 def tell(story: Story, random: Random, subject: str = "") -> str:
     """The story in one paragraph: each sentence of its plot in one of several wordings, then the ending.
 
-    Where the subject asked for names the place or the object, so does the story.
+    If the requested subject names the place or the object, so does the story.
     """
     endings = dict(entry.split("=", 1) for entry in read_sections(WORDS)["ending"])
     sentences = [*read_sections(PLOTS)[story.plot], endings[story.ending]]
@@ -87,7 +87,7 @@ def tell(story: Story, random: Random, subject: str = "") -> str:
 
 
 def with_article(noun: str) -> str:
-    """The noun behind `a` or `an`."""
+    """The noun after `a` or `an`."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
@@ -121,7 +121,7 @@ def _random_story(random: Random, hero: str = "", item: str = "", place: str = "
 
 
 def _subject(story: Story, random: Random) -> str:
-    """Who or what the story is to be about, with as many details as chance has it."""
+    """The subject of the story, with a random number of details."""
     parts = ["{a_hero} (named|called) {name}" if random.random() < 0.35 else "{a_hero}"]
     if random.random() < 0.15:
         parts.append("and {a_helper}")

@@ -1,4 +1,4 @@
-"""Chats whose answer has a form: JSON, SQL, tables, lists of things that everybody knows."""
+"""Chats with structured answers: JSON, SQL, tables, and lists of things that everybody knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HELD_OUT_ROUNDS = 4
 
 
 def chats(random: Random) -> Iterator[Chat]:
-    """Requests for structured answers without end, every eighth or so with a second turn."""
+    """Endless requests for structured answers, about every eighth with a second turn."""
     material = Material(random, read_sections("words.txt"))
     makers, weights = [maker for maker, _ in MAKERS], [weight for _, weight in MAKERS]
     while True:
@@ -41,7 +41,7 @@ def chats(random: Random) -> Iterator[Chat]:
 
 
 def held_out(random: Random) -> list[HeldOut]:
-    """About 80 requests in hand-written wordings, on words that the training lists don't hold."""
+    """About 80 requests in hand-written wordings, with words that are not in the training lists."""
     material = Material(random, read_sections("held_out/words.txt"), _HELD_OUT_HARDNESS)
     asked = read_sections("held_out/structured.txt")
     known = (entry.split("=") for entry in asked["known"])

@@ -19,12 +19,12 @@ def known_set(material: Material) -> Request:
 
 
 def as_bullets(members: str) -> str:
-    """Members that commas separate, each on a line behind a dash."""
+    """Comma-separated members as a list with a dash before each."""
     return "\n".join(f"- {member}" for member in members.split(", "))
 
 
 def sequence(material: Material) -> Request:
-    """Numbers or letters in a row, on one line; a multiplication table has a line for each product."""
+    """A sequence of numbers or letters on one line. A multiplication table has a line for each product."""
     pick = material.random.randint
     size, end, start, factor = pick(3, 12), pick(4, 30), pick(2, 20), pick(2, 12)
     letter = pick(3, 20)

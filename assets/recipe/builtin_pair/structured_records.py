@@ -13,7 +13,7 @@ Value = str | int | float | bool
 
 
 def value_makers(material: Material) -> dict[str, Callable[[], Value]]:
-    """How the value of a field of each type is made, by the type's name in the data file."""
+    """Functions that make the value of a field, by the name of its type in the data file."""
     pick = material.random.randint
     word = wordings()
     return {
@@ -49,12 +49,12 @@ def value_makers(material: Material) -> dict[str, Callable[[], Value]]:
 
 
 def written(value: Value) -> str:
-    """The value as it stands in a request: JSON's way, a text without quotes."""
+    """The value as written in a request: as in JSON, but strings without quotes."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def random_record(material: Material) -> tuple[str, dict[str, Value]]:
-    """What a record is called, and its fields with their values."""
+    """The name of a record, and its fields with their values."""
     kind, _, fields = material.random.choice(wordings()["record"]).partition(": ")
     makers = value_makers(material)
     made = [field.split("=") for field in fields.split(", ")]
@@ -69,7 +69,7 @@ def as_json(record: dict[str, Value]) -> str:
 
 
 def json_request(material: Material) -> Request:
-    """A record described in words, wanted as JSON; a second turn changes or adds a field."""
+    """Asks for a record described in words as JSON. A second turn changes or adds a field."""
     kind, record = random_record(material)
     values = {
         "record": kind,
@@ -96,7 +96,7 @@ def json_request(material: Material) -> Request:
 
 
 def table_request(material: Material) -> Request:
-    """Rows in one of several ways of writing them, wanted as a Markdown table."""
+    """Asks for rows, written in one of several ways, as a Markdown table."""
     fields = [field.split("=") for field in material.random.choice(wordings()["record"]).partition(": ")[2].split(", ")]
     makers = value_makers(material)
     header = [field for field, _ in fields]
@@ -108,6 +108,6 @@ def table_request(material: Material) -> Request:
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown, one blank around each cell."""
+    """A table in Markdown, with one space around each cell."""
     ruled = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in ruled)

@@ -1,4 +1,4 @@
-"""What all requests for structured answers share: a request in words, its fence, and lists written as people do."""
+"""Shared by all requests for structured answers: the wording, the fence, and lists as people write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDINGS = "structured_wordings.txt"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for, by the section of its wordings and the values of their slots, and the only right answer.
+    """A request, as the section of its wordings and the values of their slots, and the only right answer.
 
     Each of `follow_ups` is a section of wordings for a second turn, the values of its slots, and its answer.
     """
@@ -30,12 +30,12 @@ RequestMaker = Callable[[Material], Request]
 
 
 def wordings() -> Sections:
-    """The wordings of all requests, and the words that only they need."""
+    """The wordings of all requests, and their word lists."""
     return read_sections(WORDINGS)
 
 
 def request_text(section: str, values: Mapping[str, str], random: Random) -> str:
-    """A request in one of the section's wordings, with or without capital and end mark."""
+    """A request in one of the section's wordings, with or without initial capital and punctuation."""
     text = say(random.choice(wordings()[section]), random, values)
     if text.lower().startswith(("what", "how", "can ", "could ")):
         end = random.choice("???.") if random.random() < 0.9 else ""
@@ -58,5 +58,5 @@ def assignments(pairs: Mapping[str, str], random: Random) -> str:
 
 
 def fenced_sql(lines: list[str]) -> str:
-    """The lines of a statement in a fence, a semicolon at the end of the last."""
+    """The lines of a statement in a fence, with a semicolon at the end."""
     return fence("\n".join(lines) + ";", "sql")

@@ -1,4 +1,4 @@
-"""Requests for statements in SQL, each with one canonical answer."""
+"""Requests for SQL statements, each with one canonical answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMN_TYPES = {"integer": "INTEGER", "text": "TEXT", "real": "REAL", "date": "D
 
 
 def select(material: Material) -> Request:
-    """A query with or without condition and order; second turns add what is missing."""
+    """A query with or without condition and order. Second turns add what is missing."""
     table, columns = _table(material), _columns(material, 1, 4)
     everything = material.chance(0.15)
     asked = (
@@ -33,7 +33,7 @@ def select(material: Material) -> Request:
 
 
 def create(material: Material) -> Request:
-    """A table to be created with typed columns."""
+    """A request to create a table with typed columns."""
     table, columns = _table(material), _columns(material, 2, 6)
     types = [material.random.choice(list(COLUMN_TYPES)) for _ in columns]
     form = material.random.choice(("{0} {1}", "{0} ({1})", "{0} as {1}", "{0}: {1}", "{1} {0}"))
@@ -44,7 +44,7 @@ def create(material: Material) -> Request:
 
 
 def count(material: Material) -> Request:
-    """Rows to be counted in groups."""
+    """A request to count rows by group."""
     table, column = _table(material), _columns(material, 1, 1)[0]
     answer = fenced_sql([f"SELECT {column}, COUNT(*)", f"FROM {table}", f"GROUP BY {column}"])
     return Request("count", {"table": table, "column": column}, answer)
@@ -59,7 +59,7 @@ def _columns(material: Material, low: int, high: int) -> list[str]:
 
 
 def _name(material: Material, section: str) -> str:
-    """A name of that section or an invented one, never a reserved word of SQL."""
+    """A name from that section or an invented one, never a reserved word of SQL."""
     if material.chance(0.75):
         return material.random.choice(wordings()[section])
     while (name := material.variable()) in wordings()["reserved"]:
@@ -68,7 +68,7 @@ def _name(material: Material, section: str) -> str:
 
 
 def _literal(material: Material) -> tuple[str, str]:
-    """A value as people write it and as SQL does."""
+    """A value as people write it, and in SQL."""
     makers = value_makers(material)
     if material.chance(0.5):
         plain = written(makers[material.random.choice(NUMBER_TYPES)]())
@@ -78,7 +78,7 @@ def _literal(material: Material) -> tuple[str, str]:
 
 
 def _where(material: Material) -> tuple[str, list[str]]:
-    """A condition in words, with a blank before it, and its lines in SQL."""
+    """A condition in words, with a space before it, and its lines in SQL."""
     wording, operator = material.random.choice(wordings()["where"]).split("=>", 1)
     column = _columns(material, 1, 1)[0]
     plain, literal = _literal(material)
@@ -89,7 +89,7 @@ def _where(material: Material) -> tuple[str, list[str]]:
 
 
 def _order(material: Material, columns: list[str]) -> tuple[str, list[str]]:
-    """An order in words and its line in SQL."""
+    """A sort order in words, and its line in SQL."""
     wording, _, direction = material.random.choice(wordings()["order"]).partition("=>")
     column = material.random.choice(columns)
     asked = say(wording, material.random, {"column": column})

@@ -1,4 +1,4 @@
-"""What the draft learns from: the target's stored distributions, and fresh chats that nobody has seen."""
+"""The draft's training data: the target's stored distributions, and new chats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER_LIMIT = 160
 
 
 def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: int) -> list[Batch]:
-    """The chats of one step of the mix with the target's distributions, a fifth of them answered by the target."""
+    """The chats of one step of the mix with the target's distributions. A fifth are answered by the target."""
     random = Random(f"own answers {step}")
     documents = mixture.documents(step, ROW_LENGTHS[-1])
     chosen = {index for index in range(len(documents)) if random.random() < _OWN_SHARE}
@@ -30,7 +30,7 @@ def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: i
 
 
 class TaughtSource(Endless):
-    """A training source: mostly stored steps, drawn again and again, and among them fresh steps of the mix."""
+    """A training source: mostly stored steps, drawn repeatedly, and some new steps of the mix."""
 
     def __init__(self, store: TeachingStore, mixture: Mixture, seed: int) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class TaughtSource(Endless):
         self._seed = seed
 
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
-        """One stored or one fresh step."""
+        """One stored or one new step."""
         random = Random(f"draft {self._seed} {step}")
         if random.random() < _FRESH_SHARE:
             return batches_by_length(self._mixture.documents(step, ROW_LENGTHS[-1]), ROW_LENGTHS, 4096)

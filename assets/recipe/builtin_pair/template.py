@@ -1,4 +1,4 @@
-"""The vocabulary's fixed entries and the text around the turns of a chat: one place for both."""
+"""The vocabulary's special tokens and the text around the turns of a chat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHAT_TEMPLATE = (
 
 
 def pieces(chat: Chat) -> list[tuple[str, bool]]:
-    """The text of a chat in parts, each with whether the model is to learn to say it."""
+    """The text of a chat in parts, each with whether the model learns it."""
     parts: list[tuple[str, bool]] = []
     lead = "" if chat.system is None else f"<|im_start|>system\n{chat.system}<|im_end|>\n"
     for turn in chat.turns:

@@ -1,4 +1,4 @@
-"""Whether llama.cpp cuts texts into the same tokens as the tokenizer that was trained."""
+"""Checks that llama.cpp splits texts into the same tokens as the trained tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from specchat_engine.training.bpe import BytePairTokenizer
 
 
 def first_difference(gguf: Path, tokenizer: BytePairTokenizer, texts: Iterable[str]) -> str | None:
-    """The first text that llama.cpp, with the vocabulary of a GGUF file, cuts differently; None if there is none."""
+    """The first text that llama.cpp splits differently with the vocabulary of a GGUF file; None if there is none."""
     with _vocabulary(gguf) as vocabulary:
         for text in texts:
             if llama_cpp_ids(vocabulary, text) != tokenizer.encode(text):
@@ -22,7 +22,7 @@ def first_difference(gguf: Path, tokenizer: BytePairTokenizer, texts: Iterable[s
 
 
 def llama_cpp_ids(vocabulary: llama_cpp.llama_vocab_p, text: str) -> list[int]:
-    """The token ids that llama.cpp gives, special tokens recognised."""
+    """The token ids from llama.cpp, with special tokens recognised."""
     data = text.encode()
     room = len(data) + 8
     ids = (ctypes.c_int32 * room)()

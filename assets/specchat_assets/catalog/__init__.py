@@ -1,9 +1,9 @@
-"""Known pairs of target and draft: their sizes, their repositories, and what others measured.
+"""Known pairs of target and draft: their sizes, repositories, and published measurements.
 
 `catalog.toml` has four tables. Unknown values are left out.
 
 - `[bits]`: bits per weight of each quantisation.
-- `[[models]]`: id, family, name, `parameters` and, for mixtures, `active` in billions; `repository` and
+- `[[models]]`: id, family, name; `parameters` and, for mixtures of experts, `active`, in billions; `repository` and
   `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `heads`
   that predict several tokens; `runs = false` for models that llama.cpp cannot load.
 - `[[pairs]]`: a target and a draft, with `[[reports]]` that each name their source.
@@ -22,7 +22,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One measurement: `k` tokens drafted at once, rates from 0 to 1, `block_efficiency` in tokens per target pass."""
+    """One measurement: `k` drafted tokens per round, rates from 0 to 1, `block_efficiency` in tokens per pass."""
 
     source: str
     setting: str
@@ -52,7 +52,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model. `parameters`, and `active`, those used for a token, are in billions."""
+    """One model. `parameters` and `active`, the parameters used per token, are in billions."""
 
     id: str
     family: str
@@ -68,7 +68,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A target and a draft from its family."""
+    """A target and a draft of the same family."""
 
     target: Model
     draft: Model
@@ -76,7 +76,7 @@ class Pair:
 
     @property
     def alpha(self) -> float | None:
-        """The mean α of the reports; None if no report has one."""
+        """The mean α of the reports; None if no report gives one."""
         known = [alpha for report in self.reports if (alpha := report.likely_alpha()) is not None]
         return sum(known) / len(known) if known else None
 

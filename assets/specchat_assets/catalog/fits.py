@@ -1,4 +1,4 @@
-"""Which known pairs fit a machine, and how fast they are expected to be there."""
+"""Finds the known pairs that fit a machine, with their expected speed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from specchat_assets.catalog import Catalog, Pair
 
 _BUFFERS: Final = 600_000_000
 _CACHE: Final = 0.08
-"""Memory for the caches of about 8,000 tokens and for buffers: these bytes, plus this share of the weights."""
+"""Memory for the caches of about 8,000 tokens and for buffers: `_BUFFERS` bytes plus `_CACHE` times the weights."""
 
 _GOOD: Final = ("Q4_K_M", "MXFP4", "Q8_0")
 _FAST_ENOUGH: Final = 3.0
-"""Tokens a second below which a pair is not recommended."""
+"""Pairs with fewer tokens per second are not recommended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A pair, its quantisations, its bytes on the disk and in memory, and the expected tokens a second.
+    """A pair, its quantisations, its bytes on disk and in memory, and the expected tokens per second.
 
     `tokens_per_second` is None if no α is known. All values are estimated from parameters and memory bandwidth.
     """
@@ -37,9 +37,9 @@ class Recommendation:
 def fits(
     catalog: Catalog, memory: int, bandwidth: float, speedup: Callable[[float, float], float]
 ) -> list[Recommendation]:
-    """The pairs that fit into `memory` bytes and are fast enough to chat with, the most capable target first.
+    """The pairs that fit into `memory` bytes and are fast enough for a chat, largest target first.
 
-    `bandwidth` is the memory bandwidth in bytes a second. `speedup` computes the speed-up from α and the draft cost.
+    `bandwidth` is the memory bandwidth in bytes per second. `speedup` computes the speed-up from α and the draft cost.
     """
     found = []
     for pair in catalog.pairs:

@@ -10,9 +10,9 @@ from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.pull import Pull, PullState
 from specchat.models.xet import XetSwitch, xet_name
 from support.hub_faults import Fault, Wrong
-from support.hub_names import xet_name_of
 from support.hub_samples import MODEL, PATIENT, REPOSITORY, listed, pulled
 from support.hub_server import TOKEN, XET_TOKEN, Hub, Repository
+from support.hub_serving import xet_name_of
 from support.xet_storage import Storage, first_asked, header
 
 

@@ -1,1 +1,1 @@
-"""Side by side with the tools that people use instead; see docs/benchmarks.md. Not a test."""
+"""Compares specchat with other tools. See docs/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""Measures specchat and its peers in turns on the same prompts, weights, threads and sampling, and prints tables."""
+"""Measures specchat and other tools in turns, with the same prompts, weights, threads and sampling. Prints tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REMEMBERING = ("specchat", OneSession.name)
 
 
 def main() -> int:
-    """Runs the contest."""
+    """Runs the comparison."""
     asked = arguments()
     builtin_target, builtin_draft = builtin_pair()
     target, draft = asked.model or builtin_target, asked.draft or builtin_draft
@@ -44,7 +44,7 @@ def main() -> int:
                     measured[runner.peer, runner.name][task] = runner.answer(task)
                 print(f"{place + 1} of {len(tasks)}", end="\r", file=sys.stderr)
         except KeyboardInterrupt:
-            print("stopped: this is what there is", file=sys.stderr)
+            print("stopped early: these are the results so far", file=sys.stderr)
         finally:
             for runner in runners:
                 runner.close()
@@ -63,25 +63,23 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(prog="peers", description=__doc__)
-    parser.add_argument("--server", type=Path, help="llama.cpp's llama-server; without it that peer is left out")
+    parser.add_argument("--server", type=Path, help="path of llama.cpp's llama-server; left out if not given")
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path)
     parser.add_argument("-t", "--threads", type=int, default=physical_cores())
     parser.add_argument("-n", "--max-tokens", type=int, default=256)
     parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.8])
-    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: llama-cpp-python, transformers")
-    parser.add_argument(
-        "--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations, all by default"
-    )
-    parser.add_argument("--json", type=Path, help="write every answer's time here")
+    parser.add_argument("--without", nargs="*", default=[], help="tools to leave out: llama-cpp-python, transformers")
+    parser.add_argument("--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations; default: all")
+    parser.add_argument("--json", type=Path, help="write the time of every answer to this file")
     return parser.parse_args()
 
 
 def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: Path, logs: Path) -> Iterator[Runner]:
-    """All configurations of all peers."""
+    """All configurations of all tools."""
     for arm in (PLAIN, Arm("model", 4), Arm("lookup", 8), Arm("hybrid", "auto")):
         yield Specchat(engine, arm)
     yield OneSession(engine)
@@ -105,7 +103,7 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
 
 
 def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
-    """The benchmark's prompts, kinds in turns."""
+    """The benchmark's prompts, alternating between kinds."""
     prompts = read_prompts(None)
     for number in range(asked.each):
         for kind, texts in prompts.items():
@@ -115,9 +113,9 @@ def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
 
 
 def report(console: Console, measured: Measured, temperature: float) -> None:
-    """One row for each configuration, then specchat's own choice against the best of each peer.
+    """Prints one row for each configuration, then specchat's default against the best configuration of each tool.
 
-    All are compared with the server's plain decoding, where there is a server.
+    All are compared with the server's plain decoding if a server takes part.
     """
     base = BASE if BASE in measured else OWN_PLAIN
     found = standings(measured, base, temperature)

@@ -1,4 +1,4 @@
-"""What every runner is asked, what it answers, and how the answers are told against each other."""
+"""The questions for every runner, their answers, and how configurations are compared."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from specchat.bench.estimates import Estimate, geometric_mean, paired_ratios
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A prompt in token ids, and how it is to be answered: until the end of the answer, `max_tokens` at most.
+    """A prompt in token ids. The answer goes on to its end, at most `max_tokens`.
 
-    `text` is the same prompt for a runner that has the chat template.
+    `text` is the same prompt for a runner that applies the chat template itself.
     """
 
     kind: str
@@ -38,26 +38,26 @@ class Result:
 
     @property
     def speed(self) -> float:
-        """Tokens a second, the prompt included."""
+        """Tokens per second, including the time for the prompt."""
         return self.tokens / self.milliseconds * 1000
 
 
 class Runner(Protocol):
-    """One tool with one configuration. `peer` is the tool, `name` the configuration."""
+    """One tool in one configuration. `peer` names the tool, `name` the configuration."""
 
     peer: str
     name: str
 
     def answer(self, task: Task) -> Result:
-        """Answers from empty memories."""
+        """Answers with empty caches."""
 
     def close(self) -> None:
-        """Frees everything."""
+        """Frees all resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A configuration's speed as a share of the base's: by kind, and over all kinds; `speeds` are its medians."""
+    """A configuration's speed relative to the base, by kind and over all kinds. `speeds` are its medians."""
 
     peer: str
     name: str
@@ -67,11 +67,11 @@ class Standing:
 
 
 Measured = Mapping[tuple[str, str], Mapping[Task, Result]]
-"""By tool and configuration."""
+"""Keyed by tool and configuration."""
 
 
 def standings(measured: Measured, base: tuple[str, str], temperature: float) -> list[Standing]:
-    """How all configurations stand against one of them at a temperature, in the order in which they were measured."""
+    """All configurations relative to one of them at a temperature, in the order in which they were measured."""
     found = []
     for (peer, name), results in measured.items():
         by_kind: dict[str, dict[Task, float]] = defaultdict(dict)

@@ -12,11 +12,11 @@ from transformers import AutoModelForCausalLM
 from benchmarks.peers.contest import Result, Task
 
 CONFIGURATIONS = ("plain", "draft", "lookup 8")
-"""`draft` lets transformers choose the number of drafted tokens as it does by default."""
+"""With `draft`, transformers chooses the number of drafted tokens, as it does by default."""
 
 
 class Models:
-    """The pair as torch models, read once for all configurations."""
+    """The pair as torch models, loaded once for all configurations."""
 
     def __init__(self, target: Path, draft: Path, threads: int, kind: torch.dtype) -> None:
         torch.set_num_threads(threads)
@@ -54,4 +54,4 @@ class Transformers:
         return Result(output.shape[1] - len(task.ids), (perf_counter() - begin) * 1000)
 
     def close(self) -> None:
-        """The models are shared."""
+        """Does nothing: the models are shared."""

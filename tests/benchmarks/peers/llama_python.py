@@ -12,11 +12,11 @@ from benchmarks.peers.contest import Result, Task
 
 LOOKUPS = (0, 2, 8)
 _CONTEXT = 1024
-"""Also the size of a batch: with a draft model it keeps the logits of no more tokens than fit one."""
+"""Also the batch size: with a draft model, `Llama` keeps the logits of at most one batch."""
 
 
 class LlamaPython:
-    """`lookup` tokens are drafted by prompt lookup; none is plain decoding."""
+    """Prompt lookup drafts `lookup` tokens; None means plain decoding."""
 
     peer = "llama-cpp-python"
 

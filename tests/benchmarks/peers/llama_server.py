@@ -1,4 +1,4 @@
-"""llama.cpp's server, one process for each configuration, built from the sources that the binding carries."""
+"""llama.cpp's server, one process per configuration, built from the sources that llama-cpp-python ships."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ START_SECONDS = 120.0
 
 
 class LlamaServer:
-    """A running server. Its own clock counts: HTTP costs milliseconds that a user of it would pay on top."""
+    """A running server. Times come from its own clock, so HTTP's milliseconds do not count against it."""
 
     peer = "llama-server"
 
     def __init__(self, binary: Path, target: Path, draft: Path, threads: int, name: str, log: Path) -> None:
-        """Raises RuntimeError where it does not come up."""
+        """Starts the server. Raises RuntimeError if it does not start."""
         self.name = name
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ class LlamaServer:
             time.sleep(0.1)
 
     def answer(self, task: Task) -> Result:
-        """One completion of token ids; nothing of the last one is reused."""
+        """One completion of token ids. Nothing from the last one is reused."""
         reply = self._post(
             "/completion",
             {

@@ -1,4 +1,4 @@
-"""specchat itself, in this process."""
+"""specchat, in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from specchat_engine.settings import AUTO
 
 
 class Specchat:
-    """One drafter and k on an engine that all of them share, each with a controller of its own."""
+    """One drafter and k. All share an engine, and each has its own controller."""
 
     peer = "specchat"
 
@@ -27,7 +27,7 @@ class Specchat:
         self._bench: Bench | None = None
 
     def answer(self, task: Task) -> Result:
-        """Answers from empty memories; the first call measures what passes cost, as the application does."""
+        """Answers with empty caches. The first call calibrates the cost model, as the app does."""
         setup = Setup(None, replace(self._engine.recommended), "coupled", task.max_tokens, task.seed)
         turn = Turn(self._arm, task.temperature, task.kind, task.number, 0, task.text)
         if self._bench is None:
@@ -37,12 +37,14 @@ class Specchat:
         return Result(sample.num_tokens, sample.wall_ms)
 
     def close(self) -> None:
-        """The engine is closed by whoever opened it."""
+        """Does nothing: the caller closes the engine."""
 
 
 class OneSession:
-    """specchat's own choice in a session that goes on, and drafts from all that it has said, as the server's n-gram
-    types do that keep a pool; the models' memories are empty before each answer."""
+    """specchat's default in one continuing session that looks up everything it has said.
+
+    The server's n-gram types that keep a pool do the same. The models' caches are empty before each answer.
+    """
 
     peer = "specchat"
     name = "hybrid auto, one session"
@@ -52,7 +54,7 @@ class OneSession:
         self._session: Session | None = None
 
     def answer(self, task: Task) -> Result:
-        """Answers from empty memories; the first call measures what passes cost, as the application does."""
+        """Answers with empty caches. The first call calibrates the cost model, as the app does."""
         engine = self._engine
         if self._session is None:
             for _ in engine.measuring():
@@ -69,14 +71,14 @@ class OneSession:
         return Result(session.stats.num_tokens, session.stats.wall_ms)
 
     def close(self) -> None:
-        """The engine is closed by whoever opened it."""
+        """Does nothing: the caller closes the engine."""
 
 
 def open_engine(target: Path, draft: Path, threads: int) -> Engine:
-    """The pair, with as many threads as the others get."""
+    """Loads the pair with as many threads as the other tools get."""
     return Engine.load(target, draft, LoadOptions(threads=threads, n_ctx=1024))
 
 
 def prompt_ids(engine: Engine, text: str) -> tuple[int, ...]:
-    """A prompt in the chat template's words, as all runners read it."""
+    """A prompt rendered with the chat template, as all runners read it."""
     return tuple(encode([Message("user", text)], engine._template, engine.vocabulary))

@@ -11,8 +11,7 @@ import pytest
 from specchat_engine import Message, Round, SamplingParams, Session, Settings, TokenKind
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
-from support.clocks import Clock
-from support.controllers import knowing
+from support.controllers import Clock, knowing
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
 PASSAGE = "the quick brown fox jumps over the lazy dog again"
