@@ -81,7 +81,6 @@ class Runner:
         for event in session.generate(turn.text):
             rounds.append(event)
             self._after_round()
-        # Rounds are filled in where they are read: in the middle of an answer that would count as the engine's time.
         full = [event.ms.verify for event in rounds if event.drafted and len(event.drafted) == turn.arm.k]
         stats = session.stats
         return Sample(

@@ -82,27 +82,27 @@ def test_no_answer_finds_anything_in_the_memories_that_an_earlier_one_left(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[tuple[int, int]] = []
-    begin = Session.answer
+    begin = Session.generate
 
     def look(session: Session, *arguments: object) -> object:
         assert session._draft is not None
         found.append((session._target.length, session._draft.length))  # type: ignore[attr-defined]
         return begin(session, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Session, "answer", look)
+    monkeypatch.setattr(Session, "generate", look)
     assert len([*Runner(engine, SETUP).measure(PLANNED[:8])]) == 8
     assert found == [(0, 0)] * 8
 
 
 def test_an_arm_learns_from_its_own_answers_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[tuple[Arm, Controller]] = []
-    begin = Session.answer
+    begin = Session.generate
 
     def look(session: Session, *arguments: object) -> object:
         used.append((Arm(session.settings.drafter, session.settings.k), engine.controller))
         return begin(session, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Session, "answer", look)
+    monkeypatch.setattr(Session, "generate", look)
     before = engine.controller
     [*Runner(engine, SETUP).measure(PLANNED)]
     assert {arm for arm, _ in used} == {*ARMS}
@@ -113,13 +113,13 @@ def test_an_arm_learns_from_its_own_answers_alone(engine: Engine, monkeypatch: p
 
 def test_a_warm_up_answers_briefly_under_each_arm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: list[Settings] = []
-    begin = Session.answer
+    begin = Session.generate
 
     def look(session: Session, *arguments: object) -> object:
         settings.append(session.settings)
         return begin(session, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Session, "answer", look)
+    monkeypatch.setattr(Session, "generate", look)
     Runner(engine, replace(SETUP, max_tokens=500)).warm_up(PLANNED[:4])
     assert {Arm(each.drafter, each.k) for each in settings} == {*ARMS}
     assert {each.max_tokens for each in settings} == {16}
