@@ -1,6 +1,6 @@
 """Only the public API of other libraries is used: no underscore modules, no private attributes, no patched modules.
 
-`specchat_engine.llama` alone reaches into a library: llama-cpp-python has no public handle on what it loads by ctypes.
+`specchat_engine.llama` is the exception: llama-cpp-python gives no public access to the library that it loads.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SOURCES = [
 ]
 OURS = ("specchat", "specchat_engine", "specchat_assets", "builtin_pair")
 DOCUMENTED = frozenset({"_exit", "_replace", "_asdict", "_fields"})
-"""Public in spite of their names: `os._exit` and the methods of named tuples."""
+"""Public despite their names: `os._exit` and the methods of named tuples."""
 
 
 def violations(source: str, inherited: Set[str] = frozenset()) -> Iterator[str]:
-    """Each use of something private of another library, with its line.
+    """Each use of a private name of another library, with its line number.
 
     A module may use the private names that it defines itself, and on `self` the `inherited` ones.
     """
@@ -36,7 +36,7 @@ def violations(source: str, inherited: Set[str] = frozenset()) -> Iterator[str]:
 
 
 def private_names(tree: ast.Module) -> set[str]:
-    """What a module defines: functions, classes, variables, and attributes of `self`."""
+    """The names that a module defines: functions, classes, variables, and attributes of `self`."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -93,7 +93,7 @@ def _is_private_module(name: str) -> bool:
         "vars(linux_driver)['XTermParser'] = None",
     ],
 )
-def test_private_parts_of_other_libraries_are_found(source: str) -> None:
+def test_uses_of_private_names_of_libraries_are_found(source: str) -> None:
     assert [*violations(source)]
 
 
@@ -107,11 +107,11 @@ def test_private_parts_of_other_libraries_are_found(source: str) -> None:
         "import os\nos._exit(1)",
     ],
 )
-def test_a_modules_own_private_parts_are_allowed(source: str) -> None:
+def test_a_modules_own_private_names_are_allowed(source: str) -> None:
     assert [*violations(source)] == []
 
 
-def test_only_public_parts_of_other_libraries_are_used() -> None:
+def test_only_public_names_of_libraries_are_used() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{use}" for path in SOURCES for use in violations(path.read_text(), _all_names())
     ]

@@ -1,4 +1,4 @@
-"""What a user installs: the wheel, built for real."""
+"""The contents of the built wheel."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_contains_only_the_three_packages(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"specchat", "specchat_engine", "specchat_assets"}
 
 
-def test_the_wheel_brings_the_built_in_pair_and_the_style_sheets(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_contains_the_built_in_pair_and_the_style_sheets(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     assert sum(name.endswith(".gguf") for name in names) == 2
     assert any(name.endswith(".tcss") for name in names)
     assert "specchat_assets/prompts/benchmark.toml" in names
 
 
-def test_the_wheel_brings_the_page_that_plays_traces(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_contains_the_page_that_plays_traces(wheel: zipfile.ZipFile) -> None:
     wanted = ("player.html", "player.css", "player.js", "page.js")
     assert {f"specchat/traces/exports/{name}" for name in wanted} <= set(wheel.namelist())
 
 
 @pytest.mark.parametrize("package", ["specchat", "specchat_engine", "specchat_assets"])
-def test_each_package_says_that_it_is_typed(wheel: zipfile.ZipFile, package: str) -> None:
+def test_each_package_is_marked_as_typed(wheel: zipfile.ZipFile, package: str) -> None:
     assert f"{package}/py.typed" in wheel.namelist()
 
 
-def test_licence_and_notice_travel_with_the_wheel(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_contains_licence_and_notice(wheel: zipfile.ZipFile) -> None:
     names = {Path(name).name for name in wheel.namelist()}
     assert {"LICENSE", "NOTICE"} <= names
 
 
-def test_no_tracked_file_is_larger_than_a_forge_likes() -> None:
+def test_no_tracked_file_is_too_large_for_a_git_host() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     sizes = {name: (ROOT / name).stat().st_size for name in listed.decode().split("\0") if name}
     assert all(size <= LARGEST for size in sizes.values())

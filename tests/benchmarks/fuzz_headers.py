@@ -113,7 +113,7 @@ def fuzz(cases: int, seed: int) -> None:
             if not agrees(header, data):
                 raise SystemExit(f"a wrong answer: seed {seed}, case {case}")
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{cases} damaged headers in {time.perf_counter() - begin:.0f} s: {read} read right, {cases - read} refused")
+    print(f"{cases} damaged headers in {time.perf_counter() - begin:.0f} s: {read} read right, {cases - read} rejected")
     print(f"slowest {1000 * slowest:.1f} ms, whole process at most {megabytes:.0f} MB")
 
 

@@ -159,8 +159,10 @@ def measure(draft: Path, target: Path, prompts: Sequence[str], k: int, max_token
 def main() -> None:
     """Trains the draft if it is missing, and measure it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="the draft's file; written if it does not exist")
-    parser.add_argument("--minutes", type=float, default=15, help="of CPU time for training, at most")
+    parser.add_argument(
+        "--folder", type=Path, required=True, help="folder of the draft, which is trained if it is missing"
+    )
+    parser.add_argument("--minutes", type=float, default=15, help="CPU minutes for training, at most")
     parser.add_argument("-m", "--model", type=Path, default=builtin_pair()[0])
     parser.add_argument("-k", type=int, default=4)
     parser.add_argument("--prompts", type=int, help="of each kind")

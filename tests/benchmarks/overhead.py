@@ -76,10 +76,10 @@ def bare_loop(engine: Engine, session: Session, drafts: Sequence[int]) -> float:
     for count in drafts:
         drafted: list[int] = []
         place = len(tokens) - len(prompt)
-        for behind in range(count):
+        for offset in range(count):
             row = draft.advance(drafted[-1:] or tokens[draft.length :], 1)[0]
             candidates = None if greedy else sampler.candidates(row, tokens)
-            drafted.append(int(row.argmax()) if candidates is None else sampler.draw(candidates, place + behind))
+            drafted.append(int(row.argmax()) if candidates is None else sampler.draw(candidates, place + offset))
         rows = target.advance((tokens[-1], *drafted), count + 1)
         if greedy:
             best = rows.argmax(1).tolist()
@@ -145,12 +145,12 @@ def main() -> None:
         share = median(100 * stats.other_ms / stats.decode_ms for stats in all_stats)
         each_us = median(1000 * stats.other_ms / stats.num_rounds for stats in all_stats)
         speed = median(stats.tokens_per_second or 0.0 for stats in all_stats)
-        print(f"T {temperature:<3g} {way:10} {share:5.2f} %  {each_us:6.0f} us a round  {speed:7.1f} tokens/s")
+        print(f"T {temperature:<3g} {way:10} {share:5.2f} %  {each_us:6.0f} µs per round  {speed:7.1f} tokens/s")
     told, peak = sum(filter(None, astuple(use))), peak_memory_bytes()
     rest = peak - told
     print(
         f"peak {peak / _MEGABYTE:.1f} MB, models, caches and buffers {told / _MEGABYTE:.1f} MB, "
-        f"the rest {rest / _MEGABYTE:.1f} MB, of which {begun / _MEGABYTE:.1f} MB before anything was loaded"
+        f"the rest {rest / _MEGABYTE:.1f} MB, of which {begun / _MEGABYTE:.1f} MB before loading"
     )
 
 

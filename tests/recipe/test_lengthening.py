@@ -54,10 +54,10 @@ def test_a_repeated_string_is_requested_and_learned_completely(tokenizer: BytePa
 
 def test_the_average_lies_between_the_target_before_and_after_its_last_lessons(tmp_path: Path) -> None:
     run = stages.Run(tmp_path, 1, None, None, "F16")
-    before, behind = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
-    for name, model in (("target", before), ("target-lengthening", behind)):
+    before, after = (LlamaModel(stages.TARGET, seed).requires_grad_(False) for seed in (1, 2))
+    for name, model in (("target", before), ("target-lengthening", after)):
         torch.save({"model": model.state_dict()}, tmp_path / f"{name}.pt")
     stages.average_target(run)
     averaged = stages.trained(run, "target-averaged", stages.TARGET)
-    for one, other, mean in zip(before.parameters(), behind.parameters(), averaged.parameters(), strict=True):
+    for one, other, mean in zip(before.parameters(), after.parameters(), averaged.parameters(), strict=True):
         torch.testing.assert_close(mean, 0.2 * one + 0.8 * other)

@@ -81,7 +81,7 @@ def ask(session: Session, prompt: str = "hello") -> str:
 
 
 def model_of(session: Session, name: str = "_target") -> ScriptedModel:
-    """The scripted model behind a session."""
+    """The scripted model of a session."""
     model = getattr(session, name)
     assert isinstance(model, ScriptedModel)
     return model

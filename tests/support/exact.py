@@ -111,7 +111,7 @@ def law_of_rounds(decide: Decide, target: Rowed, proposer: Proposer, length: int
     law: Counter[Text] = Counter()
     for text, probability in branches(run):
         for rest in itertools.product(range(VOCABULARY), repeat=length - len(text)):
-            law[(*text, *rest)] += probability * behind(target, text, rest)
+            law[(*text, *rest)] += probability * continuation_probability(target, text, rest)
     return law
 
 
@@ -119,7 +119,7 @@ VOCABULARY = 5
 """The largest vocabulary. Rows of smaller ones give the other tokens probability 0."""
 
 
-def behind(target: Rowed, text: Text, rest: Text) -> float:
+def continuation_probability(target: Rowed, text: Text, rest: Text) -> float:
     """The target's probability of `rest` after `text`."""
     chance = 1.0
     for place, token in enumerate(rest):
@@ -133,7 +133,7 @@ def error_of_law(decide: Decide, target: Rowed, proposer: Proposer, length: int,
     """The largest difference between the law of the emitted tokens and the target's own."""
     law = law_of_rounds(decide, target, proposer, length, rounds)
     texts = itertools.product(range(VOCABULARY), repeat=length)
-    return max(abs(law[text] - behind(target, (), text)) for text in texts)
+    return max(abs(law[text] - continuation_probability(target, (), text)) for text in texts)
 
 
 def random_rows(seed: int, n_vocab: int, *, order: int = 3) -> Rowed:

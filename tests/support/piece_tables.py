@@ -41,9 +41,9 @@ class PieceTable:
         self.tokenized += len(text)
         if special:
             for mark, token in zip(MARKS, (self.start, self.end), strict=True):
-                before, found, behind = text.partition(mark)
+                before, found, after = text.partition(mark)
                 if found:
-                    return [*self.tokenize(before, special=True), token, *self.tokenize(behind, special=True)]
+                    return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         data = text.encode()
         words = _WORDS.findall(data) if self._words else [data]
         assert b"".join(words) == data

@@ -108,7 +108,7 @@ def drafter_of(session: Session) -> TranslatedDrafter:
 
 
 def check_memory(session: Session) -> None:
-    """Checks that the draft model's cache is the beginning of the conversation, as if read anew in its tokens."""
+    """Checks that the draft model's cache is the beginning of the conversation, as after a fresh read in its tokens."""
     drafter, model = drafter_of(session), session._draft
     assert isinstance(model, ScriptedModel)
     assert drafter._held == model.tokens

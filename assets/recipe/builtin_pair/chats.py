@@ -1,4 +1,4 @@
-"""The data structure for every part of the corpus: a chat of question and answer turns."""
+"""The data structures for every part of the corpus: chats of question and answer turns, and held-out exercises."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ class Chat:
     kind: Kind
     turns: tuple[Turn, ...]
     system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A prompt that no template of the corpus makes, and the expected answer.
+
+    It is the only right answer for copies, and an example for stories.
+    """
+
+    kind: Kind
+    prompt: str
+    expected: str
 
 
 ChatSource = Callable[[Random], Iterator[Chat]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from builtin_pair.chats import Chat, Turn, single
+from builtin_pair.chats import Chat, HeldOut, Turn, single
 from builtin_pair.copying_edits import EDITS
 from builtin_pair.copying_exercises import Exercise, Task, make_exercise
 from builtin_pair.copying_lists import LISTS
@@ -17,7 +17,6 @@ from builtin_pair.copying_prompts import (
     quote_values,
     wordings,
 )
-from builtin_pair.held_out import HeldOut
 from builtin_pair.material import Material
 from builtin_pair.sections import choose_words, fill_slots, read_sections
 

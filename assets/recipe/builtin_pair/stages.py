@@ -236,7 +236,7 @@ def _part(deadline: float | None, share: float) -> float | None:
     return None if deadline is None else time.time() + share * (deadline - time.time())
 
 
-def _average(run: Run, behind: str, into: str, share: float) -> None:
+def _average(run: Run, stage: str, into: str, share: float) -> None:
     """Mixes the weights of a stage, by `share`, with those of the target before its last lessons.
 
     Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
@@ -244,7 +244,7 @@ def _average(run: Run, behind: str, into: str, share: float) -> None:
     done = run.work / f"{into}.done"
     if done.exists():
         return
-    first, last = (trained(run, name, TARGET).state_dict() for name in ("target", behind))
+    first, last = (trained(run, name, TARGET).state_dict() for name in ("target", stage))
     torch.save({"model": {name: torch.lerp(first[name], last[name], share) for name in first}}, run.work / f"{into}.pt")
     done.touch()
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from builtin_pair.chats import Chat, Turn
-from builtin_pair.held_out import HeldOut
+from builtin_pair.chats import Chat, HeldOut, Turn
 from builtin_pair.sections import capitalised, choose_words, fill_slots, read_sections, say
 
 WORDS = "story_words.txt"

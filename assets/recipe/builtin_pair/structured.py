@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from builtin_pair.chats import Chat, Turn
-from builtin_pair.held_out import HeldOut
+from builtin_pair.chats import Chat, HeldOut, Turn
 from builtin_pair.material import Material
 from builtin_pair.sections import read_sections, say
 from builtin_pair.structured_lists import as_bullets, known_set, sequence
