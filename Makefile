@@ -1,6 +1,6 @@
 # make chat    set everything up and open the terminal chat on the built-in pair
-# make test    set everything up and run all checks and tests
-# make help    the rest
+# make test    set everything up, then run all checks and tests
+# make help    list all commands
 
 PYTHON ?= python3
 VENV   ?= .venv
