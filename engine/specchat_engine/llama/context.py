@@ -258,16 +258,17 @@ class LlamaContext:
             api.llama_set_n_threads(self.handle, *threads)
         begin = perf_counter_ns()
         code = api.llama_decode(self.handle, self._batch.struct)
-        logits = api.llama_get_logits(self.handle) if rows else None
+        logits: Any = api.llama_get_logits(self.handle) if rows else None
         self.busy_ns += perf_counter_ns() - begin
         if code != 0 or (rows and not logits):
             self._fail(start, count, code)
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(count)
-        return (
-            np.ctypeslib.as_array(logits, (rows, self._n_vocab)) if rows else np.empty((0, self._n_vocab), np.float32)
-        )
+        if not rows:
+            return np.empty((0, self._n_vocab), np.float32)
+        block: Any = (ctypes.c_float * (rows * self._n_vocab)).from_address(ctypes.addressof(logits.contents))
+        return np.frombuffer(block, np.float32).reshape(rows, self._n_vocab)
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""

@@ -13,10 +13,11 @@ from specchat_engine.sampling.params import SamplingParams
 class Penalties:
     """The logit bias and the penalties of some sampling parameters, the bias first."""
 
-    __slots__ = ("_bias", "_biased", "_params")
+    __slots__ = ("_bias", "_biased", "_params", "_penalises")
 
     def __init__(self, params: SamplingParams) -> None:
         self._params = params
+        self._penalises = params.penalises
         self._biased = np.array([token for token, _ in params.logit_bias], np.int64)
         self._bias = np.array([bias for _, bias in params.logit_bias], np.float32)
 
@@ -28,14 +29,13 @@ class Penalties:
         The row that was passed in stays as it is; it is returned itself if nothing changes. A draft model's row may be
         shorter than the target's: ids past its end are ignored.
         """
-        penalises = self._params.penalises
-        if not penalises and not len(self._biased):
+        if not self._penalises and not len(self._biased):
             return logits
         row = logits.copy()
         if len(self._biased):
             inside = self._biased < len(row)
             row[self._biased[inside]] += self._bias[inside]
-        if penalises:
+        if self._penalises:
             ids, counts = self._window(context, drafted, len(row))
             row[ids] = self._penalised(row[ids].astype(np.float64), counts)
         return row

@@ -9,7 +9,7 @@ tell whether those tokens could change the result; the first pool whose result i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +28,12 @@ _SORTED: Final = 1024
 """At most this many keys are sorted."""
 
 _BINS: Final = 1024
+
+_LOWEST: Final = float(np.finfo(np.float32).min)
+"""The smallest logit that a token can have and still be drawn."""
+
+_MARGIN: Final = 1e-6
+"""Pools reach deeper by this share of the numbers compared, more than float32 rounds a floor by."""
 
 np.empty(2**20)
 """glibc gives freed memory back to the system beyond a limit that follows the largest block ever freed. This block of
@@ -51,68 +57,96 @@ class Pool:
     @property
     def settled(self) -> bool:
         """Whether this is the result for the whole row, whatever the unseen tokens are."""
-        return len(self.ids) > 0 and not self.unseen and float(self.logits.min()) > self.doubt
+        if self.unseen or not len(self.ids):
+            return False
+        return self.doubt == -math.inf or float(self.logits.min()) > self.doubt
 
     def only(self, kept: NDArray[np.bool_], *, unseen: int = 0) -> Pool:
         """The tokens of a mask [n], with this many unseen ones."""
         if kept.all():
-            return replace(self, unseen=unseen)
-        return replace(self, ids=self.ids[kept], logits=self.logits[kept], unseen=unseen)
+            return Pool(self.ids, self.logits, unseen, self.floor, self.doubt)
+        return Pool(self.ids[kept], self.logits[kept], unseen, self.floor, self.doubt)
 
 
-def pools(
-    logits: NDArray[np.float32], params: SamplingParams, allows: Allows | None = None, *, whole: bool = False
-) -> Iterator[Pool]:
-    """Pools of a row [V] without NaN, each larger than the one before; the last one has all possible tokens.
-
-    `allows` is the grammar's answer: tokens that it excludes are in no pool, and it is asked once about each id at
-    most. With `whole`, the whole row is the only pool.
-    """
-    peak = float(logits.max())
-    last = float(np.finfo(np.float32).min)
-    allowed = np.empty(0, np.int64)
-    ceiling = math.inf
-    for depth in (math.inf,) if whole else _depths(params):
-        floor = max(float(np.nextafter(np.float32(peak - depth), np.float32(-math.inf))), last)
-        ids = np.flatnonzero(logits >= np.float32(floor))
-        if floor > last and 2 * len(ids) > len(logits):
-            floor, ids = last, np.flatnonzero(logits >= np.float32(last))
-        unseen = len(logits) - len(ids) if floor > last else 0
-        if allows:
-            fresh = ids[logits[ids] < ceiling]
-            ids = allowed = np.sort(np.concatenate((allowed, fresh[allows(fresh)]))) if len(fresh) else allowed
-        found = logits if len(ids) == len(logits) else logits[ids]
-        yield Pool(ids, found.astype(np.float64), unseen, floor)
-        if floor == last:
-            break
-        ceiling = floor
+Stage = Callable[[Pool, SamplingParams], Pool]
 
 
-def truncated(pool: Pool, params: SamplingParams, removed: dict[str, NDArray[np.int64]] | None = None) -> Pool:
-    """What all stages leave of a pool. `removed`, if given, receives the ids that each stage removed, by its name."""
-    for name, stage in _STAGES.items():
-        kept = stage(pool, params) if len(pool.ids) else pool
+class Pipeline:
+    """The stages that some sampling parameters switch on."""
+
+    __slots__ = ("_depths", "_params", "_stages")
+
+    def __init__(self, params: SamplingParams) -> None:
+        self._params = params
+        self._depths = _depths(params)
+        on = {
+            "top-k": params.top_k > 0,
+            "typical-p": params.typical_p < 1,
+            "top-p": params.top_p < 1,
+            "min-p": params.min_p > 0,
+            "temperature": params.temperature == 0,
+        }
+        self._stages: Mapping[str, Stage] = {name: stage for name, stage in _STAGES.items() if on[name]}
+
+    def pools(
+        self, logits: NDArray[np.float32], peak: float, allows: Allows | None = None, *, whole: bool = False
+    ) -> Iterator[Pool]:
+        """Pools of a row [V] whose largest logit is `peak`, each larger than the one before.
+
+        The row has no NaN. The last pool has all possible tokens.
+        `allows` is the grammar's answer: tokens that it excludes are in no pool, and it is asked once about each id at
+        most. With `whole`, the whole row is the only pool.
+        """
+        allowed = np.empty(0, np.int64)
+        ceiling = math.inf
+        for depth in (math.inf,) if whole else self._depths:
+            floor = np.float32(max(peak - depth - _MARGIN * (abs(peak) + depth), _LOWEST))
+            ids = (logits >= floor).nonzero()[0]
+            if floor > _LOWEST and 2 * len(ids) > len(logits):
+                floor = np.float32(_LOWEST)
+                ids = (logits >= floor).nonzero()[0]
+            unseen = len(logits) - len(ids) if floor > _LOWEST else 0
+            if allows:
+                fresh = ids[logits[ids] < ceiling]
+                ids = allowed = np.sort(np.concatenate((allowed, fresh[allows(fresh)]))) if len(fresh) else allowed
+            found = logits if len(ids) == len(logits) else logits[ids]
+            yield Pool(ids, found.astype(np.float64), unseen, float(floor))
+            if floor == _LOWEST:
+                break
+            ceiling = float(floor)
+
+    def _alone(self, pool: Pool) -> bool:
+        """Whether min-p removes all unseen tokens: then the only token of a pool is the result, as for most rows."""
+        min_p = self._params.min_p
+        return min_p > 0 and self._params.typical_p >= 1 and pool.floor <= pool.logits[0] + math.log(min_p)
+
+    def truncated(self, pool: Pool, removed: dict[str, NDArray[np.int64]] | None = None) -> Pool:
+        """What all stages leave of a pool. `removed`, if given, receives the ids that each removed, by its name."""
+        if removed is None and len(pool.ids) == 1 and self._alone(pool):
+            return Pool(pool.ids, pool.logits)
         if removed is not None:
-            removed[name] = np.setdiff1d(pool.ids, kept.ids, assume_unique=True)
-        pool = kept
-    return pool
+            removed |= dict.fromkeys(_STAGES, np.empty(0, np.int64))
+        for name, stage in self._stages.items():
+            kept = stage(pool, self._params) if len(pool.ids) else pool
+            if removed is not None:
+                removed[name] = np.setdiff1d(pool.ids, kept.ids, assume_unique=True)
+            pool = kept
+        return pool
 
 
-def _depths(params: SamplingParams) -> list[float]:
+def _depths(params: SamplingParams) -> tuple[float, ...]:
     """How deep below the largest logit the pools of these parameters reach, in nats, ascending."""
     if params.typical_p < 1 and not params.top_k:
-        return [math.inf]
+        return (math.inf,)
     own = [-math.log(params.min_p)] if params.min_p > 0 else []
-    return [*sorted({*_DEPTHS, *own}), math.inf]
+    return (*sorted({*_DEPTHS, *own}), math.inf)
 
 
 def _top_k(pool: Pool, params: SamplingParams) -> Pool:
     """The k largest logits, ties by id."""
     count, k = len(pool.ids), params.top_k
-    if not k:
-        return pool
     if count <= k:
-        return replace(pool, unseen=min(pool.unseen, k - count))
+        return Pool(pool.ids, pool.logits, min(pool.unseen, k - count), pool.floor, pool.doubt)
     return pool.only(_shortest_prefix(-pool.logits, np.ones(count), k))
 
 
@@ -121,8 +155,6 @@ def _typical_p(pool: Pool, params: SamplingParams) -> Pool:
 
     Source: Meister et al., "Locally Typical Sampling", arXiv 2202.00666.
     """
-    if params.typical_p >= 1:
-        return pool
     if pool.unseen:
         return replace(pool, doubt=math.inf)
     log_p = pool.logits - pool.logits.max()
@@ -140,7 +172,7 @@ def _top_p(pool: Pool, params: SamplingParams) -> Pool:
     Unseen tokens can only raise the mass that has to be reached, so the result lies between two prefixes. The longer
     one is kept, and `doubt` says where they differ.
     """
-    if params.top_p >= 1 or len(pool.ids) == 1:
+    if len(pool.ids) == 1:
         return pool
     best = float(pool.logits.max())
     weights = np.exp(pool.logits - best)
@@ -156,20 +188,16 @@ def _top_p(pool: Pool, params: SamplingParams) -> Pool:
 
 def _min_p(pool: Pool, params: SamplingParams) -> Pool:
     """The tokens that have at least this share of the best token's probability."""
-    if params.min_p <= 0:
-        return pool
     lowest = float(pool.logits.max()) + math.log(params.min_p)
     return pool.only(pool.logits >= lowest, unseen=0 if pool.floor <= lowest else pool.unseen)
 
 
-def _temperature(pool: Pool, params: SamplingParams) -> Pool:
+def _temperature(pool: Pool, _params: SamplingParams) -> Pool:
     """At temperature 0 the best token alone, ties by id."""
-    if params.temperature > 0:
-        return pool
     return pool.only(np.arange(len(pool.ids)) == pool.logits.argmax())
 
 
-_STAGES: Final = {
+_STAGES: Final[Mapping[str, Stage]] = {
     "top-k": _top_k,
     "typical-p": _typical_p,
     "top-p": _top_p,

@@ -20,7 +20,7 @@ from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import NOISE_RANGE, gumbel
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.sampling.penalties import Penalties
-from specchat_engine.sampling.pipeline import Pool, pools, truncated
+from specchat_engine.sampling.pipeline import Pipeline, Pool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,13 +45,15 @@ class Sampler:
     `constraint` follows the answer's grammar; its maker closes it. `params.grammar` is not used here.
     """
 
-    __slots__ = ("_penalties", "constraint", "params", "seed")
+    __slots__ = ("_greedy", "_penalties", "_pipeline", "constraint", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
         self.seed = seed
         self.constraint = constraint
         self._penalties = Penalties(params)
+        self._pipeline = Pipeline(params)
+        self._greedy = params.temperature == 0 and params.typical_p >= 1
 
     def reseeded(self, seed: int) -> Sampler:
         """The same rule with other noise."""
@@ -70,13 +72,12 @@ class Sampler:
 
         Raises DecodeError if the row's maximum is not finite or no token is possible.
         """
-        row, state = self._prepared(logits, context, drafted)
-        if self.params.temperature == 0 and self.params.typical_p >= 1 and state is None:
-            best = int(row.argmax())
-            if row[best] > -math.inf:
-                return Candidates.certain(best)
-        for pool in pools(row, self.params, state.allows if state else None):
-            kept = truncated(pool, self.params)
+        row, best, state = self._prepared(logits, context, drafted)
+        peak = float(row[best])
+        if self._greedy and state is None and peak > -math.inf:
+            return Candidates.certain(best)
+        for pool in self._pipeline.pools(row, peak, state.allows if state else None):
+            kept = self._pipeline.truncated(pool)
             if kept.settled:
                 return _tempered(kept, self.params.temperature)
         raise self._nothing_left(len(row), state)
@@ -86,13 +87,13 @@ class Sampler:
 
         Raises DecodeError as `candidates` does.
         """
-        row, state = self._prepared(logits, context, ())
+        row, best, state = self._prepared(logits, context, ())
         every = np.arange(len(row))
         allowed = state.allows(every) if state else np.ones(len(row), np.bool_)
         banned = self._penalties.banned(len(row))
         removed = {"grammar": every[~allowed], "logit-bias": banned[allowed[banned]]}
-        (pool,) = pools(row, self.params, lambda ids: allowed[ids], whole=True)
-        kept = truncated(pool, self.params, removed)
+        (pool,) = self._pipeline.pools(row, float(row[best]), lambda ids: allowed[ids], whole=True)
+        kept = self._pipeline.truncated(pool, removed)
         if not kept.settled:
             raise self._nothing_left(len(row), state)
         return Explanation(_tempered(kept, self.params.temperature), removed)
@@ -122,15 +123,21 @@ class Sampler:
 
     def _prepared(
         self, logits: NDArray[np.float32], context: Sequence[int], drafted: Sequence[int]
-    ) -> tuple[NDArray[np.float32], GrammarState | None]:
-        """The row after bias and penalties, and the place in the grammar. Raises DecodeError for a broken row."""
+    ) -> tuple[NDArray[np.float32], int, GrammarState | None]:
+        """The row after bias and penalties, the id of its largest logit, and the place in the grammar.
+
+        Raises DecodeError for a broken row.
+        """
         row = self._penalties.applied(logits, context, drafted)
         state = self.constraint.after(context, drafted) if self.constraint else None
-        peak = float(row[row.argmax()])
+        best = int(row.argmax())
+        peak = float(row[best])
+        if math.isfinite(peak):
+            return row, best, state
         nothing_banned = state is None and not len(self._penalties.banned(len(row)))
-        if not peak < math.inf or (peak == -math.inf and nothing_banned):
+        if peak != -math.inf or nothing_banned:
             raise DecodeError(f"the model's largest logit is {peak}: its weights are broken; use another file")
-        return row, state
+        return row, best, state
 
     def _nothing_left(self, n_vocab: int, state: GrammarState | None) -> DecodeError:
         """Why no token is possible: the grammar allows none, the bias bans them, or the model rules them out."""

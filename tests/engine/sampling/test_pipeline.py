@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from specchat_engine import DecodeError, SamplingParams
 from specchat_engine.grammar.constraint import Constraint
-from specchat_engine.sampling.pipeline import pools, truncated
+from specchat_engine.sampling.pipeline import Pipeline
 from specchat_engine.sampling.sampler import Explanation, Sampler
 from support.reference_sampling import reference
 
@@ -80,8 +80,9 @@ def test_every_settled_pool_gives_what_the_whole_row_gives(seed: int, params: Sa
     row = rows(seed)
     if reference(row.tolist(), params).slack < 1e-6:
         return
-    results = [truncated(pool, params) for pool in pools(row, params)]
-    (whole,) = (truncated(pool, params) for pool in pools(row, params, whole=True))
+    pipeline = Pipeline(params)
+    results = [pipeline.truncated(pool) for pool in pipeline.pools(row, float(row.max()))]
+    (whole,) = (pipeline.truncated(pool) for pool in pipeline.pools(row, float(row.max()), whole=True))
     assert results[-1].settled
     for result in results:
         if result.settled:
