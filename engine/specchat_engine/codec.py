@@ -2,7 +2,8 @@
 
 Writing: a dataclass becomes an object with its fields' names, an enum its value, a tuple a list. Numbers that JSON does
 not know (infinities, NaN) become their text. Reading is tolerant about names: unknown ones are ignored, missing ones
-have the field's default. It is strict about values: each has the type that the field declares.
+have the field's default. It is strict about values: each has the type that the field declares. A class with a method
+`to_json` and a class method `from_json`, which raises ValueError, has the form that these give it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, Mapping):
         return {name: to_json(item) for name, item in value.items()}
+    if hasattr(value, "from_json"):
+        return value.to_json()
     return {name: to_json(getattr(value, name)) for name in _names(cast(Any, type(value)))}
 
 
@@ -57,6 +60,8 @@ def _reader(hint: Any) -> Reader:
         return _plain(hint)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint
+    if hasattr(hint, "from_json"):
+        return cast(Reader, hint.from_json)
     if is_dataclass(hint):
         return _object(cast(type, hint))
     origin, arguments = get_origin(hint), get_args(hint)

@@ -115,3 +115,28 @@ def test_a_field_without_a_form_in_json_is_a_mistake_of_the_program() -> None:
 
     with pytest.raises(TypeError, match="no form in JSON"):
         from_json(Odd, {"made": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class Celsius:
+    degrees: int
+
+    def to_json(self) -> str:
+        return f"{self.degrees} °C"
+
+    @classmethod
+    def from_json(cls, value: Any) -> Celsius:
+        return cls(int(str(value).removesuffix(" °C")))
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    hours: tuple[Celsius, ...]
+
+
+def test_a_class_may_bring_its_own_form() -> None:
+    weather = Weather((Celsius(3), Celsius(-1)))
+    assert to_json(weather) == {"hours": ["3 °C", "-1 °C"]}
+    assert from_json(Weather, to_json(weather)) == weather
+    with pytest.raises(ValueError, match="warm"):
+        from_json(Weather, {"hours": ["warm"]})

@@ -20,6 +20,7 @@ from specchat.store.records import State, StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.traces.reading import read_trace
 from specchat.traces.trace import Trace
+from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
@@ -195,7 +196,7 @@ def _stats(trace: Trace) -> dict[str, Any]:
     """The statistics to store: those of the trace, of each kind of content, and the sums for records."""
     summary = Summary.of_turn(trace.rounds, trace.end["stats"] if trace.end else None)
     kinds = {kind: figures.to_stats() for kind, figures in summary.by_kind.items()}
-    return dict(trace.stats) | {"kinds": kinds, "summary": summary.to_json()}
+    return dict(trace.stats) | {"kinds": kinds, "summary": to_json(summary)}
 
 
 LAST = "last"

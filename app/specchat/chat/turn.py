@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from specchat.stats.break_even import break_even
+from specchat.stats.curve import break_even
 from specchat.stats.explain import Shown
 from specchat.stats.line import figures_line
 from specchat.stats.summary import Figures, Summary

@@ -8,8 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from specchat.stats.break_even import BreakEven, break_even
-from specchat.stats.curve import fitted
+from specchat.stats.curve import BreakEven, break_even, fitted
 from specchat.stats.summary import Figures, Summary
 from specchat.stats.what_if import WhatIf, what_if
 from specchat_engine.decoding.costs import MeasuredCosts

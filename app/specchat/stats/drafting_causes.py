@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from specchat.stats.advice import Advice, Answered, Cause
-from specchat.stats.break_even import BreakEven, gauge
-from specchat.stats.curve import Basis
+from specchat.stats.curve import Basis, BreakEven, gauge
 from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from specchat.stats.break_even import BreakEven
+from specchat.stats.curve import BreakEven
 from specchat.stats.summary import Figures, Summary
 from specchat.terminal.blocks import per_cent
 from specchat.terminal.filter import clean_line

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from specchat_engine.codec import from_json
+
 ERROR = 0.01
 """The largest relative error of a quantile."""
 
@@ -70,8 +72,8 @@ class Spread:
 
     @classmethod
     def from_json(cls, kept: Any) -> Spread:
-        """Reads what `to_json` wrote. Raises TypeError or ValueError for anything else."""
-        counts = {int(place): int(count) for place, count in kept}
+        """Reads what `to_json` wrote. Raises ValueError for anything else."""
+        counts = dict(from_json(list[tuple[int, int]], kept))
         if any(count < 1 or not _class(_LOWEST) <= place <= _class(_HIGHEST) for place, count in counts.items()):
             raise ValueError("these are not the counts of a distribution")
         return cls(counts)

@@ -1,14 +1,14 @@
 """Statistics of a turn, a session or a pair, summed from rounds.
 
 Counters and times add up exactly. Percentiles come from `Spread`, which also adds up exactly and gives percentiles
-within 1 %.
+within 1 %. `specchat_engine.codec` turns them into JSON, to be stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any
 
 from specchat.stats.kinds import kinds_of_rounds
 from specchat.stats.spread import Spread
@@ -113,18 +113,6 @@ class Figures(Timed):
             "decode_ms": self.decode_ms,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """The sums as JSON, to be stored."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        values = {one.name: kept[one.name] for one in fields(cls)}
-        for name in ("drafted_at", "tested_at", "accepted_at"):
-            values[name] = tuple(int(count) for count in values[name])
-        return cls(**values | {"round_ms": Spread.from_json(values["round_ms"])})
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -176,31 +164,6 @@ class Summary:
         """The measured speed-up over plain decoding; None if C(1) was never known."""
         return self.plain_ms / self.against_ms if self.against_ms else None
 
-    def to_json(self) -> dict[str, Any]:
-        """The sums as JSON, to be stored."""
-        return {
-            "turns": self.turns,
-            "total": self.total.to_json(),
-            "by_kind": {name: figures.to_json() for name, figures in self.by_kind.items()},
-            "by_source": {name: figures.to_json() for name, figures in self.by_source.items()},
-            "plain_ms": self.plain_ms,
-            "against_ms": self.against_ms,
-            "first_ms": self.first_ms.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Summary:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError, ValueError or AttributeError for anything else."""
-        return cls(
-            turns=int(kept["turns"]),
-            total=Figures.from_json(kept["total"]),
-            by_kind={str(name): Figures.from_json(figures) for name, figures in kept["by_kind"].items()},
-            by_source={str(name): Figures.from_json(figures) for name, figures in kept["by_source"].items()},
-            plain_ms=float(kept["plain_ms"]),
-            against_ms=float(kept["against_ms"]),
-            first_ms=Spread.from_json(kept["first_ms"]),
-        )
-
 
 def _grouped(rounds: Sequence[Round], names: Sequence[str]) -> dict[str, Figures]:
     groups: dict[str, list[Round]] = {}
@@ -222,7 +185,3 @@ def _added(left: Any, right: Any, *, by_place: bool) -> Any:
 
 def _filled(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
     return counts + (0,) * (length - len(counts))
-
-
-def _plain(value: Any) -> Any:
-    return value.to_json() if isinstance(value, Spread) else list(value) if isinstance(value, tuple) else value

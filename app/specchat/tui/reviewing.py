@@ -105,8 +105,8 @@ def _summed(store: Store, pair: str | None = None, session: int | None = None) -
     for turn in store.turns(pair, session, MAX_TURNS):
         kept = (store.stats(turn.message) or {}).get("summary")
         try:
-            total += Summary.from_json(kept) if kept else Summary()
-        except (KeyError, TypeError, ValueError, AttributeError):
+            total += from_json(Summary, kept) if kept else Summary()
+        except ValueError:
             continue  # stored by another version
     return total
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from specchat.stats.break_even import BreakEven
+from specchat.stats.curve import BreakEven
 from specchat.stats.explain import Figure, Shown, explain, explanations
 from specchat.stats.summary import Summary
 from specchat_engine.model_info import MemoryUse

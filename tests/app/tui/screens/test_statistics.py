@@ -15,6 +15,7 @@ from specchat.store.turns import Counters
 from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
 from specchat.tui.reviewing import Stored, answered_of, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
+from specchat_engine.codec import to_json
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace
 
@@ -62,7 +63,7 @@ def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
 
 def test_sessions_and_pairs_are_totals_of_stored_answers(tmp_path: Path) -> None:
     summary = Summary.of_turn(TRACE.rounds, TRACE.stats)
-    stats = dict(TRACE.stats) | {"summary": summary.to_json()}
+    stats = dict(TRACE.stats) | {"summary": to_json(summary)}
     with Store.open(tmp_path / "s.db") as store:
         for session, pair, kept in (
             (1, "one", stats),
