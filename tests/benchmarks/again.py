@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from specchat.bench.estimates import Estimate, Ratios, estimate, geometric_mean, paired_ratios
+from specchat.bench.estimates import Ratios, estimate, geometric_mean, paired_ratios
+from specchat.bench.gain import Estimate
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, Message, SamplingParams, Session, Settings

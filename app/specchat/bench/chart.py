@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from specchat.bench.document import Benchmark
-from specchat.bench.estimates import Estimate
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.summary import ALL_KINDS
 from specchat.terminal.filter import clean_line
@@ -81,10 +81,10 @@ def chart(benchmark: Benchmark) -> str:
 def _groups(benchmark: Benchmark) -> list[_Group]:
     kinds: dict[str, dict[tuple[float, Arm], Estimate]] = {}
     for row in benchmark.rows:
-        if row.ratio and row.arm != PLAIN:
-            kinds.setdefault(clean_line(row.kind), {})[row.temperature, row.arm] = row.ratio
+        if row.end_to_end_ratio and row.arm != PLAIN:
+            kinds.setdefault(clean_line(row.kind), {})[row.temperature, row.arm] = row.end_to_end_ratio
     means = [mean for temperature in benchmark.temperatures for mean in benchmark.overall(temperature)]
-    every = {(mean.temperature or 0.0, mean.arm): mean.ratio for mean in means if mean.arm != PLAIN}
+    every = {(mean.temperature or 0.0, mean.arm): mean.end_to_end_ratio for mean in means if mean.arm != PLAIN}
     groups = [_Group(kind, ratios) for kind, ratios in kinds.items()]
     return [*groups, _Group(ALL_KINDS, every)] if len(groups) > 1 else groups
 
@@ -150,8 +150,7 @@ def _bar(ratio: Estimate, arm: Arm, left: float, top: float, unit: float) -> Ite
 
 
 def _told(ratio: Estimate, arm: Arm) -> str:
-    interval = f", 95 % {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio.interval else ""
-    return f"{arm.label}: {ratio.value:.2f} × plain{interval}, {ratio.pairs} pairs"
+    return f"{arm.label}: {ratio.words}, {ratio.pairs} pairs"
 
 
 def _colour(arm: Arm) -> str:
@@ -172,8 +171,8 @@ def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") 
 
 
 def _summary(benchmark: Benchmark) -> str:
-    choice = benchmark.choice
-    best = (
-        f"; best over all kinds: {choice.best.arm.label}, {choice.best.ratio.value:.2f} times plain" if choice else ""
-    )
+    best = ""
+    if choice := benchmark.choice:
+        ratio = choice.best.end_to_end_ratio.value
+        best = f"; best over all kinds: {choice.best.arm.label}, {ratio:.2f} times plain"
     return f"Speed of {clean_line(benchmark.pair)} as a multiple of plain decoding{best}"

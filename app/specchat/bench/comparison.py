@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat.bench.document import Benchmark
-from specchat.bench.estimates import Estimate, estimate, paired_ratios
+from specchat.bench.estimates import estimate, paired_ratios
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import kinds
 from specchat.errors import ConfigError
+from specchat_engine.codec import to_json
 
 TYPE = "bench-comparison"
 SCHEMA = 1
@@ -24,50 +26,33 @@ _Cell = tuple[float, str, Arm]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One arm on one kind of text at one temperature: B's speed / A's speed, from the prompt to the last token.
+    """One arm on one kind of text at one temperature.
 
-    `first` and `second` are the speed-ups of A and B over their own plain decoding, which do not depend on how fast
+    `speed_ratio` is B's speed / A's speed, from the prompt to the last token. `end_to_end_ratio_a` and
+    `end_to_end_ratio_b` are the speed-ups of A and B over their own plain decoding, which do not depend on how fast
     the machine is.
     """
 
     temperature: float
     kind: str
     arm: Arm
-    ratio: Estimate
-    first: float | None
-    second: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The change as it stands in JSON."""
-        return {
-            "temperature": self.temperature,
-            "kind": self.kind,
-            "arm": str(self.arm),
-            "speed_ratio": self.ratio.to_json(),
-            "end_to_end_ratio_a": self.first,
-            "end_to_end_ratio_b": self.second,
-        }
+    speed_ratio: Estimate
+    end_to_end_ratio_a: float | None
+    end_to_end_ratio_b: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The changes, the number of answers without a counterpart in A and in B, and the conditions that differ."""
+    """The number of answers without a counterpart in A and in B, the conditions that differ, and the changes."""
 
-    changes: Sequence[Change]
-    only_first: int
-    only_second: int
+    only_a: int
+    only_b: int
     differences: Mapping[str, tuple[Any, Any]]
+    changes: Sequence[Change]
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as one JSON document."""
-        return {
-            "type": TYPE,
-            "schema": SCHEMA,
-            "only_a": self.only_first,
-            "only_b": self.only_second,
-            "differences": {name: [*values] for name, values in self.differences.items()},
-            "changes": [change.to_json() for change in self.changes],
-        }
+        return {"type": TYPE, "schema": SCHEMA, **to_json(self)}
 
 
 def compare(first: Benchmark, second: Benchmark) -> Comparison:
@@ -78,7 +63,9 @@ def compare(first: Benchmark, second: Benchmark) -> Comparison:
     a, b = _cells(first), _cells(second)
     order, arms = kinds(first.samples), first.conditions.arms
     common = sorted(a.keys() & b.keys(), key=lambda cell: (cell[0], order.index(cell[1]), arms.index(cell[2])))
-    gains = [{(row.temperature, row.kind, row.arm): row.ratio for row in each.rows} for each in (first, second)]
+    gains = [
+        {(row.temperature, row.kind, row.arm): row.end_to_end_ratio for row in each.rows} for each in (first, second)
+    ]
     changes = []
     for cell in common:
         if ratio := estimate(paired_ratios(b[cell], a[cell])):
@@ -88,13 +75,13 @@ def compare(first: Benchmark, second: Benchmark) -> Comparison:
         raise ConfigError(
             "the two benchmarks have no answer in common: measure both with the same --prompts, --arms and --temp"
         )
-    paired = sum(change.ratio.pairs for change in changes)
-    return Comparison(changes, _count(a) - paired, _count(b) - paired, _differences(first, second))
+    paired = sum(change.speed_ratio.pairs for change in changes)
+    return Comparison(_count(a) - paired, _count(b) - paired, _differences(first, second), changes)
 
 
 def _differences(first: Benchmark, second: Benchmark) -> dict[str, tuple[Any, Any]]:
     """The conditions that differ, one level deep, such as `machine.threads`, the version of llama.cpp or the seed."""
-    a, b = (_flat(each.conditions.to_json()) for each in (first, second))
+    a, b = (_flat(to_json(each.conditions)) for each in (first, second))
     return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from specchat.bench.samples import Sample
 from specchat.bench.summary import Choice, Overall, Row, choose, overall, rows, temperatures
 from specchat.errors import ConfigError
 from specchat.models.formatting import pair_name
+from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import SettingError
 
 SCHEMA = 1
@@ -40,23 +41,6 @@ class Conditions:
     temperatures: tuple[float, ...]
     arms: tuple[Arm, ...]
     prompts: Mapping[str, tuple[str, ...]]
-
-    def to_json(self) -> dict[str, Any]:
-        """The conditions as they stand in the document."""
-        return asdict(self) | {"arms": [str(arm) for arm in self.arms]}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError, AttributeError or SettingError for anything else."""
-        known = {name: values[name] for name in cls.__slots__}
-        return cls(
-            **known
-            | {
-                "temperatures": tuple(float(temperature) for temperature in values["temperatures"]),
-                "arms": tuple(Arm.parse(arm) for arm in values["arms"]),
-                "prompts": {kind: tuple(texts) for kind, texts in values["prompts"].items()},
-            }
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +94,19 @@ class Benchmark:
 
     def to_json(self) -> dict[str, Any]:
         """The document."""
-        choice = self.choice
         means = [mean for temperature in (*self.temperatures, None) for mean in self.overall(temperature)]
         return {
             "type": TYPE,
             "schema": SCHEMA,
-            **self.conditions.to_json(),
+            **to_json(self.conditions),
             "complete": self.complete,
             "seconds": self.seconds,
             "peak_memory_bytes": self.peak_memory_bytes,
-            "rows": [row.to_json() for row in self.rows],
-            "overall": [mean.to_json() for mean in means],
-            "hindsight": [
-                found.to_json() for temperature in self.temperatures for found in self.hindsight(temperature)
-            ],
-            "choice": choice.to_json() if choice else None,
-            "samples": [sample.to_json() for sample in self.samples],
+            "rows": to_json(self.rows),
+            "overall": to_json(means),
+            "hindsight": to_json([found for temperature in self.temperatures for found in self.hindsight(temperature)]),
+            "choice": to_json(self.choice),
+            "samples": to_json(self.samples),
         }
 
 
@@ -148,11 +129,11 @@ def read_benchmark(file: Path) -> Benchmark:
         )
     try:
         return Benchmark(
-            conditions=Conditions.from_json(document),
-            samples=[Sample.from_json(sample) for sample in document["samples"]],
+            conditions=from_json(Conditions, document),
+            samples=from_json(list[Sample], document.get("samples")),
             complete=document["complete"],
             seconds=document["seconds"],
             peak_memory_bytes=document["peak_memory_bytes"],
         )
-    except (KeyError, TypeError, ValueError, AttributeError, SettingError) as error:
-        raise ConfigError(f"{file} is damaged, {type(error).__name__} {error}: measure it again") from None
+    except (KeyError, ValueError, SettingError) as error:
+        raise ConfigError(f"{file} is damaged, {error}: measure it again") from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from time import monotonic
 
-from specchat.bench.estimates import Estimate
 from specchat.bench.gain import Gain
 from specchat.bench.measure import Runner, Setup
 from specchat.bench.plan import DRAFTED, PLAIN, turns
@@ -24,31 +23,12 @@ _SEED = 1
 _REPEATS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class TimedDraft:
-    """Speed over plain decoding, prompts included, and both speeds in tokens per second.
-
-    `alpha` is None if nothing was compared.
-    """
-
-    speedup: Estimate
-    tokens_per_second: float
-    plain_tokens_per_second: float
-    alpha: float | None
-
-    @property
-    def gain(self) -> Gain:
-        """The same without the details of the estimate."""
-        ratio, speeds = self.speedup, (self.tokens_per_second, self.plain_tokens_per_second)
-        return Gain(ratio.value, ratio.interval, *speeds, self.alpha)
-
-
 def time_draft(
     engine: Engine,
     seconds: float,
     clock: Callable[[], float] = monotonic,
     hear: Callable[[float], None] | None = None,
-) -> TimedDraft | None:
+) -> Gain | None:
     """Alternates plain and drafted answers for `seconds`, at least one of each. None if no answer had a token.
 
     Uses prompts of all kinds, the usual k, and the target's own sampling. `hear` is called after each round with the
@@ -76,13 +56,13 @@ def time_draft(
     return summed_up(samples)
 
 
-def summed_up(samples: list[Sample]) -> TimedDraft | None:
+def summed_up(samples: list[Sample]) -> Gain | None:
     """The gain of the drafted answers over the plain ones; None if they cannot be compared."""
-    means = {mean.arm: mean.ratio for mean in overall(samples, (PLAIN, DRAFTED), None)}
+    means = {mean.arm: mean.end_to_end_ratio for mean in overall(samples, (PLAIN, DRAFTED), None)}
     if DRAFTED not in means:
         return None
     drafted = [sample for sample in samples if sample.arm == DRAFTED]
-    return TimedDraft(
+    return Gain(
         means[DRAFTED],
         _speed(drafted),
         _speed([sample for sample in samples if sample.arm == PLAIN]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from specchat.bench.gain import Estimate
 
 RESAMPLES = 2000
 LEVELS = (0.025, 0.975)
@@ -15,21 +16,6 @@ SEED = 20260
 
 Key = TypeVar("Key", bound=Hashable)
 Ratios = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A median or mean, its quartiles (None for a mean over kinds), and its bootstrap 95 % interval (None for a single
-    pair)."""
-
-    value: float
-    quartiles: tuple[float, float] | None
-    interval: tuple[float, float] | None
-    pairs: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The estimate as it stands in the document."""
-        return {"value": self.value, "quartiles": self.quartiles, "interval": self.interval, "pairs": self.pairs}
 
 
 def paired_ratios(speeds: Mapping[Key, float], base: Mapping[Key, float]) -> Ratios:

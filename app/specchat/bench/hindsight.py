@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat.bench.estimates import RESAMPLES, SEED, Estimate, interval_of
+from specchat.bench.estimates import RESAMPLES, SEED, interval_of
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import ALL_KINDS, kinds, speeds
@@ -20,22 +20,16 @@ from specchat_engine.settings import AUTO
 class Hindsight:
     """An adaptive arm on one kind of text, and the best fixed arm there, plain decoding included.
 
-    `ratio` compares answers to the same prompts, from the prompt to the last token. Over all kinds, each kind has its
-    own best arm, and `best` is None. The bootstrap chooses the best arm anew in each resample, since a lucky arm is
-    more easily the best. For the same reason, equally fast arms give a ratio slightly below 1.
+    `end_to_end_ratio` compares answers to the same prompts, from the prompt to the last token. Over all kinds, each
+    kind has its own best arm, and `best_fixed` is None. The bootstrap chooses the best arm anew in each resample, since
+    a lucky arm is more easily the best. For the same reason, equally fast arms give a ratio slightly below 1.
     """
 
     temperature: float
     kind: str
     arm: Arm
-    best: Arm | None
-    ratio: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as it stands in the document."""
-        best = str(self.best) if self.best else None
-        told = {"temperature": self.temperature, "kind": self.kind, "arm": str(self.arm), "best_fixed": best}
-        return told | {"end_to_end_ratio": self.ratio.to_json()}
+    best_fixed: Arm | None
+    end_to_end_ratio: Estimate
 
 
 def hindsight(samples: Sequence[Sample], arms: Sequence[Arm], temperature: float) -> list[Hindsight]:
@@ -90,9 +84,9 @@ def _cell(
 
 def _over_all(cells: Sequence[tuple[Hindsight, NDArray[np.float64] | None]], temperature: float, own: Arm) -> Hindsight:
     """The geometric mean; each kind has the same weight."""
-    value = float(np.exp(np.mean([np.log(cell.ratio.value) for cell, _ in cells])))
+    value = float(np.exp(np.mean([np.log(cell.end_to_end_ratio.value) for cell, _ in cells])))
     drawn = [resampled for _, resampled in cells if resampled is not None]
     certain = len(drawn) == len(cells)
     interval = interval_of(np.exp(np.mean(np.log(drawn), axis=0))) if certain else None
-    pairs = sum(cell.ratio.pairs for cell, _ in cells)
+    pairs = sum(cell.end_to_end_ratio.pairs for cell, _ in cells)
     return Hindsight(temperature, ALL_KINDS, own, None, Estimate(value, None, interval, pairs))

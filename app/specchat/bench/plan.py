@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from specchat.errors import ConfigError
 from specchat_assets.benchmark import benchmark_prompts
@@ -42,6 +42,17 @@ class Arm:
     def is_fixed(self) -> bool:
         """True if it drafts with a fixed k."""
         return self != PLAIN and self.k != AUTO
+
+    def to_json(self) -> str:
+        """The arm as it stands in documents."""
+        return str(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Reads what `to_json` wrote. Raises ValueError or SettingError for anything else."""
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is no arm")
+        return cls.parse(value)
 
     @classmethod
     def parse(cls, text: str) -> Self:

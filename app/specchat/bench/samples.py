@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from specchat.bench.plan import Arm, Pair
 from specchat_engine.analysis.theory import break_even_alpha, expected_tokens, predicted_speedup
@@ -63,16 +62,6 @@ class Sample:
         """Tokens per second from the prompt to the last token; None without tokens."""
         return self.num_tokens / self.wall_ms * 1000 if self.num_tokens and self.wall_ms > 0 else None
 
-    def to_json(self) -> dict[str, Any]:
-        """The sample as it stands in the document."""
-        return asdict(self) | {"arm": str(self.arm)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Reads what `to_json` wrote. Raises KeyError, TypeError, AttributeError or SettingError for anything else."""
-        known = {field.name: values[field.name] for field in fields(cls)}
-        return cls(**known | {"arm": Arm.parse(values["arm"])})
-
 
 _SUMMED = (
     "num_tokens",
@@ -105,10 +94,6 @@ class Prediction:
     expected_tokens: float
     speedup: float
     break_even: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The prediction as it stands in the document."""
-        return asdict(self)
 
 
 def predict(arm: Arm, taken: Iterable[Sample], plain: Iterable[Sample]) -> Prediction | None:

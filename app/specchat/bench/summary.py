@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
-from specchat.bench.estimates import Estimate, Ratios, estimate, geometric_mean, paired_ratios
+from specchat.bench.estimates import Ratios, estimate, geometric_mean, paired_ratios
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN, Arm, Pair
 from specchat.bench.samples import Prediction, Sample, predict, summed
 from specchat.stats.line import time_shares
@@ -23,18 +23,18 @@ Speed = Callable[[Sample], float | None]
 class Row:
     """One arm on one kind of text at one temperature; values that were not measured are None.
 
-    `speed` is the median of tokens per second of decoding, with its quartiles. `ratio` compares the speed from the
-    prompt to the last token with the plain answer to the same prompt and repeat; `decoding` compares decoding alone.
-    `shares` split the time of decoding. `same_text` of `pairs` answers have the same text as the plain one.
+    `tokens_per_second` is the median speed of decoding, with its quartiles. `end_to_end_ratio` compares the speed from
+    the prompt to the last token with the plain answer to the same prompt and repeat; `decoding_ratio` compares decoding
+    alone. `shares` split the time of decoding. `same_text` of `pairs` answers have the same text as the plain one.
     """
 
     temperature: float
     kind: str
     arm: Arm
-    speed: float | None
-    quartiles: tuple[float, float] | None
-    ratio: Estimate | None
-    decoding: Estimate | None
+    tokens_per_second: float | None
+    tokens_per_second_quartiles: tuple[float, float] | None
+    end_to_end_ratio: Estimate | None
+    decoding_ratio: Estimate | None
     ttft_ms: float
     alpha: float | None
     block_efficiency: float | None
@@ -43,25 +43,6 @@ class Row:
     pairs: int
     prediction: Prediction | None
 
-    def to_json(self) -> dict[str, Any]:
-        """The row as it stands in the document."""
-        return {
-            "temperature": self.temperature,
-            "kind": self.kind,
-            "arm": str(self.arm),
-            "tokens_per_second": self.speed,
-            "tokens_per_second_quartiles": self.quartiles,
-            "end_to_end_ratio": self.ratio.to_json() if self.ratio else None,
-            "decoding_ratio": self.decoding.to_json() if self.decoding else None,
-            "ttft_ms": self.ttft_ms,
-            "alpha": self.alpha,
-            "block_efficiency": self.block_efficiency,
-            "shares": dict(self.shares),
-            "same_text": self.same_text,
-            "pairs": self.pairs,
-            "prediction": self.prediction.to_json() if self.prediction else None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Overall:
@@ -69,11 +50,7 @@ class Overall:
 
     temperature: float | None
     arm: Arm
-    ratio: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """The mean as it stands in the document."""
-        return {"temperature": self.temperature, "arm": str(self.arm), "end_to_end_ratio": self.ratio.to_json()}
+    end_to_end_ratio: Estimate
 
 
 def speeds(samples: Iterable[Sample], speed: Speed) -> dict[Pair, float]:
@@ -141,10 +118,10 @@ def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> Row:
         temperature=taken[0].temperature,
         kind=taken[0].kind,
         arm=arm,
-        speed=middle if rates else None,
-        quartiles=(low, high) if rates else None,
-        ratio=_against(plain, taken, lambda sample: sample.end_to_end_speed),
-        decoding=_against(plain, taken, lambda sample: sample.decoding_speed),
+        tokens_per_second=middle if rates else None,
+        tokens_per_second_quartiles=(low, high) if rates else None,
+        end_to_end_ratio=_against(plain, taken, lambda sample: sample.end_to_end_speed),
+        decoding_ratio=_against(plain, taken, lambda sample: sample.decoding_speed),
         ttft_ms=float(np.median([sample.ttft_ms for sample in taken])),
         alpha=total.alpha,
         block_efficiency=total.block_efficiency,
@@ -164,11 +141,7 @@ class Choice:
     """The best arm over all kinds and temperatures, and the best with a fixed k, which is plain if none gains."""
 
     best: Overall
-    fixed: Overall
-
-    def to_json(self) -> dict[str, Any]:
-        """The choice as it stands in the document."""
-        return {"best": self.best.to_json(), "best_fixed": self.fixed.to_json()}
+    best_fixed: Overall
 
 
 def choose(means: Sequence[Overall]) -> Choice | None:
@@ -182,27 +155,22 @@ def choose(means: Sequence[Overall]) -> Choice | None:
 
 def best_of(means: Iterable[Overall]) -> Overall | None:
     """The largest geometric mean, the first of equal ones; None without any."""
-    return max(means, key=lambda mean: mean.ratio.value, default=None)
+    return max(means, key=lambda mean: mean.end_to_end_ratio.value, default=None)
 
 
 def in_words(choice: Choice) -> str:
     """The recommended settings in one sentence."""
-    best, fixed = choice.best, choice.fixed
+    best, fixed = choice.best, choice.best_fixed
     if best.arm == PLAIN:
         return "Use plain decoding (--drafter none): nothing that was measured is faster on this machine."
-    pairs = f"{best.ratio.pairs} pair{'' if best.ratio.pairs == 1 else 's'} of answers"
-    parts = [f"Use --drafter {best.arm.drafter} -k {best.arm.k}: {gain(best)} over all kinds, from {pairs}"]
-    if best.ratio.interval is None or best.ratio.interval[0] <= 1:
+    ratio = best.end_to_end_ratio
+    pairs = f"{ratio.pairs} pair{'' if ratio.pairs == 1 else 's'} of answers"
+    parts = [f"Use --drafter {best.arm.drafter} -k {best.arm.k}: {ratio.words} over all kinds, from {pairs}"]
+    if not ratio.is_gain:
         parts.append("this may be chance, so measure more with --repeats")
     if fixed.arm == PLAIN:
         parts.append("no fixed k gains")
     elif best.arm != fixed.arm:
-        parts.append(f"the best fixed k is --drafter {fixed.arm.drafter} -k {fixed.arm.k} with {gain(fixed)}")
+        told = fixed.end_to_end_ratio.words
+        parts.append(f"the best fixed k is --drafter {fixed.arm.drafter} -k {fixed.arm.k} with {told}")
     return f"{'; '.join(parts)}."
-
-
-def gain(mean: Overall) -> str:
-    """An arm's mean ratio and its interval: `1.32 × plain (95 % 1.21 to 1.40)`."""
-    ratio = mean.ratio
-    interval = f" (95 % {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})" if ratio.interval else ""
-    return f"{ratio.value:.2f} × plain{interval}"

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark
-from specchat.bench.estimates import Estimate
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN
 from specchat.bench.summary import ALL_KINDS, Overall, Row
 from specchat.terminal.filter import clean_line
@@ -55,8 +55,10 @@ def hindsight_table(benchmark: Benchmark, temperature: float) -> Table | None:
     for one in found:
         if one.kind == ALL_KINDS or one.arm != arm:
             table.add_section()
-        best = Text(one.best.label if one.best else NOTHING)
-        table.add_row(clean_line(one.kind), one.arm.label, best, _gain(one.ratio), _interval(one.ratio))
+        best = Text(one.best_fixed.label if one.best_fixed else NOTHING)
+        table.add_row(
+            clean_line(one.kind), one.arm.label, best, _gain(one.end_to_end_ratio), _interval(one.end_to_end_ratio)
+        )
         arm = one.arm
     return table
 
@@ -75,10 +77,10 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             table.add_row(
                 clean_line(change.kind) if change.kind != kind else "",
                 change.arm.label,
-                _gain(change.ratio),
-                _interval(change.ratio),
-                _number(change.first, 2),
-                _number(change.second, 2),
+                _gain(change.speed_ratio),
+                _interval(change.speed_ratio),
+                _number(change.end_to_end_ratio_a, 2),
+                _number(change.end_to_end_ratio_b, 2),
             )
             kind = change.kind
         found.append(table)
@@ -117,6 +119,10 @@ def _number(value: float | None, digits: int) -> Text:
     return Text(NOTHING if value is None else f"{value:.{digits}f}")
 
 
+def _value(ratio: Estimate | None) -> Text:
+    return _number(ratio.value if ratio else None, 2)
+
+
 def _speed(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
@@ -144,14 +150,14 @@ def _share(part: str) -> Callable[[Row], Text]:
 def _against_plain(show: Callable[[Estimate | None], Text]) -> Mapping[str, Any]:
     """Cells that are empty for plain decoding, whose own ratio is always 1."""
     return {
-        "cell": lambda row: Text(NOTHING) if row.arm == PLAIN else show(row.ratio),
-        "mean": lambda mean: Text(NOTHING) if mean.arm == PLAIN else show(mean.ratio),
+        "cell": lambda row: Text(NOTHING) if row.arm == PLAIN else show(row.end_to_end_ratio),
+        "mean": lambda mean: Text(NOTHING) if mean.arm == PLAIN else show(mean.end_to_end_ratio),
     }
 
 
 _SPEED = (
-    _Column("tok/s", lambda row: Text(NOTHING if row.speed is None else _speed(row.speed))),
-    _Column("quartiles", lambda row: _spread(row.quartiles, _speed)),
+    _Column("tok/s", lambda row: Text(NOTHING if row.tokens_per_second is None else _speed(row.tokens_per_second))),
+    _Column("quartiles", lambda row: _spread(row.tokens_per_second_quartiles, _speed)),
     _Column("× plain", **_against_plain(_gain)),
     _Column("95 %", **_against_plain(_interval)),
     _Column("first ms", lambda row: Text(f"{row.ttft_ms:.0f}")),
@@ -165,7 +171,9 @@ _REASONS = (
     _Column("verify", _share("verify")),
     _Column("back", _share("rollback")),
     _Column("other", _share("other")),
-    _Column("decode", lambda row: _number(row.decoding.value if row.decoding and row.arm != PLAIN else None, 2)),
+    _Column(
+        "decode", lambda row: _number(row.decoding_ratio.value if row.decoding_ratio and row.arm != PLAIN else None, 2)
+    ),
     _Column("theory", lambda row: _number(row.prediction.speedup if row.prediction else None, 2)),
     _Column("same", lambda row: Text(NOTHING if row.arm == PLAIN else f"{row.same_text}/{row.pairs}")),
 )
@@ -176,27 +184,26 @@ answers have the same text as the plain one."""
 BASE, GAIN, LOSS, MARK = "▒", "█", "·", "│"
 """As fast as plain, faster, slower, and the mark of plain decoding, distinguishable without colour."""
 
-_KIND_WIDTH = 12
 _VALUE_WIDTH = 7
 _LEAST_SCALE = 1.25
 
 
 def bars(rows: Iterable[Row], width: int) -> Iterator[Text]:
     """Lines of at most `width` columns: a bar for each kind and each arm other than plain."""
-    shown = [row for row in rows if row.arm != PLAIN and row.ratio]
+    shown = [row for row in rows if row.arm != PLAIN and row.end_to_end_ratio]
     if not shown:
         return
     names = max(len(row.arm.label) for row in shown)
     room = max(10, width - _KIND_WIDTH - names - _VALUE_WIDTH - 2)
-    scale = max(_LEAST_SCALE, *(row.ratio.value for row in shown if row.ratio))
+    scale = max(_LEAST_SCALE, *(row.end_to_end_ratio.value for row in shown if row.end_to_end_ratio))
     mark = int((room - 1) / scale)
     yield Text(" " * (_KIND_WIDTH + names + 2 + max(0, mark - 7)) + "plain = 1", GREY)
     kind = ""
     for row in shown:
-        if row.ratio:
+        if row.end_to_end_ratio:
             first = clean_line(row.kind)[: _KIND_WIDTH - 1] if row.kind != kind else ""
             line = Text(f"{first:<{_KIND_WIDTH}}{row.arm.label:<{names}}  ")
-            value = row.ratio.value
+            value = row.end_to_end_ratio.value
             line.append_text(_bar(round(value * mark), mark, room))
             line.append(f" {value:>{_VALUE_WIDTH - 1}.2f}", BLUE if value > 1 else ORANGE if value < 1 else "none")
             yield line

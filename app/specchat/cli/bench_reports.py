@@ -80,8 +80,8 @@ def print_comparison(comparison: Comparison, first: Path, second: Path) -> None:
     for table in comparison_tables(comparison):
         console.print()
         console.print(table)
-    if comparison.only_first or comparison.only_second:
-        left_out = f"{comparison.only_first} answers of A and {comparison.only_second} of B have no counterpart"
+    if comparison.only_a or comparison.only_b:
+        left_out = f"{comparison.only_a} answers of A and {comparison.only_b} of B have no counterpart"
         console.print(Text(left_out, GREY))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from specchat.bench.drafts import TimedDraft, time_draft
+from specchat.bench.drafts import time_draft
+from specchat.bench.gain import Gain
 from specchat.bench.plan import DRAFTED
 from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, say
 from specchat.cli.tables import print_json, print_rows
@@ -25,6 +26,7 @@ from specchat.settings.schema import Config
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
 from specchat_engine import Engine
+from specchat_engine.codec import to_json
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.pairing import Finding, Grade, Verdict, judge
@@ -35,7 +37,7 @@ _SIGNS = {Grade.OK: ("✓", BLUE), Grade.WARNING: ("!", ORANGE), Grade.BLOCKER: 
 @dataclass(frozen=True, slots=True)
 class _Result:
     candidate: Candidate
-    timed: TimedDraft | None
+    timed: Gain | None
     trouble: str = ""
 
 
@@ -115,7 +117,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
     else:
         remember_pair(path, best.candidate.entry.path)
         name = best.candidate.entry.name
-        sure = best.timed is not None and best.timed.gain.is_sure
+        sure = best.timed is not None and best.timed.speedup.is_gain
         chance = "" if sure else " (this may be noise: measure longer with --seconds)"
         say(f"{name} is remembered{chance}: `specchat chat -m {target} -d {name}`")
     if stopped:
@@ -164,7 +166,7 @@ def _keep(target: Path, results: list[_Result]) -> None:
 
 def _tell(result: _Result) -> None:
     name = result.candidate.entry.name
-    say(f"{name}: {result.timed.gain.words}" if result.timed else f"{name} was not timed: {result.trouble}")
+    say(f"{name}: {result.timed.words}" if result.timed else f"{name} was not timed: {result.trouble}")
 
 
 def _row(result: _Result) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ def _result_json(result: _Result) -> dict[str, object]:
         "type": "timed",
         "draft": result.candidate.entry.name,
         "path": str(result.candidate.entry.path),
-        "speedup": timed.speedup.to_json() if timed else None,
+        "speedup": to_json(timed.speedup if timed else None),
         "tokens_per_second": timed.tokens_per_second if timed else None,
         "plain_tokens_per_second": timed.plain_tokens_per_second if timed else None,
         "alpha": timed.alpha if timed else None,

@@ -88,10 +88,11 @@ class DraftTimer:
     def _keep(self, gains: dict[Path, Gain]) -> None:
         """Beside what is kept of other drafts; a draft that gains nothing is remembered as that, and not loaded."""
         new = [
-            Timing(str(path.absolute()), gain.speedup, DRAFTED.drafter, str(DRAFTED.k)) for path, gain in gains.items()
+            Timing(str(path.absolute()), gain.speedup.value, DRAFTED.drafter, str(DRAFTED.k))
+            for path, gain in gains.items()
         ]
         names = {one.draft for one in new}
         write_timings(self._target, [*(one for one in read_timings(self._target) if one.draft not in names), *new])
-        best = max(gains, key=lambda path: gains[path].speedup)
-        if gains[best].speedup > 1:
+        best = max(gains, key=lambda path: gains[path].speedup.value)
+        if gains[best].speedup.value > 1:
             remember_pair(self._target, best)

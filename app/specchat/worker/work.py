@@ -286,7 +286,7 @@ class Work:
             if DRAFTED.drafter not in engine.drafters:
                 raise PairError(engine.plain_because or "the draft was refused")
             timed = time_draft(engine, command.seconds, hear=progress)
-        self._send(Timed(timed.gain if timed else None))
+        self._send(Timed(timed))
 
     def _measure_again(self, threads: Threads) -> None:
         """Applies thread counts again, for a pair that was still loading when they were heard, and measures them."""

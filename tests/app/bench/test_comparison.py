@@ -22,30 +22,30 @@ def change(first: Benchmark, second: Benchmark, arm: Arm = MODEL, kind: str = "f
 def test_the_change_is_the_second_over_the_first_pair_by_pair() -> None:
     second = benchmark({PLAIN: (10.0, 100.0, 1000.0), MODEL: (30.0, 300.0, 3000.0)})
     found = change(FIRST, second)
-    assert found.ratio.value == pytest.approx(1.5)
-    assert found.ratio.interval == pytest.approx((1.5, 1.5))
-    assert (found.first, found.second) == pytest.approx((2.0, 3.0))
-    assert change(FIRST, second, PLAIN).ratio.value == pytest.approx(1.0)
+    assert found.speed_ratio.value == pytest.approx(1.5)
+    assert found.speed_ratio.interval == pytest.approx((1.5, 1.5))
+    assert (found.end_to_end_ratio_a, found.end_to_end_ratio_b) == pytest.approx((2.0, 3.0))
+    assert change(FIRST, second, PLAIN).speed_ratio.value == pytest.approx(1.0)
 
 
 def test_a_benchmark_against_itself_has_not_changed() -> None:
     found = compare(FIRST, FIRST)
-    assert all(each.ratio.interval == (1.0, 1.0) for each in found.changes)
+    assert all(each.speed_ratio.interval == (1.0, 1.0) for each in found.changes)
     assert [each.kind for each in found.changes] == ["facts", "facts", "copy", "copy"]
-    assert (found.only_first, found.only_second, dict(found.differences)) == (0, 0, {})
+    assert (found.only_a, found.only_b, dict(found.differences)) == (0, 0, {})
 
 
 def test_prompts_are_matched_by_their_text_and_not_by_their_number() -> None:
     turned = {kind: texts[::-1] for kind, texts in CONDITIONS.prompts.items()}
     second = benchmark({PLAIN: (1000.0, 100.0, 10.0), MODEL: (2000.0, 200.0, 20.0)}, prompts=turned)
-    assert change(FIRST, second).ratio.interval == pytest.approx((1.0, 1.0))
+    assert change(FIRST, second).speed_ratio.interval == pytest.approx((1.0, 1.0))
 
 
 def test_what_only_one_of_them_measured_is_counted_and_left_out() -> None:
     second = benchmark({PLAIN: (10.0, 100.0), Arm("lookup", 4): (5.0,)}, kinds=("facts",))
     found = compare(FIRST, second)
-    assert [(each.kind, each.arm, each.ratio.pairs) for each in found.changes] == [("facts", PLAIN, 2)]
-    assert (found.only_first, found.only_second) == (10, 1)
+    assert [(each.kind, each.arm, each.speed_ratio.pairs) for each in found.changes] == [("facts", PLAIN, 2)]
+    assert (found.only_a, found.only_b) == (10, 1)
 
 
 def test_conditions_that_differ_are_told() -> None:

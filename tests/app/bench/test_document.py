@@ -50,10 +50,10 @@ def test_the_document_tells_where_and_how_it_was_measured_and_every_sample() -> 
             f"has schema {SCHEMA + 1}, this specchat reads {SCHEMA}: measure it again",
         ),
         ({"type": "bench"}, "has schema None"),
-        ({"type": "bench", "schema": SCHEMA}, "is damaged, KeyError"),
-        (RUN.to_json() | {"arms": ["nonsense"]}, "is damaged, SettingError"),
-        (RUN.to_json() | {"prompts": None}, "is damaged, AttributeError"),
-        (RUN.to_json() | {"samples": [{}]}, "is damaged, KeyError"),
+        ({"type": "bench", "schema": SCHEMA}, "is damaged, it has no "),
+        (RUN.to_json() | {"arms": ["nonsense"]}, "is damaged, the arm 'nonsense'"),
+        (RUN.to_json() | {"prompts": None}, "is damaged, None is no object"),
+        (RUN.to_json() | {"samples": [{}]}, "is damaged, it has no arm"),
     ],
 )
 def test_what_is_no_benchmark_of_this_schema_is_refused_in_one_line(tmp_path: Path, document: Any, words: str) -> None:

@@ -42,13 +42,13 @@ def test_what_gains_on_each_kind_of_text_gains_in_all() -> None:
     assert timed is not None
     assert timed.speedup.value == pytest.approx(2.0)
     assert timed.tokens_per_second == pytest.approx(2 * timed.plain_tokens_per_second)
-    assert timed.gain.is_sure
+    assert timed.speedup.is_gain
 
 
 def test_a_single_answer_may_be_chance() -> None:
     timed = summed_up([sample(PLAIN, wall_ms=200.0), sample(DRAFTED, wall_ms=100.0)])
     assert timed is not None
-    assert not timed.gain.is_sure
+    assert not timed.speedup.is_gain
 
 
 def test_answers_that_cannot_be_compared_say_nothing() -> None:

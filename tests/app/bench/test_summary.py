@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from specchat.bench.estimates import Estimate
+from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import Overall, Row, choose, in_words, overall, rows
@@ -23,7 +23,7 @@ def row(samples: list[Sample], arm: Arm = MODEL, kind: str = "facts", temperatur
 
 
 def ratios(found: list[Overall]) -> dict[Arm, float]:
-    return {mean.arm: mean.ratio.value for mean in found}
+    return {mean.arm: mean.end_to_end_ratio.value for mean in found}
 
 
 def test_an_answer_is_compared_with_the_plain_one_to_the_same_question_in_whatever_order_they_were_taken() -> None:
@@ -32,7 +32,7 @@ def test_an_answer_is_compared_with_the_plain_one_to_the_same_question_in_whatev
     ]
     taken += [sample(MODEL, 2 * one.end_to_end_speed, prompt=one.prompt, repeat=one.repeat) for one in taken[1:]]
     random.Random(5).shuffle(taken)
-    ratio = row(taken).ratio
+    ratio = row(taken).end_to_end_ratio
     assert ratio is not None
     assert ratio.value == pytest.approx(2.0)
     assert ratio.interval == pytest.approx((2.0, 2.0))
@@ -43,7 +43,9 @@ def test_kinds_and_temperatures_are_kept_apart() -> None:
     taken = [sample(), sample(MODEL, 200.0), sample(kind="copy"), sample(MODEL, 50.0, kind="copy")]
     taken += [sample(temperature=0.8, speed=10), sample(MODEL, 30.0, temperature=0.8)]
     assert [
-        (each.temperature, each.kind, each.arm, round(each.ratio.value, 3)) for each in rows(taken, ARMS) if each.ratio
+        (each.temperature, each.kind, each.arm, round(each.end_to_end_ratio.value, 3))
+        for each in rows(taken, ARMS)
+        if each.end_to_end_ratio
     ] == [
         (0.0, "facts", PLAIN, 1.0),
         (0.0, "facts", MODEL, 2.0),
@@ -57,26 +59,26 @@ def test_kinds_and_temperatures_are_kept_apart() -> None:
 def test_the_ratio_counts_the_prompt_and_the_speed_does_not() -> None:
     plain, slow_to_start = sample(), sample(MODEL, draft_prompt_ms=1000.0, wall_ms=2000.0)
     found = row([plain, slow_to_start])
-    assert found.ratio is not None
-    assert found.decoding is not None
-    assert found.ratio.value == pytest.approx(0.5)
-    assert found.decoding.value == pytest.approx(1.0)
-    assert found.speed == row([plain, slow_to_start], PLAIN).speed == pytest.approx(100 / 0.9)
+    assert found.end_to_end_ratio is not None
+    assert found.decoding_ratio is not None
+    assert found.end_to_end_ratio.value == pytest.approx(0.5)
+    assert found.decoding_ratio.value == pytest.approx(1.0)
+    assert found.tokens_per_second == row([plain, slow_to_start], PLAIN).tokens_per_second == pytest.approx(100 / 0.9)
 
 
 def test_answers_of_unequal_length_are_compared_by_the_token() -> None:
     found = row([sample(), sample(MODEL, num_tokens=50, wall_ms=500.0)])
-    assert found.ratio is not None
-    assert found.ratio.value == pytest.approx(1.0)
+    assert found.end_to_end_ratio is not None
+    assert found.end_to_end_ratio.value == pytest.approx(1.0)
 
 
 def test_the_speed_is_a_median_and_its_spread_the_quartiles() -> None:
     taken = [sample(MODEL, speed, prompt=prompt) for prompt, speed in enumerate((90.0, 180.0, 900.0))]
     found = row(taken)
-    assert found.speed == pytest.approx(200.0)
-    assert found.quartiles == pytest.approx((150.0, 600.0))
+    assert found.tokens_per_second == pytest.approx(200.0)
+    assert found.tokens_per_second_quartiles == pytest.approx((150.0, 600.0))
     assert found.ttft_ms == pytest.approx(0.12 * 100_000 / 180)
-    assert found.ratio is None
+    assert found.end_to_end_ratio is None
 
 
 def test_acceptance_and_time_are_sums_over_all_answers_and_not_means_of_means() -> None:
@@ -103,7 +105,13 @@ def test_an_answer_without_tokens_has_no_speed() -> None:
     nothing = sample(MODEL, num_tokens=0, num_rounds=0, wall_ms=0.0, draft_ms=0.0, verify_ms=0.0, rollback_ms=0.0,
                      other_ms=0.0, num_accepted_tokens=0, num_rejected_tokens=0)  # fmt: skip
     found = row([sample(), nothing])
-    assert (found.speed, found.ratio, found.alpha, found.block_efficiency, found.shares) == (None, None, None, None, {})
+    assert (found.tokens_per_second, found.end_to_end_ratio, found.alpha, found.block_efficiency, found.shares) == (
+        None,
+        None,
+        None,
+        None,
+        {},
+    )
 
 
 def test_over_all_kinds_each_kind_counts_the_same() -> None:

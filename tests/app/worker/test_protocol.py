@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.bench.gain import Gain
+from specchat.bench.gain import Estimate, Gain
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,
@@ -109,8 +109,8 @@ EVENTS: list[Event] = [
     Kept(True),
     Recalled(True),
     Timing(0.25),
-    Timed(Gain(1.42, (1.2, 1.6), 55.0, 40.0, 0.7)),
-    Timed(Gain(0.9, None, 55.0, 60.0, None)),
+    Timed(Gain(Estimate(1.42, (1.3, 1.5), (1.2, 1.6), 5), 55.0, 40.0, 0.7)),
+    Timed(Gain(Estimate(0.9, None, None, 1), 55.0, 60.0, None)),
     Timed(None),
     WorkerFailed("no room"),
 ]

@@ -24,7 +24,7 @@ def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(
     last = events[-1]
     assert isinstance(last, Timed)
     assert last.gain is not None
-    assert last.gain.speedup > 0
+    assert last.gain.speedup.value > 0
     assert last.gain.alpha is not None
     after = list(answer(loaded))
     assert any(isinstance(event, Loaded) for event in after)

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from specchat.bench.estimates import Estimate, geometric_mean, paired_ratios
+from specchat.bench.estimates import geometric_mean, paired_ratios
+from specchat.bench.gain import Estimate
 
 
 @dataclass(frozen=True, slots=True)

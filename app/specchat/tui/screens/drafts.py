@@ -134,7 +134,7 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
     def _hear(self, step: TimingStep) -> None:
         self._steps[step.draft] = step
         if step.gain is not None:
-            self._speedups[step.draft.resolve()] = step.gain.speedup
+            self._speedups[step.draft.resolve()] = step.gain.speedup.value
         if self.is_attached:
             name = next(one.entry.name for one in self._found if one.entry.path == step.draft)
             place = f"{self._waiting.index(step.draft) + 1} of {len(self._waiting)}"
@@ -151,12 +151,12 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         self._show(self._found, "")
         gains = {path: step.gain for path, step in ended.items() if step.gain is not None}
         stopped = f"stopped after {len(ended)} of {len(asked)}: " if len(ended) < len(asked) else ""
-        best = max(gains, key=lambda path: gains[path].speedup, default=None)
-        if best is None or gains[best].speedup <= 1:
+        best = max(gains, key=lambda path: gains[path].speedup.value, default=None)
+        if best is None or gains[best].speedup.value <= 1:
             self._say(f"{stopped}no draft is faster than plain decoding here; prompt lookup needs no draft")
             return
         name = next(one.entry.name for one in self._found if one.entry.path == best)
-        chance = "" if gains[best].is_sure else ", which may be noise,"
+        chance = "" if gains[best].speedup.is_gain else ", which may be noise,"
         self._say(f"{stopped}{name} is fastest{chance} and is now this target's draft: Enter loads it")
 
     @work(thread=True, exclusive=True, group="judge")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.tui.chatting import Chat, command, notices, parts, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
-from specchat.bench.gain import Gain
+from specchat.bench.gain import Estimate, Gain
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import Timed, WorkerFailed
@@ -15,7 +15,7 @@ __all__ = ["options"]
 
 
 def gain(speedup: float) -> Timed:
-    return Timed(Gain(speedup, (speedup - 0.1, speedup + 0.1), 50.0 * speedup, 50.0, 0.7))
+    return Timed(Gain(Estimate(speedup, None, (speedup - 0.1, speedup + 0.1), 4), 50.0 * speedup, 50.0, 0.7))
 
 
 async def open_picker(pilot: Chat) -> None:
