@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from specchat.terminal.filter import clean_line
 from specchat.terminal.pieces import OPEN_LINK, Clickable, Piece, shown
 from specchat.terminal.wrapping import Line
 from specchat.tui.transcript.markdown_blocks import Block, CodeBlock, Margin, RuleBlock, TableBlock, TextBlock
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _HEADINGS = {"h1": "bold underline $text-primary", "h2": "bold $text-primary"}
 _HEADING = "bold"
@@ -25,6 +27,8 @@ _BULLETS = "•◦▪"
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # takes 0.08 s to import, and the first screen needs none
+
     return MarkdownIt("gfm-like")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.exporting import export_conversation
 from specchat.errors import SpecchatError
 from specchat.tui.copying import copy
 from specchat.tui.screens.chat.state import ChatState
@@ -41,6 +40,8 @@ class Exports:
 
     async def export(self, kind: str, path: Path | None = None) -> None:
         """Writes the conversation to a file of this kind."""
+        from specchat.chat.exporting import export_conversation  # takes 0.08 s to import, and few chats need it
+
         session = self._state.session
         try:
             written = await export_conversation(self._state.archive, session.conversation, session.loaded, kind, path)
