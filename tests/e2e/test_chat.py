@@ -17,6 +17,9 @@ QUESTION = "What is speculative decoding?"
 ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", "--repeat-last-n", "-1")
 """No token comes twice, and the token that ends an answer is in the prompt: answers go on for thousands of tokens."""
 
+DRAFTING = ("-k", "4", "--drafter", "model")
+"""Every round drafts, however busy the machine is. With an automatic k an answer may be decoded plainly."""
+
 STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d+\.\d"
 
 
@@ -57,7 +60,7 @@ def first_row_of_the_answer(terminal: Terminal) -> str:
 
 
 def test_a_question_is_answered_and_its_statistics_appear(specchat: Specchat) -> None:
-    terminal = specchat("chat")
+    terminal = specchat("chat", *DRAFTING)
     ready(terminal)
     terminal.wait_for(r"^.*specchat-guide 18M ⇠ specchat-draft 2M.*ctx 0/")
     terminal.type(QUESTION)
@@ -80,14 +83,14 @@ def test_k_can_be_changed_while_an_answer_streams(specchat: Specchat) -> None:
 
 
 def test_escape_stops_an_answer_and_the_next_message_works(specchat: Specchat) -> None:
-    terminal = specchat("chat", *ENDLESS)
+    terminal = specchat("chat", *DRAFTING, *ENDLESS)
     ready(terminal)
     terminal.type("Tell me a story")
     streaming(terminal)
     terminal.keys("Escape")
     terminal.wait_for(r"stopped · \d+ tok/s")
     terminal.keys("F2")
-    terminal.wait_for("k +‹ auto")
+    terminal.wait_for("k +‹ 4")
     terminal.keys(*["Down"] * 7)
     terminal.wait_for("max tokens +‹ 0 no limit")
     terminal.type("60")
@@ -137,7 +140,7 @@ def test_control_c_twice_quits_during_an_answer_and_restores_the_terminal(specch
 
 
 def test_a_small_terminal_shows_everything_that_matters(specchat: Specchat) -> None:
-    terminal = specchat("chat", width=80, height=24)
+    terminal = specchat("chat", *DRAFTING, width=80, height=24)
     ready(terminal)
     terminal.wait_for("^.*specchat-guide 18M")
     terminal.type(QUESTION)

@@ -142,7 +142,7 @@ def test_invalid_utf_8_becomes_replacement_characters_and_the_chat_goes_on(specc
     terminal.raw(b" \x1b[200~na\xefve \xff \xc3\xa9\x1b[201~")
     terminal.wait_for(r"› caf\ufffd na\ufffdve \ufffd é\s*\n")
     terminal.keys("Enter")
-    terminal.wait_for(r"▌ caf\ufffd na\ufffdve \ufffd é(.|\n)*accepted")
+    terminal.wait_for(r"▌ caf\ufffd na\ufffdve \ufffd é(.|\n)*max tokens · \d")
     terminal.keys("C-q")
     terminal.wait_for("exit code 0")
     assert "Traceback" not in terminal.screen()

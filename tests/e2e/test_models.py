@@ -15,7 +15,7 @@ import pytest
 
 from e2e.conftest import FLAGS
 from e2e.terminal import SPECCHAT, Terminal
-from e2e.test_chat import STATISTICS
+from e2e.test_chat import DRAFTING, STATISTICS
 from specchat_assets import builtin_pair
 from support.hub_server import Hub, Repository, running_hub
 
@@ -54,7 +54,7 @@ def terminals(new: dict[str, str]) -> Iterator[list[Terminal]]:
 
 
 def start(terminals: list[Terminal], new: dict[str, str]) -> Terminal:
-    terminals.append(Terminal((*SPECCHAT, "chat", *FLAGS), new, 100, 30))
+    terminals.append(Terminal((*SPECCHAT, "chat", *DRAFTING, *FLAGS), new, 100, 30))
     return terminals[-1]
 
 

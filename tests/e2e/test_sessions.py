@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 
 from e2e.terminal import Terminal
-from e2e.test_chat import ENDLESS, QUESTION, STATISTICS, ready, streaming, tokens
+from e2e.test_chat import DRAFTING, ENDLESS, QUESTION, STATISTICS, ready, streaming, tokens
 
 Specchat = Callable[..., Terminal]
 
@@ -30,18 +30,18 @@ def find(terminal: Terminal, text: str) -> None:
 
 
 def test_a_conversation_can_be_found_and_continued_after_a_restart(specchat: Specchat) -> None:
-    terminal = specchat("chat")
+    terminal = specchat("chat", *DRAFTING)
     ready(terminal)
     terminal.type(QUESTION)
     terminal.wait_for(STATISTICS)
     terminal.type("/k 3")
-    terminal.wait_for(r"active · hybrid · k 3")
+    terminal.wait_for(r"active · model · k 3")
     closed(terminal)
     again = specchat("chat")
     ready(again)
     find(again, "speculative")
     again.wait_for(rf"▌ {re.escape(QUESTION)}(.|\n)*{STATISTICS}")
-    again.wait_for(r"active · hybrid · k 3")
+    again.wait_for(r"active · model · k 3")
     again.type("And why does it help?")
     again.wait_until(lambda shown: len(re.findall(STATISTICS, shown)) == 2, "a second answer")
 
@@ -64,7 +64,7 @@ def test_killing_the_app_keeps_the_conversation_and_ends_the_engine(specchat: Sp
 
 
 def test_two_apps_store_their_conversations_side_by_side(specchat: Specchat) -> None:
-    first, second = specchat("chat"), specchat("chat")
+    first, second = specchat("chat", *DRAFTING), specchat("chat", *DRAFTING)
     ready(first)
     ready(second)
     first.type("What is a draft model?")
