@@ -18,8 +18,7 @@ from specchat.stats.summary import Summary
 from specchat.store.keeper import Keeper
 from specchat.store.records import State, StoredMessage, StoredSession
 from specchat.store.store import Store
-from specchat.traces.reading import read_trace
-from specchat.traces.trace import Trace
+from specchat.traces.trace import Trace, read_trace
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings

@@ -13,9 +13,8 @@ from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import say
 from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.terminal.filter import clean
-from specchat.traces.reading import lines_of, read_trace
 from specchat.traces.timeline import Playhead, Timeline
-from specchat.traces.trace import Trace
+from specchat.traces.trace import Trace, lines_of, read_trace
 
 if TYPE_CHECKING:
     from specchat.settings.schema import Config

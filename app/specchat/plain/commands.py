@@ -20,8 +20,7 @@ from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names
 from specchat.stats.explain import Shown, explanations
 from specchat.stats.summary import Summary
-from specchat.traces.reading import read_trace
-from specchat.traces.trace import Trace
+from specchat.traces.trace import Trace, read_trace
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
 

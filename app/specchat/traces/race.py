@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Self
 
 from specchat.errors import TraceError
@@ -12,32 +11,6 @@ from specchat.terminal.filter import clean_line
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, TokenKind
-
-
-class Runner:
-    """One side of a race. Times are in seconds since its turn began."""
-
-    __slots__ = ("_decode_ms", "_tokens", "timeline", "trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.timeline = Timeline(trace)
-        self._tokens = tuple(accumulate((event.num_emitted for event in trace.rounds), initial=0))
-        self._decode_ms = tuple(accumulate((event.ms.total for event in trace.rounds), initial=0.0))
-
-    @property
-    def finish(self) -> float:
-        """The time of its last round."""
-        return self.timeline.duration
-
-    def tokens(self, seconds: float) -> int:
-        """The number of tokens at that time."""
-        return self._tokens[self.timeline.due(seconds)]
-
-    def tokens_per_second(self, seconds: float) -> float | None:
-        """Tokens / time of decoding up to that time; None before the end of the first round."""
-        done = self.timeline.due(seconds)
-        return self._tokens[done] / self._decode_ms[done] * 1000 if self._decode_ms[done] > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +25,22 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Both runners. Create one with `Race.of`."""
+    """Both answers over time. Create one with `Race.of`."""
 
-    plain: Runner
-    speculative: Runner
+    plain: Timeline
+    speculative: Timeline
 
     @classmethod
     def of(cls, plain: Trace, speculative: Trace) -> Self:
         """A race of two answers. Raises TraceError if they answer different messages."""
         if _asked(plain) != _asked(speculative):
             raise TraceError("these traces answer different messages: race two answers to one prompt")
-        return cls(Runner(plain), Runner(speculative))
+        return cls(Timeline(plain), Timeline(speculative))
 
     @property
     def duration(self) -> float:
         """The duration of the slower answer in seconds."""
-        return max(self.plain.finish, self.speculative.finish)
+        return max(self.plain.duration, self.speculative.duration)
 
     def lead(self, seconds: float) -> int:
         """The number of tokens by which the speculative answer is ahead; negative if it is behind."""

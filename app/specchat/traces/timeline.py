@@ -1,21 +1,25 @@
-"""When the rounds of a recorded turn are due during a replay at any speed."""
+"""When the rounds and tokens of a recorded turn come, and the position of a replay at any speed."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Self
 
 from specchat.traces.trace import Trace
 
 
 class Timeline:
-    """The times of the rounds of a trace, in seconds since the turn began."""
+    """A recorded turn over time. Times are in seconds since the turn began."""
 
-    __slots__ = ("_times",)
+    __slots__ = ("_decode_ms", "_times", "_tokens", "trace")
 
     def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self._times = tuple(event.t_ms / 1000 for event in trace.rounds)
+        self._tokens = tuple(accumulate((event.num_emitted for event in trace.rounds), initial=0))
+        self._decode_ms = tuple(accumulate((event.ms.total for event in trace.rounds), initial=0.0))
 
     @property
     def duration(self) -> float:
@@ -31,6 +35,15 @@ class Timeline:
         if rounds <= 0 or not self._times:
             return 0.0
         return self._times[min(rounds, len(self._times)) - 1]
+
+    def tokens(self, seconds: float) -> int:
+        """The number of tokens at that time."""
+        return self._tokens[self.due(seconds)]
+
+    def tokens_per_second(self, seconds: float) -> float | None:
+        """Tokens / time of decoding up to that time; None before the end of the first round."""
+        done = self.due(seconds)
+        return self._tokens[done] / self._decode_ms[done] * 1000 if self._decode_ms[done] > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

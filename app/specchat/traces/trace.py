@@ -1,10 +1,18 @@
-"""One recorded turn, as `--json` prints it and as files, stored sessions, replays and exports use it."""
+"""One recorded turn, as `--json` prints it, and reading the files that hold such turns.
+
+A file may be cut short by a killed process and may come from anyone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
+from specchat.errors import TraceError
+from specchat.terminal.filter import clean_line
+from specchat.traces import checks
 from specchat_engine.decoding.rounds import Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import round_line
@@ -74,3 +82,128 @@ class Trace(NamedTuple):
             yield {"type": "error", "message": self.error}
         if self.end:
             yield dict(self.end)
+
+
+LONGEST_LINE = 8 * 2**20
+"""The most bytes of a line. A start line repeats the whole conversation."""
+
+LARGEST_FILE = 128 * 2**20
+"""The most bytes of a file: more than 100,000 rounds."""
+
+_NOT_JSON = "this is not JSON"
+
+
+def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Trace]:
+    """The turns of a file or of its lines, at least one. A last line without a line end may be incomplete.
+
+    Unknown lines and keys are ignored. `name` is used in error messages instead of the path. Raises TraceError, with
+    the number of the line, if this is not a trace, and OSError if the file cannot be read.
+    """
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return read_trace(lines_of(file), name or str(source))
+    label = clean_line(name) or "the trace"
+    turns = _Turns()
+    size, number, half = 0, 0, False
+    try:
+        for line in source:
+            if half:
+                raise ValueError(_NOT_JSON)
+            number += 1
+            size += len(line)
+            if len(line) > LONGEST_LINE or size > LARGEST_FILE:
+                raise ValueError(_too_large(len(line)))
+            if line.strip():
+                found = _object(line)
+                half = found is None
+                turns.take(found or {})
+    except ValueError as fault:
+        raise TraceError(f"{label}, line {number}: {clean_line(str(fault))}") from None
+    if not (traces := turns.finished()):
+        raise TraceError(f"{label} is no trace: `specchat run --json PROMPT > FILE` writes one")
+    return traces
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a binary file. A line that is too long is not read completely."""
+    return iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+
+
+class _Turns:
+    """Groups lines into turns."""
+
+    def __init__(self) -> None:
+        self._traces: list[Trace] = []
+        self._start: Mapping[str, Any] | None = None
+        self._rounds: list[Round] = []
+        self._error: str | None = None
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Adds the object of one line. Raises ValueError if it is not allowed here."""
+        match line.get("type"):
+            case "start":
+                self._close(None)
+                self._start = checks.start(line)
+            case "round":
+                self._inside("round")
+                self._rounds.append(self._next(checks.round_of(line)))
+            case "error":
+                self._inside("error")
+                self._error = checks.text(line, "message")
+            case "end":
+                self._inside("end")
+                self._close(checks.end(line))
+
+    def finished(self) -> list[Trace]:
+        """All turns. The last one may have no end."""
+        self._close(None)
+        return self._traces
+
+    def _inside(self, kind: str) -> None:
+        if self._start is None:
+            raise ValueError(f"a line of type {kind} stands outside a turn, before any line of type start")
+
+    def _next(self, event: Round) -> Round:
+        expected = len(self._rounds)
+        if event.index != expected:
+            raise ValueError(f"round {event.index} stands where round {expected} belongs: lines are missing or doubled")
+        if self._rounds and event.t_ms < self._rounds[-1].t_ms:
+            raise ValueError(f"t_ms goes back from {self._rounds[-1].t_ms} to {event.t_ms}")
+        return event
+
+    def _close(self, end: Mapping[str, Any] | None) -> None:
+        if self._start is not None:
+            self._traces.append(Trace(self._start, tuple(self._rounds), end, self._error))
+        self._start, self._rounds, self._error = None, [], None
+
+
+def _object(line: str | bytes) -> Mapping[str, Any] | None:
+    """The object in a line; None for an incomplete last line, as a killed process leaves it."""
+    try:
+        value = json.loads(line.decode() if isinstance(line, bytes) else line, parse_constant=_no_constant)
+    except _Constant as constant:
+        raise ValueError(f"{constant} is no number that JSON knows") from None
+    except RecursionError:
+        raise ValueError(f"it nests more than {checks.DEEPEST} levels deep") from None
+    except ValueError:
+        ended = line.endswith(b"\n") if isinstance(line, bytes) else line.endswith("\n")
+        if ended:
+            raise ValueError(_NOT_JSON) from None
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("this is not a JSON object")
+    return value
+
+
+class _Constant(Exception):
+    """NaN or an infinity."""
+
+
+def _no_constant(name: str) -> None:
+    raise _Constant(name)
+
+
+def _too_large(line: int) -> str:
+    if line > LONGEST_LINE:
+        return f"it is longer than {LONGEST_LINE // 2**20} MiB"
+    return f"the file is larger than {LARGEST_FILE // 2**20} MiB"

@@ -19,8 +19,7 @@ import pytest
 from specchat.cli import main
 from specchat.cli.replay import play, read_speed
 from specchat.errors import ConfigError
-from specchat.traces.reading import read_trace
-from specchat.traces.trace import Trace
+from specchat.traces.trace import Trace, read_trace
 from specchat_engine.decoding.rounds import Round
 from support.sample_traces import encoded, sample_trace
 from support.tiny_pair import TinyModels

@@ -13,7 +13,7 @@ from specchat.doctor.privacy import blanked
 from specchat.settings import paths
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
-from specchat.traces.reading import read_trace
+from specchat.traces.trace import read_trace
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round, TokenKind
 from specchat_engine.decoding.stats import TurnStats

@@ -18,16 +18,16 @@ SPECULATIVE = sample_trace(CAT, step_ms=150.0)
 def test_both_run_on_their_own_clocks_and_the_lead_is_in_tokens() -> None:
     race = Race.of(PLAIN, SPECULATIVE)
     assert race.duration == 0.8
-    assert (race.plain.finish, race.speculative.finish) == (0.8, 0.6)
+    assert (race.plain.duration, race.speculative.duration) == (0.8, 0.6)
     assert [race.lead(seconds) for seconds in (0, 0.1, 0.15, 0.3, 0.6, 0.8)] == [0, -1, 0, 2, 2, 0]
 
 
 def test_tokens_per_second_is_over_the_time_of_decoding_so_far_and_ends_as_the_statistics() -> None:
-    runner = Race.of(PLAIN, SPECULATIVE).speculative
-    assert runner.tokens_per_second(0.1) is None
-    assert runner.tokens_per_second(0.15) == pytest.approx(1 / 3.5 * 1000)
-    assert runner.tokens_per_second(0.3) == pytest.approx(5 / 7 * 1000)
-    assert runner.tokens_per_second(9) == pytest.approx(SPECULATIVE.stats["tokens_per_second"])
+    timeline = Race.of(PLAIN, SPECULATIVE).speculative
+    assert timeline.tokens_per_second(0.1) is None
+    assert timeline.tokens_per_second(0.15) == pytest.approx(1 / 3.5 * 1000)
+    assert timeline.tokens_per_second(0.3) == pytest.approx(5 / 7 * 1000)
+    assert timeline.tokens_per_second(9) == pytest.approx(SPECULATIVE.stats["tokens_per_second"])
 
 
 def test_equal_texts_are_told() -> None:

@@ -18,9 +18,8 @@ from specchat.stats.line import statistics_line
 from specchat.traces import checks
 from specchat.traces.exports import KINDS, conversation, jsonl
 from specchat.traces.exports.document import Document
-from specchat.traces.reading import LONGEST_LINE, lines_of, read_trace
 from specchat.traces.timeline import Timeline
-from specchat.traces.trace import Trace
+from specchat.traces.trace import LONGEST_LINE, Trace, lines_of, read_trace
 from specchat_engine.decoding.trace_lines import SCHEMA
 from support.sample_traces import encoded, sample_trace, start_line, traces
 
@@ -226,7 +225,7 @@ def test_a_line_that_is_far_too_long_is_refused_without_reading_it() -> None:
 
 
 def test_a_file_without_end_is_refused_without_keeping_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("specchat.traces.reading.LARGEST_FILE", 10_000)
+    monkeypatch.setattr("specchat.traces.trace.LARGEST_FILE", 10_000)
     line = json.dumps(start_line()) + "\n"
     with pytest.raises(TraceError, match="the file is larger than"):
         read_trace(line for _ in iter(int, 1))

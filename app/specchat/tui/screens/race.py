@@ -14,7 +14,8 @@ from textual.widgets import Static
 from specchat.errors import SpecchatError
 from specchat.terminal.blocks import speed
 from specchat.terminal.filter import clean_line
-from specchat.traces.race import Race, Runner
+from specchat.traces.race import Race
+from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, from_reading
 from specchat.tui.screens.playing import Played, PlayingScreen, deck_bindings
@@ -65,10 +66,10 @@ class RaceScreen(PlayingScreen):
             return
         seconds = self.query_one(DeckBar).place
         sides = (("plain", race.plain), ("speculative", race.speculative))
-        for name, runner in sides:
+        for name, timeline in sides:
             title, played = self.query_one(f"#{name}-title", Static), self.query_one(f"#{name}", Played)
-            title.update(lane_title(name, runner, seconds, title.size.width), layout=False)
-            played.show(runner.timeline.due(seconds))
+            title.update(lane_title(name, timeline, seconds, title.size.width), layout=False)
+            played.show(timeline.due(seconds))
         lead = self.query_one("#lead", Static)
         lead.update(lead_line(race, seconds, self._most, lead.size.width), layout=False)
         ended = seconds >= race.duration
@@ -107,8 +108,8 @@ class RaceScreen(PlayingScreen):
         """Replace the progress with the lanes."""
         self._most = most_lead(race)
         lanes = [
-            Vertical(Static(id=f"{name}-title", classes="title"), Played(runner.trace, alone=False, id=name))
-            for name, runner in (("plain", race.plain), ("speculative", race.speculative))
+            Vertical(Static(id=f"{name}-title", classes="title"), Played(timeline.trace, alone=False, id=name))
+            for name, timeline in (("plain", race.plain), ("speculative", race.speculative))
         ]
         marks = sorted({event.t_ms / 1000 for side in (race.plain, race.speculative) for event in side.trace.rounds})
         await self.query_one("#recording").remove()
@@ -143,25 +144,25 @@ _LEAST_BAR = 10
 _WIDE = 52
 
 
-def lane_title(name: str, runner: Runner, seconds: float, width: int) -> Content:
+def lane_title(name: str, timeline: Timeline, seconds: float, width: int) -> Content:
     """The title of one lane:
 
     name, clock, tokens/s so far, and the number of tokens if there is room. The clock stops at the end.
     """
-    done = seconds >= runner.finish
-    tokens = f" {runner.tokens(seconds):>6} tokens" if width >= _WIDE else ""
+    done = seconds >= timeline.duration
+    tokens = f" {timeline.tokens(seconds):>6} tokens" if width >= _WIDE else ""
     return Content.assemble(
         (f"{name:<12}", "bold $text-secondary"),
-        (clock(min(seconds, runner.finish)), "bold" if done else ""),
+        (clock(min(seconds, timeline.duration)), "bold" if done else ""),
         (" ■ " if done else " ▶ ", "$quiet"),
-        (speed(runner.tokens_per_second(seconds)), "bold"),
+        (speed(timeline.tokens_per_second(seconds)), "bold"),
         (f" tok/s{tokens}", "$quiet"),
     ).truncate(width, ellipsis=True)
 
 
 def most_lead(race: Race) -> int:
     """The largest lead of either side, in tokens."""
-    moments = [event.t_ms / 1000 for runner in (race.plain, race.speculative) for event in runner.trace.rounds]
+    moments = [event.t_ms / 1000 for timeline in (race.plain, race.speculative) for event in timeline.trace.rounds]
     return max((abs(race.lead(seconds)) for seconds in moments), default=0)
 
 
@@ -191,6 +192,6 @@ def verdict_line(race: Race) -> Content:
     """Whether the texts are equal, and how much faster speculation was."""
     verdict = race.verdict()
     sign, style = ("✓ ", "bold $outcome-accepted") if verdict.equal else ("✕ ", "bold $text-warning")
-    plain, speculative = race.plain.finish, race.speculative.finish
+    plain, speculative = race.plain.duration, race.speculative.duration
     times = f"   {plain / speculative:.2f} × as fast as plain" if plain > 0 and speculative > 0 else ""
     return Content.assemble((sign + verdict.words, style), (times, "bold"))

@@ -7,7 +7,7 @@ import pytest
 
 from specchat.errors import ExportError
 from specchat.traces.exports import KINDS, conversation, export_session, kind_of
-from specchat.traces.reading import read_trace
+from specchat.traces.trace import read_trace
 from support.sample_traces import sample_trace
 
 TRACE = sample_trace()

@@ -12,8 +12,7 @@ from specchat.chat.client import EngineClient
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
-from specchat.traces.reading import read_trace
-from specchat.traces.trace import Trace
+from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import Recording, asked_in, looker, plain, question_of, sampling_of, speculative
 from specchat.tui.reviewing import answered_of, stored_of
