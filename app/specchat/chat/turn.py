@@ -56,41 +56,6 @@ class TurnView:
         return self.shown.figures
 
     @property
-    def num_tokens(self) -> int:
-        """Tokens so far."""
-        return self.figures.num_tokens
-
-    @property
-    def num_rounds(self) -> int:
-        """Rounds so far."""
-        return self.figures.num_rounds
-
-    @property
-    def k(self) -> int:
-        """The k of the last round."""
-        return self.shown.k
-
-    @property
-    def reason(self) -> str:
-        """Why the last round had that k."""
-        return self.shown.reason
-
-    @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted / drafted; None if nothing was drafted."""
-        return self.figures.acceptance_rate
-
-    @property
-    def alpha(self) -> float | None:
-        """α; None if nothing was compared."""
-        return self.figures.alpha
-
-    @property
-    def block_efficiency(self) -> float | None:
-        """τ; None before the first round."""
-        return self.figures.block_efficiency
-
-    @property
     def by_position(self) -> tuple[float, ...]:
         """The share of accepted tokens at each position of the drafts."""
         figures = self.figures
@@ -104,23 +69,9 @@ class TurnView:
         ordered = sorted(drafts.items(), key=lambda source: -source[1])
         return tuple((name, count / total) for name, count in ordered if count)
 
-    @property
-    def drafted(self) -> bool:
-        """True if anything was drafted in this turn."""
-        return self.figures.num_draft_tokens > 0
-
-    @property
-    def over_the_turn(self) -> float | None:
-        """Tokens/s since the turn began."""
-        return self.figures.tokens_per_second
-
-    def share(self, part: str) -> float:
-        """The share of draft, verify, rollback or other in the time of decoding, from 0 to 1."""
-        return self.figures.shares.get(part, 0.0)
-
     def summary(self) -> str:
         """The line of figures under the answer; empty before the first round."""
-        if not self.num_rounds:
+        if not self.figures.num_rounds:
             return ""
         names = ("num_tokens", "num_draft_tokens", "acceptance_rate", "alpha", "block_efficiency")
         stats = {name: getattr(self.figures, name) for name in names}

@@ -180,7 +180,7 @@ class Answering:
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended else _text(rounds)
         figures = with_ending(ended.reason if ended else "error", view.summary())
-        self._end(session, message, text, view.num_tokens, last, figures)
+        self._end(session, message, text, view.figures.num_tokens, last, figures)
         trace = _trace(started, rounds, last) if started else None
         self._save(session, message, trace)
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from specchat.chat.archive import Archive
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.exporting import export_conversation
 from specchat.chat.knobs import settings_from
-from specchat.chat.presetting import OfPresets, do_preset
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError
 from specchat.plain.paper import Paper, spoken, spoken_rejections

@@ -20,12 +20,12 @@ def test_a_round_is_a_word_of_four_glyphs() -> None:
 
 def test_discarded_tokens_count_for_the_rate_and_not_for_alpha() -> None:
     view = seen(" a~ b~/ c/> d")
-    assert view.acceptance_rate == pytest.approx(1 / 3)
-    assert view.alpha == pytest.approx(1 / 2)
+    assert view.figures.acceptance_rate == pytest.approx(1 / 3)
+    assert view.figures.alpha == pytest.approx(1 / 2)
 
 
 def test_block_efficiency_counts_the_targets_own_token() -> None:
-    assert seen(" a b c> d|> e").block_efficiency == pytest.approx(2.5)
+    assert seen(" a b c> d|> e").figures.block_efficiency == pytest.approx(2.5)
 
 
 def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
@@ -34,7 +34,7 @@ def test_each_position_counts_only_the_rounds_that_drafted_so_far() -> None:
 
 def test_the_shares_of_time_add_up() -> None:
     view = seen(" a b> c|> d")
-    assert view.share("draft") + view.share("verify") + view.share("rollback") + view.share("other") == pytest.approx(1)
+    assert sum(view.figures.shares.values()) == pytest.approx(1)
 
 
 def test_a_snapshot_does_not_change_afterwards() -> None:
@@ -72,7 +72,7 @@ def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
     assert len(view.history) <= 64
     assert len(view.k_history) <= 64
     assert len(view.ribbon) <= 192
-    assert view.num_rounds == 10_000
+    assert view.figures.num_rounds == 10_000
 
 
 def test_nothing_has_a_summary_before_the_first_round() -> None:

@@ -1,7 +1,11 @@
-"""Commands that change settings: a single one, speculation as a whole, or all of sampling by a preset."""
+"""Commands that change settings: a single one, speculation as a whole, or all of sampling by a preset.
+
+`do_preset` also does what `/preset` asks for.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from specchat.chat.commands.invocations import (
@@ -16,10 +20,12 @@ from specchat.chat.commands.invocations import (
 )
 from specchat.chat.commands.reading import Read, Reader, Sources, closest, named
 from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs
+from specchat.settings.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
 from specchat.settings.schema import BY_KEY, SETTINGS
 from specchat.settings.values import BadValue
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
+from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
 MODES: tuple[Literal["on", "off", "auto"], ...] = ("on", "off", "auto")
@@ -32,6 +38,9 @@ _ALIASES = {flag.lstrip("-"): setting.typed for setting in SETTINGS for flag in 
     "context": "ctx-size",
 }
 """Other names that `/set` takes: those of the flags, and two for the context."""
+
+
+OfPresets = ApplyPreset | SavePreset | ForgetPreset
 
 
 def setting_named(name: str) -> str:
@@ -87,6 +96,34 @@ def read_preset(argument: str, sources: Sources) -> Read:
         return SavePreset(name)
     found = named(name, known, "preset")
     return found if isinstance(found, Refusal) else ForgetPreset(found or name)
+
+
+@dataclass(frozen=True, slots=True)
+class PresetDone:
+    """What to say to the user, in one line or more, and the settings if they have changed."""
+
+    words: str
+    settings: Settings | None = None
+
+
+def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingParams) -> PresetDone:
+    """Does what a command asks for; `recommended` is what the loaded model recommends.
+
+    Raises ConfigError if it cannot be done.
+    """
+    match invocation:
+        case SavePreset(name):
+            preset = preset_of(name, settings.sampling)
+            save_preset(preset)
+            return PresetDone(f"saved: /preset {preset.name} is {preset.sentence}")
+        case ForgetPreset(name):
+            forget_preset(name)
+            return PresetDone(f"removed: {name}")
+        case ApplyPreset(name) if name is not None:
+            return PresetDone(f"{name} from the next round on", apply(settings, find_preset(name), recommended))
+        case _:
+            listed = [f"{preset.name}: {preset.sentence}" for preset in read_presets()]
+            return PresetDone("\n".join(["/preset NAME applies one of these:", *listed]))
 
 
 def _changed(knob: Knob[Settings], value: str) -> Read:

@@ -10,6 +10,7 @@ from textual.content import Content
 
 from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
+from specchat.stats.summary import PARTS
 from specchat.terminal.blocks import bar, columns, levels, number, per_cent, percent, speed
 from specchat.terminal.filter import clean_line
 from specchat_engine.model_info import MemoryUse
@@ -55,28 +56,28 @@ def rows(view: TurnView, width: int) -> list[Row]:
         Row(
             [
                 _label("accepted"),
-                (bar(view.acceptance_rate or 0.0, room - 6), ACCEPTED),
+                (bar(view.figures.acceptance_rate or 0.0, room - 6), ACCEPTED),
                 " ",
-                percent(view.acceptance_rate),
+                percent(view.figures.acceptance_rate),
             ],
             0,
             Figure.ACCEPTED,
         ),
-        Row([_label("α"), number(view.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
+        Row([_label("α"), number(view.figures.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
         Row([_label("τ"), *_tau(view)], 1, Figure.TAU),
         Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
         Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
         Row([(_break_even(view), QUIET)], 2, Figure.BREAK_EVEN),
         gap,
         Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
-        Row([_label("in %"), *_named(_times(view), view.num_rounds > 0)], 5, Figure.TIME),
+        Row([_label("in %"), *_named(_times(view), view.figures.num_rounds > 0)], 5, Figure.TIME),
         Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
-        Row([" " * _LABEL, (_cut(clean_line(view.reason), room), QUIET)], 3, Figure.K),
+        Row([" " * _LABEL, (_cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
         *_memory(view.shown.memory, room),
-        Row([_label("so far"), f"{view.num_tokens} tokens in {view.num_rounds} rounds"], 8),
+        Row([_label("so far"), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"], 8),
         gap,
     ]
 
@@ -94,12 +95,12 @@ def strip(view: TurnView, width: int) -> Content:
         (" tok/s ", QUIET),
         *_speedup(view),
         ("  acc ", QUIET),
-        (bar(view.acceptance_rate or 0.0, 6), ACCEPTED),
-        percent(view.acceptance_rate),
+        (bar(view.figures.acceptance_rate or 0.0, 6), ACCEPTED),
+        percent(view.figures.acceptance_rate),
         ("  α ", QUIET),
-        number(view.alpha, 4, 2),
+        number(view.figures.alpha, 4, 2),
         ("  τ ", QUIET),
-        number(view.block_efficiency if view.drafted else None, 4, 2),
+        number(view.figures.block_efficiency if view.figures.num_draft_tokens else None, 4, 2),
         "  ",
     ]
     used = sum(len(part if isinstance(part, str) else part[0]) for part in parts)
@@ -123,7 +124,7 @@ def _curve(values: Sequence[float], room: int) -> str:
 def _over_the_turn(view: TurnView) -> list[Styled]:
     if view.final:
         return [(" over the turn", QUIET)]
-    return [(" now ", QUIET), speed(view.over_the_turn), (" over the turn", QUIET)]
+    return [(" now ", QUIET), speed(view.figures.tokens_per_second), (" over the turn", QUIET)]
 
 
 def _speedup(view: TurnView) -> list[Styled]:
@@ -141,17 +142,16 @@ def _ahead(view: TurnView) -> list[Styled]:
 
 
 def _compared(view: TurnView) -> list[Styled]:
-    figures = view.shown.figures
-    return (
-        [(f"  {figures.num_accepted_tokens} of {figures.num_tested_tokens} compared", QUIET)]
-        if figures.num_tested_tokens
-        else []
-    )
+    figures = view.figures
+    if not figures.num_tested_tokens:
+        return []
+    return [(f"  {figures.num_accepted_tokens} of {figures.num_tested_tokens} compared", QUIET)]
 
 
 def _tau(view: TurnView) -> list[Styled]:
-    tau = view.block_efficiency if view.drafted else None
-    return [number(tau, 5, 2), (f"  tokens a pass, {view.k_most + 1} at most" if view.drafted else "", QUIET)]
+    if not view.figures.num_draft_tokens:
+        return [number(None, 5, 2)]
+    return [number(view.figures.block_efficiency, 5, 2), (f"  tokens a pass, {view.k_most + 1} at most", QUIET)]
 
 
 def _positions(view: TurnView, room: int) -> list[Styled]:
@@ -187,9 +187,9 @@ def _break_even(view: TurnView) -> str:
 
 def _times(view: TurnView) -> list[tuple[str, float]]:
     """The shares of the decoding time. There is room for three; a long rollback replaces `other`."""
-    back = view.share("rollback") >= 0.02
-    last = ("back", view.share("rollback")) if back else ("other", view.share("other"))
-    return [("draft", view.share("draft")), ("verify", view.share("verify")), last]
+    shares = view.figures.shares or dict.fromkeys(PARTS, 0.0)
+    last = ("back", shares["rollback"]) if shares["rollback"] >= 0.02 else ("other", shares["other"])
+    return [("draft", shares["draft"]), ("verify", shares["verify"]), last]
 
 
 def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
@@ -217,10 +217,10 @@ def _sources(view: TurnView) -> list[Styled]:
 
 def _lengths(view: TurnView, room: int) -> list[Styled]:
     """The current k, and k over the turn."""
-    if not view.num_rounds:
+    if not view.figures.num_rounds:
         return [("–", QUIET)]
     highest = max(view.k_most, 1)
-    return [f"{view.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
+    return [f"{view.shown.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
 
 
 def _memory(use: MemoryUse | None, room: int) -> list[Row]:

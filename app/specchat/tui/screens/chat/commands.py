@@ -8,9 +8,9 @@ from functools import partial
 from textual.app import SystemCommand
 
 from specchat.chat.commands import invocations as asked
+from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
-from specchat.chat.presetting import OfPresets, do_preset
 from specchat.errors import SpecchatError
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id

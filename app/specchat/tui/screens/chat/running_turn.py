@@ -91,9 +91,10 @@ class RunningTurn:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
         costs = fitted(ended.costs, self._rounds) if ended else None
-        figures = self._model.final_view(ended.stats if ended else None, costs)
-        rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in self._verifiers if figures.drafted]
-        line = with_ending(ended.reason if ended else "error", figures.summary(), *rules)
+        view = self._model.final_view(ended.stats if ended else None, costs)
+        judged = self._verifiers if view.figures.num_draft_tokens else ()
+        rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
+        line = with_ending(ended.reason if ended else "error", view.summary(), *rules)
         self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
@@ -102,5 +103,5 @@ class RunningTurn:
             failure = "\n".join(
                 [clean(last.message), *([_AGAIN] if last.died else []), *([_PLAIN_NOW] if gave_up else [])]
             )
-            return Outcome(figures, failure, unanswered)
-        return Outcome(figures, None, unanswered)
+            return Outcome(view, failure, unanswered)
+        return Outcome(view, None, unanswered)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from specchat.chat.commands.changing import do_preset
 from specchat.chat.commands.invocations import ApplyPreset, ForgetPreset, SavePreset
-from specchat.chat.presetting import do_preset
 from specchat.errors import ConfigError
 from specchat.settings.paths import presets_file
 from specchat.settings.presets import BUILT_IN, read_presets
