@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from specchat.store.messages import Messages
 from specchat.store.search import Search
 from specchat.store.turns import Turns
 
 
-class Store(Messages, Search, Turns):
+class Store(Search, Turns):
     """Sessions, messages, traces and figures in one file, seen through one connection.
 
     Each method does all of its work or none of it; `together` makes one unit of several. Methods raise StoreUnavailable
