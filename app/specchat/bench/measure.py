@@ -1,4 +1,4 @@
-"""Measures answers one by one on an engine in this process."""
+"""Measures answers one by one on an engine in this process, and in half a minute what one draft model gains."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+from time import monotonic
 
-from specchat.bench.plan import Arm, Turn
-from specchat.bench.samples import Sample
+from specchat.bench.gain import Gain
+from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
+from specchat.bench.samples import Sample, summed
+from specchat.bench.summary import overall
+from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Round, SamplingParams, Settings
 from specchat_engine.policy.controller import Controller
 
@@ -113,3 +118,68 @@ def peak_memory_bytes() -> int:
     """The largest amount of memory that this process has used so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+_MOST_TOKENS, _FEWEST_TOKENS = 96, 16
+_PROMPTS = 4
+"""The fewest prompts to answer in the given time; slow models answer with fewer tokens to reach it."""
+
+_TIMING_SEED, _TIMING_REPEATS = 1, 100
+
+
+def time_draft(
+    engine: Engine,
+    seconds: float,
+    clock: Callable[[], float] = monotonic,
+    hear: Callable[[float], None] | None = None,
+) -> Gain | None:
+    """Alternates plain and drafted answers for `seconds`, at least one of each. None if no answer had a token.
+
+    Uses prompts of all kinds, the usual k, and the target's own sampling. `hear` is called after each round with the
+    elapsed share of the time, from 0 to 1; an exception that it raises stops the measurement. Raises EngineError if an
+    answer fails.
+    """
+    planned = turns(
+        (PLAIN, DRAFTED),
+        benchmark_prompts(short=True),
+        (engine.recommended.temperature,),
+        _TIMING_REPEATS,
+        _TIMING_SEED,
+    )
+    setup = Setup(None, engine.recommended, "coupled", _FEWEST_TOKENS, _TIMING_SEED)
+    first = [*islice(planned, 2)]
+    begin: float | None = None
+
+    def after_round() -> None:
+        if hear is not None:
+            hear(0.0 if begin is None else min((clock() - begin) / max(seconds, 1e-6), 1.0))
+
+    runner = Runner(engine, setup, after_round)
+    runner.warm_up(first)
+    spent = sum(sample.wall_ms / max(sample.num_tokens, 1) for sample in runner.measure(first)) / 1000
+    tokens = int(min(max(seconds / _PROMPTS / max(spent, 1e-6), _FEWEST_TOKENS), _MOST_TOKENS))
+    runner = Runner(engine, replace(setup, max_tokens=tokens), after_round)
+    begin = clock()
+    samples = [*runner.measure(first)]
+    while clock() - begin < seconds and (pair := [*islice(planned, 2)]):
+        samples += runner.measure(pair)
+    return summed_up(samples)
+
+
+def summed_up(samples: list[Sample]) -> Gain | None:
+    """The gain of the drafted answers over the plain ones; None if they cannot be compared."""
+    means = {mean.arm: mean.end_to_end_ratio for mean in overall(samples, (PLAIN, DRAFTED), None)}
+    if DRAFTED not in means:
+        return None
+    drafted = [sample for sample in samples if sample.arm == DRAFTED]
+    return Gain(
+        means[DRAFTED],
+        _speed(drafted),
+        _speed([sample for sample in samples if sample.arm == PLAIN]),
+        summed(drafted).alpha,
+    )
+
+
+def _speed(samples: list[Sample]) -> float:
+    wall = sum(sample.wall_ms for sample in samples)
+    return 1000 * sum(sample.num_tokens for sample in samples) / wall if wall else 0.0

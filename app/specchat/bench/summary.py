@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from specchat.bench.estimates import Ratios, estimate, geometric_mean, paired_ra
 from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN, Arm, Pair
 from specchat.bench.samples import Prediction, Sample, predict, summed
-from specchat.stats.line import time_shares
 
 ALL_KINDS = "all kinds"
 """The name of the mean over all kinds in tables and charts."""
@@ -125,7 +124,7 @@ def _row(arm: Arm, taken: Sequence[Sample], plain: Sequence[Sample]) -> Row:
         ttft_ms=float(np.median([sample.ttft_ms for sample in taken])),
         alpha=total.alpha,
         block_efficiency=total.block_efficiency,
-        shares=time_shares(asdict(total)),
+        shares=total.shares,
         same_text=sum(sample.text_hash == texts[sample.pair] for sample in paired),
         pairs=len(paired),
         prediction=predict(arm, taken, plain),

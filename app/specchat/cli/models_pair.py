@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from specchat.bench.drafts import time_draft
 from specchat.bench.gain import Gain
+from specchat.bench.measure import time_draft
 from specchat.bench.plan import DRAFTED
 from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, say
 from specchat.cli.tables import print_json, print_rows

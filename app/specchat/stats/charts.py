@@ -11,7 +11,7 @@ from specchat.stats.curve import Basis
 from specchat.stats.spread import Spread
 from specchat.stats.summary import Figures
 from specchat.stats.what_if import Point, WhatIf
-from specchat.terminal.blocks import bar, columns, levels, per_cent, percent
+from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent
 from specchat.terminal.filter import clean_line
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import AUTO
@@ -75,7 +75,7 @@ def k_chart(rounds: Sequence[Round], width: int) -> list[Line]:
     for events in common:
         told = clean_line(events[-1].reason) or "no reason given"
         share = percent(len(events) / len(rounds))
-        lines.append(((f"{share} ", Style.PLAIN), (_cut(f"k {_ks(events)}: {told}", width - 6), Style.QUIET)))
+        lines.append(((f"{share} ", Style.PLAIN), (cut(f"k {_ks(events)}: {told}", width - 6), Style.QUIET)))
     return lines
 
 
@@ -95,7 +95,7 @@ def histogram(spread: Spread, width: int, rows: int = 8) -> list[Line]:
         for low, high, count in bins
     ]
     told = [f"p{share * 100:.0f} {_ms(value)}" for share in (0.5, 0.9, 0.99) if (value := spread.quantile(share))]
-    lines.append(((_cut("ms  " + "  ".join(told), max(width, _LEAST)), Style.STRONG),))
+    lines.append(((cut("ms  " + "  ".join(told), max(width, _LEAST)), Style.STRONG),))
     return lines
 
 
@@ -104,13 +104,13 @@ def kinds_table(by_name: Iterable[tuple[str, Figures]], width: int) -> list[Line
     named = [(clean_line(name), figures) for name, figures in by_name if figures.num_rounds]
     total = sum(figures.num_tokens for _, figures in named) or 1
     head = f"{'':<10}{'tokens':>8}{'share':>7}{'α':>6}{'τ':>6}{'tok/s':>8}"
-    lines: list[Line] = [((_cut(head, width), Style.QUIET),)]
+    lines: list[Line] = [((cut(head, width), Style.QUIET),)]
     for name, figures in named:
         cells = (
-            f"{figures.num_tokens:>8}{per_cent(figures.num_tokens / total):>7}{_decimals(figures.alpha):>6}"
-            f"{_decimals(figures.block_efficiency):>6}{figures.tokens_per_second or 0:>8.0f}"
+            f"{figures.num_tokens:>8}{per_cent(figures.num_tokens / total):>7}{number(figures.alpha, 6, 2)}"
+            f"{number(figures.block_efficiency, 6, 2)}{figures.tokens_per_second or 0:>8.0f}"
         )
-        lines.append(((f"{_cut(name, 9):<10}", Style.PLAIN), (_cut(cells, width - 10), Style.PLAIN)))
+        lines.append(((f"{cut(name, 9):<10}", Style.PLAIN), (cut(cells, width - 10), Style.PLAIN)))
     return lines if named else []
 
 
@@ -122,14 +122,6 @@ def _ks(events: Sequence[Round]) -> str:
 def _ms(value: float) -> str:
     """Milliseconds in at most six cells."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value / 1000:.1f}s"
-
-
-def _decimals(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 
 POINTS = {Basis.MEASURED: "●", Basis.INTERPOLATED: "○", Basis.EXTRAPOLATED: "◌"}
@@ -209,7 +201,7 @@ def _legend(prediction: WhatIf, width: int) -> list[Line]:
     names = {Basis.MEASURED: "measured", Basis.INTERPOLATED: "between measured", Basis.EXTRAPOLATED: "extrapolated"}
     signs = "  ".join(f"{POINTS[basis]} {name}" for basis, name in names.items())
     texts = ((told, Style.STRONG), (had, Style.PLAIN), (signs, Style.QUIET))
-    return [((text if len(text) <= width else text[: width - 1] + "…", style),) for text, style in texts]
+    return [((cut(text, width), style),) for text, style in texts]
 
 
 def _change(gain: float) -> str:

@@ -15,8 +15,6 @@ from specchat.stats.spread import Spread
 from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.decoding.stats import Timed, TurnStats
 
-PARTS = ("draft", "verify", "rollback", "other")
-
 
 @dataclass(frozen=True, slots=True)
 class Figures(Timed):
@@ -86,21 +84,9 @@ class Figures(Timed):
         return sum(self.tested_at) - sum(self.accepted_at)
 
     @property
-    def decode_ms(self) -> float:
-        """The time of decoding."""
-        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
-
-    @property
     def mean_draft(self) -> float:
         """The mean length of a draft; 0 without drafts."""
         return self.num_draft_tokens / self.num_drafts if self.num_drafts else 0.0
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed."""
-        if not self.decode_ms:
-            return {}
-        return {part: float(getattr(self, f"{part}_ms")) / self.decode_ms for part in PARTS}
 
     def to_stats(self) -> dict[str, Any]:
         """The counters under the names of a trace's statistics, as `Store.keep_stats` takes them for each kind."""

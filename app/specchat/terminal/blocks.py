@@ -48,3 +48,8 @@ def columns(values: Sequence[float], width: int) -> tuple[float, ...]:
 def per_cent(share: float) -> str:
     """A share in running text: `6 %`."""
     return f"{share * 100:.0f} %"
+
+
+def cut(text: str, width: int) -> str:
+    """The text, shortened to `width` cells of one character each, with `…` at the end if something is missing."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

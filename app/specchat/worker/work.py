@@ -272,7 +272,7 @@ class Work:
 
     def _time(self, command: Time) -> None:
         """The loaded pair makes room: two engines would share processor and memory."""
-        from specchat.bench.drafts import time_draft
+        from specchat.bench.measure import time_draft
 
         self._unload()
         tell = self._progress(Timing)

@@ -60,14 +60,31 @@ class Counted(Protocol):
 
 
 class Timed(Counted, Protocol):
-    """What a speed-up is computed from."""
+    """Also the drafts that were counted, and the milliseconds of each part of decoding."""
 
     __slots__ = ()
 
     @property
     def num_drafts(self) -> int: ...
     @property
+    def draft_ms(self) -> float: ...
+    @property
     def verify_ms(self) -> float: ...
+    @property
+    def rollback_ms(self) -> float: ...
+    @property
+    def other_ms(self) -> float: ...
+
+    @property
+    def decode_ms(self) -> float:
+        """The time of decoding, without the prompt."""
+        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of draft, verify, rollback and other in the time of decoding; empty if nothing was timed."""
+        times = {"draft": self.draft_ms, "verify": self.verify_ms, "rollback": self.rollback_ms, "other": self.other_ms}
+        return {part: time / self.decode_ms for part, time in times.items()} if self.decode_ms else {}
 
 
 def measured_speedup(plain_ms: float | None, counted: Timed) -> float | None:
@@ -133,11 +150,6 @@ class TurnStats(Timed):
     def copy(self) -> TurnStats:
         """The same statistics, which no later round changes."""
         return replace(self, num_accepted_tokens_per_pos=[*self.num_accepted_tokens_per_pos])
-
-    @property
-    def decode_ms(self) -> float:
-        """The time of decoding: draft, verify, rollback and other, without the prompt."""
-        return self.draft_ms + self.verify_ms + self.rollback_ms + self.other_ms
 
     @property
     def speedup(self) -> float | None:

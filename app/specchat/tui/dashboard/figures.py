@@ -10,8 +10,7 @@ from textual.content import Content
 
 from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
-from specchat.stats.summary import PARTS
-from specchat.terminal.blocks import bar, columns, levels, number, per_cent, percent, speed
+from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, speed
 from specchat.terminal.filter import clean_line
 from specchat_engine.model_info import MemoryUse
 
@@ -73,7 +72,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
         Row([_label("in %"), *_named(_times(view), view.figures.num_rounds > 0)], 5, Figure.TIME),
         Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
-        Row([" " * _LABEL, (_cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
+        Row([" " * _LABEL, (cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
         *_memory(view.shown.memory, room),
@@ -111,10 +110,6 @@ def strip(view: TurnView, width: int) -> Content:
 
 def _label(text: str) -> Styled:
     return (text.ljust(_LABEL), QUIET)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _curve(values: Sequence[float], room: int) -> str:
@@ -185,9 +180,12 @@ def _break_even(view: TurnView) -> str:
     return "  known once passes are timed" if found is None else found.sentence()
 
 
+_NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
+
+
 def _times(view: TurnView) -> list[tuple[str, float]]:
     """The shares of the decoding time. There is room for three; a long rollback replaces `other`."""
-    shares = view.figures.shares or dict.fromkeys(PARTS, 0.0)
+    shares = view.figures.shares or _NO_TIMES
     last = ("back", shares["rollback"]) if shares["rollback"] >= 0.02 else ("other", shares["other"])
     return [("draft", shares["draft"]), ("verify", shares["verify"]), last]
 
@@ -253,7 +251,7 @@ def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
     lines: list[list[str]] = [[]]
     room = width
     for word in ribbon:
-        shown = _cut(word, width)
+        shown = cut(word, width)
         if len(shown) > room:
             lines.append([])
             room = width
@@ -267,7 +265,7 @@ def latest(ribbon: Sequence[str], width: int) -> list[Styled]:
     chosen: list[str] = []
     room = width
     for word in reversed(ribbon):
-        shown = _cut(word, width)
+        shown = cut(word, width)
         if len(shown) > room:
             break
         chosen.insert(0, shown)
