@@ -97,17 +97,8 @@ class Archive:
 
     def changed(self, session: StoredSession) -> None:
         """Stores a changed title, system prompt, seed, branch or pair."""
-        if session.id not in self._known:
-            return
-
-        def keep(store: Store) -> None:
-            store.rename(session.id, session.title)
-            store.set_system(session.id, session.system)
-            store.set_seed(session.id, session.seed)
-            store.set_head(session.id, session.head)
-            store.set_pair(session.id, session.target, session.draft)
-
-        self._keeper.do(keep, instead_of=("changed", session.id))
+        if session.id in self._known:
+            self._keeper.do(lambda store: store.change(session), instead_of=("changed", session.id))
 
     def turned(self, session: StoredSession, settings: Settings) -> None:
         """Stores the settings with which a session continues."""

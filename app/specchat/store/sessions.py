@@ -49,27 +49,28 @@ class Sessions(Database):
         """Moves a session to the top of the list."""
         self._set(session, "updated", time.time() if at is None else at)
 
-    def set_head(self, session: int, head: int | None) -> None:
-        """Selects the branch that is shown, by its last message. Raises StoreError for a message of another session."""
-        self._set(session, "head", head)
+    def change(self, session: StoredSession) -> None:
+        """Stores the title, the system prompt, the seed, the models, and the branch that is shown, by its last message.
 
-    def set_system(self, session: int, system: str | None) -> None:
-        """Sets the system prompt."""
-        self._set(session, "system", storable(system))
-
-    def set_seed(self, session: int, seed: int | None) -> None:
-        """Sets the seed from which the seeds of turns are derived."""
-        self._set(session, "seed", _seed_text(seed))
+        Raises StoreError for a message of another session.
+        """
+        self._change(
+            "session",
+            "UPDATE sessions SET title = ?, system = ?, seed = ?, target = ?, draft = ?, head = ? WHERE id = ?",
+            (
+                storable(session.title),
+                storable(session.system),
+                _seed_text(session.seed),
+                storable(session.target),
+                storable(session.draft),
+                session.head,
+                session.id,
+            ),
+        )
 
     def set_settings(self, session: int, settings: Mapping[str, Any] | None) -> None:
         """Stores the settings with which the session continues, as JSON."""
         self._set(session, "settings", _settings_text(settings))
-
-    def set_pair(self, session: int, target: str | None, draft: str | None) -> None:
-        """Stores the models with which the session continues."""
-        with self.together():
-            self._set(session, "target", storable(target))
-            self._set(session, "draft", storable(draft))
 
     def sessions(self, limit: int = 50, offset: int = 0) -> list[StoredSession]:
         """A page of the list, most recently used first, without deleted sessions."""

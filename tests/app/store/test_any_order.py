@@ -81,8 +81,8 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(session=session_ids, system=st.none() | TEXTS)
     def set_system(self, session: int, system: str | None) -> None:
         if session in self.sessions:
-            self.store.set_system(session, system)
             self.change(session, system=system)
+            self.store.change(self.sessions[session])
 
     @rule(target=message_ids, session=session_ids, content=TEXTS, state=st.sampled_from(State))
     def say_first(self, session: int, content: str, state: State) -> int:
@@ -137,8 +137,8 @@ class AnyOrder(RuleBasedStateMachine):
     def show(self, message: int) -> None:
         if message in self.messages:
             session = self.messages[message].session
-            self.store.set_head(session, message)
             self.change(session, head=message)
+            self.store.change(self.sessions[session])
 
     @rule(session=session_ids)
     def delete(self, session: int) -> None:

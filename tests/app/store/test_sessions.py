@@ -71,10 +71,8 @@ def test_a_renamed_session_keeps_its_place(store: Store) -> None:
 
 def test_what_a_session_is_continued_with_can_be_changed(store: Store) -> None:
     session = begun(store)
-    store.set_system(session, "Be brief.")
-    store.set_seed(session, 7)
+    store.change(StoredSession(session, system="Be brief.", seed=7, target="guide.gguf"))
     store.set_settings(session, {"k": 3})
-    store.set_pair(session, "guide.gguf", None)
     found = store.session(session)
     assert found is not None
     assert (found.system, found.seed, found.settings, found.target, found.draft) == (
@@ -89,11 +87,11 @@ def test_what_a_session_is_continued_with_can_be_changed(store: Store) -> None:
 def test_a_head_has_to_be_a_message_of_the_session(store: Store) -> None:
     session, other = begun(store), begun(store)
     mine, foreign = said(store, session, "mine"), said(store, other, "foreign")
-    store.set_head(session, None)
-    store.set_head(session, mine)
+    store.change(StoredSession(session, head=None))
+    store.change(StoredSession(session, head=mine))
     for wrong in (foreign, new_id()):
         with pytest.raises(StoreError):
-            store.set_head(session, wrong)
+            store.change(StoredSession(session, head=wrong))
     found = store.session(session)
     assert found is not None
     assert found.head == mine
@@ -153,7 +151,7 @@ def test_changing_a_session_that_is_gone_is_told_in_one_line(store: Store) -> No
     for change in (
         lambda: store.rename(5, "x"),
         lambda: store.touch(5),
-        lambda: store.set_system(5, None),
+        lambda: store.change(StoredSession(5)),
         lambda: store.delete(5),
     ):
         with pytest.raises(StoreError, match="no such session"):
