@@ -20,7 +20,7 @@ ENDLESS = ("-c", "8192", "--repeat-penalty", "100", "--presence-penalty", "10", 
 DRAFTING = ("-k", "4", "--drafter", "model")
 """Every round drafts, however busy the machine is. With an automatic k an answer may be decoded plainly."""
 
-STATISTICS = r"\d+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d+\.\d"
+STATISTICS = r"[\d.]+ tok/s · (.* × plain · )?accepted .* · α \d\.\d\d · τ \d+\.\d"
 
 
 def ready(terminal: Terminal) -> str:
@@ -88,7 +88,7 @@ def test_escape_stops_an_answer_and_the_next_message_works(specchat: Specchat) -
     terminal.type("Tell me a story")
     streaming(terminal)
     terminal.keys("Escape")
-    terminal.wait_for(r"stopped · \d+ tok/s")
+    terminal.wait_for(r"stopped · [\d.]+ tok/s")
     terminal.keys("F2")
     terminal.wait_for("k +‹ 4")
     terminal.keys(*["Down"] * 7)
