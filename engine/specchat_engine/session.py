@@ -299,14 +299,14 @@ class Session:
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
-            times.observe(event, len(context.tokens), rested=recorder.rested)
-            self._planner.learn(context, step, recorder.own_times, rested=recorder.rested)
+            times.observe(event, len(context.tokens), after_pause=recorder.after_pause)
+            self._planner.learn(context, step, recorder.own_times, after_pause=recorder.after_pause)
             with recorder.away():
                 yield event
 
     def _plan(self, turn: Turn, recorder: Recorder, context: Context) -> Plan:
         """The next round under the present settings. Raises Cancelled if the turn is to stop."""
-        recorder.rested = False
+        recorder.after_pause = False
         if self.hold:
             recorder.hold(self.hold)
         if turn.cancel.asked:
@@ -319,7 +319,7 @@ class Session:
             sampler = Sampler(settings.sampling, turn.seed, sampler.constraint)
             turn.in_force.append((context.position, settings.sampling))
         read_ms = planner.draft_prompt_ms
-        plan = planner.plan(context, settings, sampler, turn.transcript.remaining, rested=recorder.rested)
+        plan = planner.plan(context, settings, sampler, turn.transcript.remaining, after_pause=recorder.after_pause)
         if planner.draft_prompt_ms > read_ms:
             turn.note(draft_prompt_ms=planner.draft_prompt_ms)
             recorder.leave_out()

@@ -43,7 +43,7 @@ def taught(controller: Known, verify: float, draft: float) -> Known:
     for width in (1, 2, 8, 32):
         for _ in range(15):
             controller.target.observe(width, 100, 1 + verify * (width - 1))
-            controller.costs_of("model").by_threads.now.observe(width, 100, draft * width)
+            controller.costs_of("model").by_threads.current.observe(width, 100, draft * width)
     return controller
 
 

@@ -121,7 +121,7 @@ def measured(machine: Machine) -> Controller:
     for width in (1, 1, 1, 1, 2, 4, 8, 16):
         controller.target.observe(width, 0, machine.verify(width))
     for length in (1, USUAL_K):
-        controller.costs_of(MODEL.name).by_threads.now.observe(length, 0, length * machine.draft)
+        controller.costs_of(MODEL.name).by_threads.current.observe(length, 0, length * machine.draft)
     return controller
 
 

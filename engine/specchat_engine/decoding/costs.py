@@ -72,13 +72,13 @@ class PassTimes:
         self._after_plain = False
         self._untold: list[tuple[int, float, float]] = []
 
-    def observe(self, event: Round, depth: int, *, rested: bool) -> None:
-        """Counts one round, after which the context has `depth` tokens; `rested` says that it followed a pause."""
-        plain = not event.drafted and not rested
+    def observe(self, event: Round, depth: int, *, after_pause: bool) -> None:
+        """Counts one round, after which the context has `depth` tokens; `after_pause` says that it followed a pause."""
+        plain = not event.drafted and not after_pause
         if plain and self._after_plain:
             self._plain_cost.observe(depth, event.ms.verify)
         self._after_plain = plain
-        if rested or not self._tell:
+        if after_pause or not self._tell:
             return
         self._untold.append((1 + len(event.drafted), event.ms.verify, event.ms.draft))
         took = sum(verify + draft for _, verify, draft in self._untold)

@@ -23,7 +23,7 @@ from specchat_engine.decoding.transcript import Transcript
 TOP = 5
 """How many of the target's best candidates a round holds for its last position."""
 
-_RESTED_NS = 10_000_000
+_PAUSE_NS = 10_000_000
 """After a pause this long, threads have to wake up first: the next round's times say nothing about other rounds."""
 
 
@@ -47,8 +47,8 @@ class _Clocks:
 class Recorder:
     """Makes the rounds of one turn, in order. Timing of the first round starts when the recorder is made.
 
-    `rested` is True while the round being made follows a long pause. `own_times` are the last round's times without
-    the time that the reader of the rounds spent before it.
+    `after_pause` is True while the round being made follows a long pause. `own_times` are the last round's times
+    without the time that the reader of the rounds spent before it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Recorder:
         began_ns: int,
     ) -> None:
         """The turn began at `began_ns` of `perf_counter_ns`. Tokens already in the transcript belong to no round."""
-        self.rested = False
+        self.after_pause = False
         self.own_times = RoundTimes(0.0, 0.0, 0.0)
         self._target = target
         self._draft = draft
@@ -99,7 +99,7 @@ class Recorder:
         began = perf_counter_ns()
         wait()
         waited = perf_counter_ns() - began
-        self.rested = waited >= _RESTED_NS
+        self.after_pause = waited >= _PAUSE_NS
         self._last = replace(self._last, now=self._last.now + waited)
         self._began_ns += waited
 

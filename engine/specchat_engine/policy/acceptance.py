@@ -1,9 +1,12 @@
-"""How likely the next drafted token stands: one predictor for all drafters and all kinds of text.
+"""How likely a drafted token is accepted: one predictor for all drafters and all kinds of text.
 
-It judges a drafted token by the evidence for it: how confident the drafter was of it, or how long the match is that it
-continues. Evidence falls into classes, and the predictor learns, by drafter and by kind of text, which share of the
-tokens of each class is accepted. A drafter's own confidence is thereby calibrated: one that is always sure and always
-wrong is soon believed no longer.
+A drafted token is judged by the evidence for it: the drafter's confidence, or the length of the match that it
+continues. Evidence is divided into classes. For each drafter and kind of text the predictor learns which share of the
+tokens of each class is accepted. This calibrates confidences: a drafter that is always sure and always wrong soon loses
+its credit.
+
+A new drafter uses one of the sorts of evidence in DrafterTraits: "confidence", "match" or "nothing". A new sort needs a
+row in `EVIDENCE` and a case in `weigh`.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from typing import Any
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 
 _EXPECTED = 2.0
-"""What is expected of a class before anything was seen counts as this many tokens, and so does a kept record."""
+"""The weight of the initial estimate of a class, in tokens."""
 
 _FADE = 0.98
-"""What a token keeps of its weight when the next one comes: some fifty tokens count, so that shares follow the text."""
+"""How much of its weight a token keeps with each further token of its class. So about the last fifty tokens of each
+class count, and the shares follow the text."""
 
 PASTED = "pasted"
 _LONG_REQUEST = 280
@@ -32,10 +36,10 @@ _FREE = re.compile(r"\b(story|stories|tale|poem|song|rhyme|joke|essay|letter|dia
 
 
 def kind_of(request: str) -> str:
-    """The kind of text that a request asks for, roughly: drafts are accepted alike within a kind.
+    """The kind of text that a request asks for, as a rough guess. Drafts of the same kind are accepted equally often.
 
-    "pasted" for a request with a text to work on, "code" for one about code, "free" for something to be made up, else
-    "prose".
+    "pasted" if the request includes a text to work on, "code" if it is about code, "free" if something is to be made
+    up, else "prose".
     """
     first, _, rest = request.strip().partition("\n")
     if rest.strip() or len(first) > _LONG_REQUEST:
@@ -49,8 +53,8 @@ def kind_of(request: str) -> str:
 class Evidence:
     """The classes of one sort of evidence, separated by `edges`.
 
-    Before anything was seen, `expected[c]` is the share of the tokens in class c that stand, and `usual[c]` how often a
-    drafted token falls into class c.
+    These are the initial estimates: `expected[c]` is the share of the tokens in class c that are accepted, and
+    `usual[c]` the share of the drafted tokens that are in class c.
     """
 
     edges: tuple[float, ...]
@@ -71,23 +75,23 @@ EVIDENCE = {
         usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),
-    # All answers begin after the same tokens of the chat template, so that a short match says nothing there.
+    # All answers begin after the same tokens of the chat template, so a short match means nothing there.
     "opening match": Evidence(_LENGTHS, (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9), _ANY_LENGTH),
-    # After an edit a copy goes on where it was left, so that even a single token says much.
+    # After an edit a copy often resumes where it stopped, so even one matching token means much.
     "resumed match": Evidence(_LENGTHS, (0.7, 0.8, 0.83, 0.86, 0.88, 0.9, 0.91, 0.92, 0.93), _ANY_LENGTH),
     "nothing": Evidence((), (0.7,), (1.0,)),
 }
 
 
 def evidence_for(drafter: DrafterTraits, prospect: Prospect, *, opening: bool) -> str:
-    """The sort of evidence that a draft is judged by; `opening`: the answer has only begun."""
+    """The sort of evidence for a draft, a key of `EVIDENCE`; `opening` is True in the first tokens of an answer."""
     if drafter.evidence != "match":
         return drafter.evidence
     return "resumed match" if prospect.resumed else "opening match" if opening else "match"
 
 
 class Shares:
-    """What became of the tokens that one drafter drafted on one kind of text, by class of evidence."""
+    """Counts of one drafter's drafted and accepted tokens on one kind of text, by class of evidence."""
 
     def __init__(self, evidence: Evidence) -> None:
         classes = len(evidence.expected)
@@ -98,30 +102,30 @@ class Shares:
 
     @property
     def accepted(self) -> float:
-        """How many accepted tokens are remembered."""
+        """How many accepted tokens are remembered, all classes together. Older ones count less."""
         return sum(self._accepted)
 
     @property
     def known(self) -> bool:
-        """Whether any token was compared yet."""
+        """Whether any drafted token was compared with the target's choice."""
         return any(self._tested)
 
-    def observe(self, place: int, *, stood: bool) -> None:
-        """Learns whether a token of this class stood."""
-        self._accepted[place] = self._accepted[place] * _FADE + stood
-        self._tested[place] = self._tested[place] * _FADE + 1
+    def observe(self, evidence_class: int, *, accepted: bool) -> None:
+        """Learns whether a token of this class was accepted. The shares of the other classes stay as they are."""
+        self._accepted[evidence_class] = self._accepted[evidence_class] * _FADE + accepted
+        self._tested[evidence_class] = self._tested[evidence_class] * _FADE + 1
         self._frequency = [count * _FADE for count in self._frequency]
-        self._frequency[place] += 1
+        self._frequency[evidence_class] += 1
 
-    def stands(self) -> list[float]:
-        """The probability that a token stands, by class, if the tokens before it do."""
+    def p_accept(self) -> list[float]:
+        """The probability that a token is accepted if the tokens before it are, by class."""
         return [
             (accepted + _EXPECTED * share) / (tested + _EXPECTED)
             for accepted, tested, share in zip(self._accepted, self._tested, self._expected, strict=True)
         ]
 
     def frequency(self) -> list[float]:
-        """How often a drafted token falls into each class; the sum is 1."""
+        """The share of the drafted tokens that are in each class; the sum is 1."""
         total = sum(self._frequency) + _EXPECTED
         return [(seen + _EXPECTED * share) / total for seen, share in zip(self._frequency, self._usual, strict=True)]
 
@@ -149,17 +153,17 @@ class Acceptance:
         self._shares: dict[tuple[str, str, str], Shares] = {}
 
     def of(self, kind: str, drafter: str, evidence: str) -> Shares:
-        """What is known of a drafter on a kind of text, by this sort of evidence."""
+        """The shares of a drafter on a kind of text, for this sort of evidence."""
         return self._shares.setdefault((kind, drafter, evidence), Shares(EVIDENCE[evidence]))
 
     def learn(self, kind: str, drafter: str, evidence: str, values: Sequence[float], accepted: int) -> None:
-        """Learns from the compared tokens of a draft, of which the first `accepted` stood.
+        """Learns from the compared tokens of a draft, of which the first `accepted` were accepted.
 
         `values[i]` is the evidence for token i: a confidence, or the length of the match that it continued.
         """
         shares, classify = self.of(kind, drafter, evidence), EVIDENCE[evidence].classify
-        for place, value in enumerate(values):
-            shares.observe(classify(value), stood=place < accepted)
+        for index, value in enumerate(values):
+            shares.observe(classify(value), accepted=index < accepted)
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start: by kind of text, drafter and sort of evidence."""

@@ -1,4 +1,4 @@
-"""Measures what a pair's passes cost while nobody waits for an answer."""
+"""Measures the passes of a pair while nobody waits for an answer."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from specchat_engine.policy.cost_model import CostCurve
 from specchat_engine.settings import USUAL_K
 
 PLAIN_BUDGET_MS = 250.0
-"""After a turn at most this long is spent on plain passes, if C(1) is not known yet."""
+"""The most time for plain passes after a turn, if C(1) is not known yet."""
 
 WIDTHS = (1, 2, 4, 8, 16)
-"""The widths of the target's passes: enough to see the curve and its steps. Real rounds correct what lies between."""
+"""The widths of the target's passes: enough to see the curve and its steps. Real rounds fill in the others."""
 
 _REPEATS, _INSTANT_MS = 3, 100.0
-"""Everything is measured up to three times, as long as the passes took no longer than this together."""
+"""Everything is measured three times, but no repetition begins once all passes have taken this many milliseconds."""
 
 
 def measure(
     target: SessionModel, draft: SessionModel | None, controller: Controller, drafter: str = ModelDrafter.name
 ) -> Iterator[None]:
-    """Makes a few passes, forgets them, and yields after each, so that the caller can stop.
+    """Makes a few passes, removes them from the memories, and yields after each, so that the caller can stop.
 
-    These are passes of the target over 1, 2, 4, 8 and 16 tokens, and drafts of 1 and of `USUAL_K` tokens by the draft
-    model, whose costs count as those of the `drafter` with this name. What was measured as often before is left out.
-    Raises DecodeError if llama.cpp fails.
+    The target makes passes over 1, 2, 4, 8 and 16 tokens. The draft model makes drafts of 1 and of `USUAL_K` tokens,
+    which are recorded for the `drafter` of this name. Sizes that already have enough times are skipped. Raises
+    DecodeError if llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
     spent_ms = 0.0
@@ -38,7 +38,7 @@ def measure(
         for width in WIDTHS:
             fits = width <= target.max_rows and target.length + width <= target.capacity
             if fits and controller.target.seen(width) < times:
-                if width == 1:  # a plain pass after one of another sort takes longer than among others
+                if width == 1:  # the first plain pass after any other pass takes longer, so it does not count
                     pass_ms(target, width, width)
                     yield
                 milliseconds = pass_ms(target, width, width)
@@ -46,7 +46,7 @@ def measure(
                 spent_ms += milliseconds
                 yield
         if draft:
-            costs = controller.costs_of(drafter).by_threads.now
+            costs = controller.costs_of(drafter).by_threads.current
             for length in (1, USUAL_K):
                 if draft.length < draft.capacity and costs.seen(length) < times:
                     milliseconds = sum(pass_ms(draft, 1, 1) for _ in range(length))
@@ -58,7 +58,7 @@ def measure(
 
 
 def pass_ms(model: SessionModel, width: int, rows: int) -> float:
-    """The milliseconds of a pass over `width` tokens, which is forgotten again."""
+    """The milliseconds of a pass over `width` tokens. The memory is restored afterwards."""
     depth = model.length
     model.checkpoint()
     before = model.busy_ns
@@ -71,10 +71,10 @@ def pass_ms(model: SessionModel, width: int, rows: int) -> float:
 def measure_plain(
     target: SessionModel, context: Context, cost: PlainCost, costs: CostCurve, cancelled: Callable[[], bool]
 ) -> None:
-    """Makes the plain passes that are missing near an answer's depth, within a budget, and learns what they cost.
+    """Makes the plain passes that are missing near an answer's depth, within a time limit, and records their costs.
 
-    Each reads the last token again after what the memory holds, and is forgotten. The first does not count: a plain
-    pass after one of another sort takes longer than among others. Raises DecodeError if llama.cpp fails.
+    Each reads the last token once more, and the memory is restored. The first does not count, because a plain pass
+    takes longer after any other pass. Raises DecodeError if llama.cpp fails.
     """
     end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
     depth, length, missing = context.middle, target.length, cost.missing(context.middle)

@@ -1,6 +1,6 @@
-"""What things cost on this machine: C(w), a target pass over w tokens, and drafts of n tokens.
+"""What passes and drafts cost on this machine: C(w), the time of a target pass over w tokens, and the time of drafts.
 
-Both are curves over a size, and `CostCurve` learns either from the rounds that are made.
+Both are curves over a size, which `CostCurve` learns from the rounds of real answers.
 """
 
 from __future__ import annotations
@@ -15,87 +15,87 @@ import numpy as np
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 
 _KEPT = 15
-"""How many times are kept of each size: the latest ones."""
+"""How many times are kept for each size: the latest ones."""
 
 _TRUSTED = 8
-"""A size with this many times is known well. Sizes with fewer lean on their neighbours."""
+"""A size with this many times is known well. With fewer, the neighbouring sizes count as well."""
 
 _GUESSED = 2
-"""What is guessed of a size counts as this many times."""
+"""The weight of a guess, in measured times."""
 
-_MOOD_TIMES = 5
-"""The machine's current speed is judged by this many times."""
+_RATIOS = 5
+"""The machine's current speed is estimated from this many times."""
 
 _SHALLOW = 1024
-"""Contexts below this depth cost the same; deeper ones are told apart by powers of two."""
+"""All contexts below this depth share one curve. Deeper ones have a curve for each power of two."""
 
 _TARGET_SLOPE = 0.35
-"""What a further token in a target pass costs before it was measured, in passes over one token."""
+"""The initial estimate of what each further token adds to a target pass, in passes over one token."""
 
-_STEP, _READ = 0.1, 0.15
-"""A draft step in plain target passes, and reading a token in draft steps, before they were measured."""
+_STEP_SHARE, _READ_SHARE = 0.1, 0.15
+"""Initial estimates: of a draft step in plain target passes, and of reading a token in draft steps."""
 
 
 class CostCurve:
-    """Milliseconds by size and by depth of the context, both in tokens.
+    """Milliseconds by size and by depth of the context in tokens.
 
-    When a machine slows down, everything slows down. So times are kept relative to the machine's current speed, its
-    mood, and an old time stays comparable. Noise only adds to a time, so of the kept times of a size the one counts
-    that a third of them are shorter than.
+    When a machine slows down, everything slows down. So times are divided by the machine's current slowness, 1 at
+    first, and old times stay comparable. Noise only makes passes slower, so the cost of a size is the lower third of
+    its kept times rather than their median.
     """
 
     def __init__(self, slope: float) -> None:
-        """`slope` is what one more token costs, relative to size 1, until two sizes were measured."""
+        """`slope` is what each further size adds, relative to size 1, until two sizes were measured."""
         self._slope = slope
-        self._mood = 1.0
-        self._moods: deque[float] = deque(maxlen=_MOOD_TIMES)
-        self._mood_sizes: deque[tuple[int, int]] = deque(maxlen=_MOOD_TIMES)
+        self._slowness = 1.0
+        self._ratios: deque[float] = deque(maxlen=_RATIOS)
+        self._ratio_sizes: deque[tuple[int, int]] = deque(maxlen=_RATIOS)
         self._times: dict[int, dict[int, deque[float]]] = {}
         self._usual: dict[int, dict[int, float]] = {}
         self._curves: dict[int, dict[int, float]] = {}
 
     def observe(self, size: int, depth: int, milliseconds: float) -> None:
-        """Learns that `size` tokens took so long at this depth of the context."""
+        """Learns what a size took at this depth of the context."""
         if milliseconds <= 0:
             return
         zone = _zone(depth)
         times = self._times.setdefault(zone, {}).setdefault(size, deque(maxlen=_KEPT))
         if len(times) >= _TRUSTED:
-            self._moods.append(milliseconds / self._usual[zone][size])
-            self._mood = _undisturbed(self._moods)
-            self._mood_sizes.append((zone, size))
-            if self._mood_sizes.count((zone, size)) == len(self._mood_sizes):
+            self._ratios.append(milliseconds / self._usual[zone][size])
+            self._slowness = _undisturbed(self._ratios)
+            self._ratio_sizes.append((zone, size))
+            if len(set(self._ratio_sizes)) == 1:
                 return  # one size alone cannot tell a slower machine from a higher cost
-        times.append(milliseconds / self._mood)
+        times.append(milliseconds / self._slowness)
         self._usual.setdefault(zone, {})[size] = _undisturbed(times)
         self._curves.pop(zone, None)
 
     @property
     def total(self) -> int:
-        """How many times are kept of all sizes together."""
+        """How many times are kept, all sizes together."""
         return sum(len(kept) for times in self._times.values() for kept in times.values())
 
     def seen(self, size: int) -> int:
-        """How many times are kept of a size, at any depth."""
+        """How many times are kept for a size, all depths together."""
         return sum(len(times.get(size, ())) for times in self._times.values())
 
     def at(self, size: int, depth: int) -> float | None:
         """The expected milliseconds of a size of 1 or more; None before anything was measured."""
-        known = self._known(depth) if self._usual else {}
+        known = self._blended(depth) if self._usual else {}
         if size in known:
-            return self._mood * known[size]
+            return self._slowness * known[size]
         curve = self.curve(depth, size)
         return curve[size] if curve else None
 
     def curve(self, depth: int, most: int) -> list[float] | None:
         """The expected milliseconds of sizes 0 to `most`; None before anything was measured.
 
-        Straight lines join the measured sizes. After the largest the last slope goes on, but no steeper than usual: if
-        more tokens cost more than that, trying them will tell.
+        Measured sizes are joined by straight lines. Beyond the largest one the last slope continues, but not steeper
+        than the initial slope. If larger sizes cost more than that, trying them will show it.
         """
         if not self._usual:
             return None
-        known = self._known(depth)
+        known = self._blended(depth)
         sizes, costs = list(known), list(known.values())
         usual = self._slope * costs[0] / (1 + self._slope * (sizes[0] - 1))
         slope = min(usual, (costs[-1] - costs[-2]) / (sizes[-1] - sizes[-2])) if len(sizes) > 1 else usual
@@ -106,19 +106,19 @@ class CostCurve:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
         line = np.interp(range(1, most + 1), sizes, np.maximum.accumulate(costs))
-        return [0.0, *(self._mood * line).tolist()]
+        return [0.0, *(self._slowness * line).tolist()]
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""
         usual = self._usual[self._nearest(depth)] if self._usual else {}
-        return {size: self._mood * usual[size] for size in sorted(usual)}
+        return {size: self._slowness * usual[size] for size in sorted(usual)}
 
-    def _known(self, depth: int) -> dict[int, float]:
-        """The costs of the measured sizes, ascending, relative to the mood.
+    def _blended(self, depth: int) -> dict[int, float]:
+        """The costs of the measured sizes, ascending, divided by the slowness.
 
-        One slow pass must not rule a size out for ever, as a size that looks dear is not tried again. So for a size
-        with few times, the line between its neighbours counts as well. Not for size 1, after which there often is a
-        step.
+        A size that looks expensive is not tried again, so one slow pass must not rule it out for ever. For a size with
+        few times the line between its neighbours therefore counts as well. Size 1 is left alone, because there is often
+        a step between 1 and 2.
         """
         zone = self._nearest(depth)
         if zone in self._curves:
@@ -137,10 +137,11 @@ class CostCurve:
         return min(self._usual, key=lambda zone: abs(zone - _zone(depth)))
 
     def to_json(self) -> dict[str, Any]:
-        """What to keep for the next start: by depth and size the milliseconds, and how many times say so."""
+        """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""
         return {
             str(zone): {
-                str(size): [round(self._mood * cost, 6), len(self._times[zone][size])] for size, cost in usual.items()
+                str(size): [round(self._slowness * cost, 6), len(self._times[zone][size])]
+                for size, cost in usual.items()
             }
             for zone, usual in self._usual.items()
         }
@@ -160,9 +161,9 @@ class CostCurve:
 
 
 class CostsByThreads:
-    """A curve for each number of threads; `now` is the one of the threads in force.
+    """A curve for each number of threads; `current` is the one of the threads in force.
 
-    What was learned before the number of threads was known belongs to the first number that becomes known.
+    What was learned before the number of threads was known is assigned to the first number that is set.
     """
 
     def __init__(self, slope: float = _TARGET_SLOPE) -> None:
@@ -171,7 +172,7 @@ class CostsByThreads:
         self._curves = {0: CostCurve(slope)}
 
     @property
-    def now(self) -> CostCurve:
+    def current(self) -> CostCurve:
         """The curve of the threads in force."""
         return self._curves[self._threads]
 
@@ -180,7 +181,7 @@ class CostsByThreads:
         return self._curves.setdefault(threads, CostCurve(self._slope))
 
     def use(self, threads: int) -> None:
-        """This many threads are in force from now on."""
+        """Sets the number of threads in force."""
         if threads != self._threads:
             unknown = self._curves.pop(0, None)
             self._curves.setdefault(threads, unknown or CostCurve(self._slope))
@@ -200,34 +201,39 @@ class CostsByThreads:
 
 
 class DraftCosts:
-    """What the drafts of one drafter take, by their length, and what it takes to read a token first."""
+    """What the drafts of one drafter cost, by the number of passes, and what reading a token costs."""
 
     def __init__(self) -> None:
         self.by_threads = CostsByThreads(slope=1.0)
         self._read_ms: float | None = None
 
     def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
-        """The milliseconds of drafts of 0 to `most` tokens. The usual counts as well until some drafts were timed."""
-        if drafter.cost == "nothing":
-            return [0.0] * (most + 1)
-        curve = self.by_threads.now
-        step_ms = _STEP * plain_ms
-        usual = [step_ms * (n if drafter.cost == "step" else min(n, 1)) for n in range(most + 1)]
-        measured = curve.curve(depth, most)
-        timed = curve.total
-        if measured is None or timed >= _TRUSTED:
-            return measured or usual
+        """The milliseconds of drafts of 0 to `most` tokens. Until some drafts were timed an estimate counts as well."""
+        passes = [_passes(drafter, length) for length in range(most + 1)]
+        usual = [_STEP_SHARE * plain_ms * count for count in passes]
+        curve = self.by_threads.current
+        by_passes, timed = curve.curve(depth, max(passes)) if any(passes) else None, curve.total
+        if by_passes is None:
+            return usual
+        measured = [by_passes[count] for count in passes]
+        if timed >= _TRUSTED:
+            return measured
         return [(timed * a + _GUESSED * b) / (timed + _GUESSED) for a, b in zip(measured, usual, strict=True)]
 
+    def observe(self, drafter: DrafterTraits, length: int, depth: int, milliseconds: float) -> None:
+        """Learns what a draft of this length took at this depth of the context."""
+        if passes := _passes(drafter, length):
+            self.by_threads.current.observe(passes, depth, milliseconds)
+
     def reading_ms(self, drafter: DrafterTraits, prospect: Prospect, plain_ms: float) -> float:
-        """What reading takes before the draft: the last token is read with its first step."""
+        """The time of reading before a draft. The last token does not count: the first step of the draft reads it."""
         if drafter.cost == "nothing":
             return 0.0
-        each = _READ * _STEP * plain_ms if self._read_ms is None else self._read_ms
+        each = _READ_SHARE * _STEP_SHARE * plain_ms if self._read_ms is None else self._read_ms
         return max(0, prospect.unread - 1) * each
 
     def learn_reading(self, tokens: int, milliseconds: float) -> None:
-        """Learns what reading so many tokens apart from drafts took."""
+        """Learns what reading these tokens took, without any drafting."""
         if tokens > 0:
             self._read_ms = max(0.0, milliseconds) / tokens
 
@@ -243,19 +249,26 @@ class DraftCosts:
         return costs
 
 
+def _passes(drafter: DrafterTraits, length: int) -> int:
+    """How many passes a draft of this length takes."""
+    return {"nothing": 0, "draft": min(length, 1), "step": length}[drafter.cost]
+
+
 def _undisturbed(times: Iterable[float]) -> float:
+    """The time that a third of the times are shorter than."""
     ordered = sorted(times)
     return ordered[(len(ordered) - 1) // 3]
 
 
 def _on_line(size: int, sizes: Sequence[int], costs: Mapping[int, float]) -> float:
     """The cost at a size between ascending others, on the straight line between its neighbours."""
-    place = bisect(sizes, size)
-    left, right = sizes[max(place - 1, 0)], sizes[min(place, len(sizes) - 1)]
+    index = bisect(sizes, size)
+    left, right = sizes[max(index - 1, 0)], sizes[min(index, len(sizes) - 1)]
     if left == right:
         return costs[left]
     return costs[left] + (costs[right] - costs[left]) * (size - left) / (right - left)
 
 
 def _zone(depth: int) -> int:
+    """The number of the curve for this depth, 0 for shallow contexts."""
     return (depth // _SHALLOW).bit_length()

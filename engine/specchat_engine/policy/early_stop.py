@@ -1,9 +1,9 @@
-"""How long a draft should be, and where it ends early.
+"""How long a draft should be, and when to end it early.
 
-A drafter that tells its confidence in each token is asked again after every token: is another one worth its time? The
-confidences so far say how likely the whole draft stands: its reach. Another token pays while the tokens it may lead to
-are worth more than the time they take. That is an optimal stopping problem, and `best_stopped` solves it backwards from
-the longest draft, for a few values of the reach, as if confidences came independently of each other.
+Some drafters report a confidence after each token. The product of the acceptance probabilities so far is the
+probability that the target accepts the whole draft: its reach. Drafting goes on while the tokens it may still add are
+worth more than the time they take. This is an optimal stopping problem. `best_stopped` solves it backwards from the
+longest draft, for 32 levels of the reach, and assumes that confidences are independent of each other.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_REACHES, _STEP = 32, 0.125
-_REACH = np.exp(-_STEP * np.arange(_REACHES))
-"""The values of the reach: each is an eighth less than the one before, from 1 down to 0.02."""
+_LEVELS, _LEVEL_STEP = 32, 0.125
+_REACH = np.exp(-_LEVEL_STEP * np.arange(_LEVELS))
+"""The levels of the reach, from 1 down to 0.02. Each is 0.88 times the one before."""
 
-_DOWN = np.arange(_REACHES)[:, None] - np.arange(_REACHES)[None, :]
-_DOWN = np.where(_DOWN < 0, _REACHES, _DOWN)
-"""How many values of the reach lie between two of them; `_REACHES` stands for upwards, where a reach never goes."""
+_FALLS = np.array([np.eye(_LEVELS, k=-levels) for levels in range(_LEVELS + 1)])
+"""`_FALLS[n]` is the transition matrix that lowers the reach by n levels. Below the last level the reach is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A round that could be made: at most `k` drafted tokens, and the tokens and milliseconds to expect of it.
+    """A possible round: at most `k` drafted tokens, with the expected number of emitted tokens and of milliseconds.
 
-    `bounds[i]`: the draft goes on after token i while its reach is at least this. Empty where it never ends early.
+    Drafting continues after token i while the reach is at least `bounds[i]`. Without bounds it never ends early.
     """
 
     k: int
@@ -43,74 +42,85 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class EarlyStop:
-    """Ends drafts by the `bounds` of an Option; a confidence of class c says that a token stands with `stands[c]`."""
+    """Ends drafts by the `bounds` of an Option. A token with a confidence of class c is accepted with `p_accept[c]`."""
 
     bounds: Sequence[float]
-    stands: Sequence[float]
+    p_accept: Sequence[float]
     classify: Callable[[float], int]
 
     def begin(self) -> Callable[[float], bool]:
-        """For one draft: told the confidence of each token in turn, whether another token is worth drafting."""
+        """Starts one draft. The result takes each token's confidence in turn; True if another token is worth it."""
         reach, bounds = 1.0, iter(self.bounds)
 
         def worth_more(confidence: float) -> bool:
             nonlocal reach
-            reach *= self.stands[self.classify(confidence)]
+            reach *= self.p_accept[self.classify(confidence)]
             return reach >= next(bounds, math.inf)
 
         return worth_more
 
 
-def best_length(stands: Sequence[float], costs: Sequence[float], lengths: range, pace: float) -> Option:
-    """The best of some lengths for a draft that does not end early.
+def best_length(p_accept: Sequence[float], costs: Sequence[float], lengths: range, pace: float) -> Option:
+    """The best of some lengths for a draft that does not end early: the one with the largest tokens - pace x time.
 
-    `stands[i]` is the probability that token i stands if those before it do, `costs[n]` the milliseconds of a round
-    with n drafted tokens. A token is worth its time if it takes less than tokens do at `pace`, in tokens a millisecond.
+    `p_accept[i]` is the probability that token i is accepted if those before it are. `costs[n]` is the milliseconds of
+    a round with n drafted tokens. `pace` is the speed to beat, in tokens per millisecond.
     """
     reach = tokens = 1.0
     options = []
     for k in range(1, lengths.stop):
-        reach *= stands[k - 1]
+        reach *= p_accept[k - 1]
         tokens += reach
         options.append(Option(k, tokens, costs[k]))
     return max(options[lengths.start - 1 :], key=lambda option: option.tokens - pace * option.milliseconds)
 
 
-def best_stopped(stands: Sequence[float], frequency: Sequence[float], costs: Sequence[float], pace: float) -> Option:
-    """The best draft of at most `len(costs) - 1` tokens that ends early where its confidence says so.
+def best_stopped(p_accept: Sequence[float], frequency: Sequence[float], costs: Sequence[float], pace: float) -> Option:
+    """The best draft of at most `len(costs) - 1` tokens whose bounds end it early.
 
-    A drafted token has a confidence of class c with probability `frequency[c]`, and stands with `stands[c]` then.
-    `costs[n]` and `pace` are as in `best_length`.
+    The confidence of a drafted token is of class c with probability `frequency[c]`. Such a token is accepted with
+    probability `p_accept[c]`. `costs[n]` and `pace` are as in `best_length`.
     """
-    shift = np.zeros(_REACHES + 1)  # by how many values the reach falls with one more token, and how likely
-    for stand, often in zip(stands, frequency, strict=True):
-        down = min(-math.log(max(stand, 1e-9)) / _STEP, _REACHES - 1.0)
-        whole = min(int(down), _REACHES - 2)
-        shift[whole] += often * (1 - down + whole)
-        shift[whole + 1] += often * (down - whole)
-    shift[_REACHES] = 0.0
-    falls = shift[_DOWN]
+    falls = _transitions(p_accept, frequency)
+    mean = sum(share * often for share, often in zip(p_accept, frequency, strict=True))
+    next_token = mean * _REACH  # how many tokens the next drafted token adds, by the reach
+    tokens = milliseconds = np.zeros(_LEVELS)  # what all further drafting adds, by the reach
     most = len(costs) - 1
-    stands_next = sum(stand * often for stand, often in zip(stands, frequency, strict=True)) * _REACH
-    tokens = milliseconds = np.zeros(_REACHES)  # to expect of further drafting, by the reach
     bounds: list[float] = []
     for drafted in range(most - 1, -1, -1):
-        tokens = stands_next + tokens @ falls
+        tokens = next_token + tokens @ falls
         milliseconds = costs[drafted + 1] - costs[drafted] + milliseconds @ falls
-        worth = tokens - pace * milliseconds
-        pays = int(np.count_nonzero(worth > 0))
-        if drafted:
-            bounds.insert(0, _bound(worth.tolist(), pays))
-            tokens[pays:] = milliseconds[pays:] = 0.0
-    k = next((place for place, bound in enumerate(bounds, 1) if bound > 1), most)
+        if drafted:  # the first token is always drafted
+            worth = tokens - pace * milliseconds
+            goes_on = worth > 0
+            bounds.insert(0, _bound(worth))
+            tokens, milliseconds = tokens * goes_on, milliseconds * goes_on
+    k = next((length for length, bound in enumerate(bounds, 1) if bound > 1), most)
     return Option(k, 1 + float(tokens[0]), costs[0] + float(milliseconds[0]), tuple(bounds[: k - 1]))
 
 
-def _bound(worth: list[float], pays: int) -> float:
-    """The reach at which another token stops paying, given its worth at each; infinite where it never pays."""
-    if not pays:
+def _transitions(p_accept: Sequence[float], frequency: Sequence[float]) -> np.ndarray:
+    """Entry [i, j] is the probability that one more token takes the reach from level j to level i.
+
+    A fall between two whole numbers of levels is shared between them.
+    """
+    falls = np.zeros(_LEVELS + 1)
+    for share, often in zip(p_accept, frequency, strict=True):
+        levels = min(-math.log(max(share, 1e-9)) / _LEVEL_STEP, _LEVELS - 1.0)
+        whole = int(levels)
+        falls[whole] += often * (whole + 1 - levels)
+        falls[whole + 1] += often * (levels - whole)
+    return np.tensordot(falls, _FALLS, axes=1)
+
+
+def _bound(worth: np.ndarray) -> float:
+    """The reach at which the worth of drafting on is 0, interpolated; infinite if it is never worth it.
+
+    `worth[i]` belongs to level i and falls with the reach.
+    """
+    paying = int(np.count_nonzero(worth > 0))
+    if not paying:
         return math.inf
-    if pays == _REACHES:
+    if paying == _LEVELS:
         return 0.0
-    left, right = worth[pays - 1], worth[pays]
-    return float(_REACH[pays - 1] - (_REACH[pays - 1] - _REACH[pays]) * left / (left - right))
+    return float(np.interp(0.0, worth[[paying, paying - 1]], _REACH[[paying, paying - 1]]))

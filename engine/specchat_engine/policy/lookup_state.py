@@ -13,7 +13,7 @@ from specchat_engine.settings import Settings
 
 
 class LookupState:
-    """Prompt lookup as the planner uses it: with the n-grams of the settings, and indexed when it is first needed."""
+    """Prompt lookup as the planner uses it, with the n-grams of the settings. The index is built on first use."""
 
     traits = PromptLookupDrafter.traits
     name = PromptLookupDrafter.name
@@ -28,8 +28,8 @@ class LookupState:
         self._indexed = False
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """The settings of the next rounds. From the next turn on it searches what was said in other conversations or
-        branches as well, where settings ask for that and drafts may depend on it."""
+        """Takes the settings of the next rounds. From the next turn on, other conversations and branches are searched
+        as well, if the settings ask for that and drafts may depend on it."""
         drafter = self._drafter
         if (drafter.ngram_min, drafter.ngram_max) != (settings.ngram_min, settings.ngram_max):
             self._drafter = drafter = PromptLookupDrafter(settings.ngram_min, settings.ngram_max)
@@ -38,11 +38,11 @@ class LookupState:
             drafter.recalls = may_vary and settings.lookup == "all"
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """A turn opens."""
+        """Starts a turn; the index is built anew when it is needed."""
         self._indexed, self._match = False, None
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Indexes the text. Raises Cancelled where `cancelled` says so."""
+        """Indexes the text. Raises Cancelled if `cancelled` says so."""
         self._drafter.begin(tokens, cancelled)
         self._indexed, self._cancelled = True, cancelled
 
@@ -67,6 +67,6 @@ class LookupState:
         """Nothing to learn: the next match is looked for in the context."""
 
     def end(self, context: Context) -> None:
-        """The turn is over: what was said is remembered."""
+        """Ends the turn, and remembers its text."""
         if self._indexed:
             self._drafter.read(context.tokens)

@@ -1,4 +1,4 @@
-"""Between a session and the controller: before each round who drafts, how much and why; after it, what to learn."""
+"""Connects a session to the controller: plans each round before it is made, and learns from it afterwards."""
 
 from __future__ import annotations
 
@@ -21,46 +21,50 @@ from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED, VERIFIERS
 
 _READ_AT_ONCE = 64
-"""A drafter with more unread tokens reads them after the first token, so that the answer begins sooner."""
+"""With more unread tokens than this a drafter waits until the first token is out, so that the answer begins sooner."""
 
 _OPENING = 4
-"""An answer begins with this many tokens."""
+"""The first tokens of an answer, its opening."""
 
 _WAITS = "the draft model reads the prompt after the first token"
 
 
 class PlannedDrafter(Drafter, Protocol):
-    """A drafter that can be weighed against others before each round."""
+    """A drafter that can be compared with others before each round.
+
+    Each turn opens it. `begin` is only called if there is something to read or to index: a drafter whose prospects
+    never have unread tokens does its reading in `open` or `propose`.
+    """
 
     traits: DrafterTraits
 
     @property
     def threads(self) -> int:
-        """The threads that it computes with, 0 where it makes no passes."""
+        """The threads that it computes with; 0 if it makes no passes. A pair has one draft model at most."""
 
     @property
     def goes_back_freely(self) -> bool:
         """Whether it can read a prompt ahead of time and forget it again at no cost."""
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
-        """A turn opens with these tokens, the prompt's first; forgets what it has read beyond them."""
+        """Starts a turn with these tokens, the beginning of the prompt. Forgets what it has read beyond them."""
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """The settings of the next rounds; `may_vary`: drafts may depend on more than the conversation."""
+        """Takes the settings of the next rounds. `may_vary`: drafts may depend on more than the conversation."""
 
     def prospect(self, context: Context) -> Prospect:
-        """What it could draft now. Raises Cancelled while it reads."""
+        """What it could draft now. Raises Cancelled if the turn is cancelled while it reads."""
 
     def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
         """Which of these tokens followed its last match, up to the first that did not; empty without a match."""
 
     def end(self, context: Context) -> None:
-        """The turn is over."""
+        """Ends the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedDrafters:
-    """Which drafters these settings allow, by which rule they are verified, and why none is allowed."""
+    """The drafters that the settings allow, the rule that verifies them, and why none is allowed."""
 
     settings: Settings
     names: tuple[str, ...]
@@ -69,9 +73,9 @@ class AllowedDrafters:
 
     @classmethod
     def under(cls, settings: Settings, loaded: Sequence[str], plain_because: str = "") -> AllowedDrafters:
-        """Of the `loaded` drafters, all for "hybrid"; where the one asked for is not loaded, prompt lookup.
+        """All `loaded` drafters for "hybrid", else the one asked for, or prompt lookup if that one is not loaded.
 
-        `plain_because` says why the target cannot speculate, empty if it can.
+        `plain_because` says why the target cannot speculate; empty if it can.
         """
         names: tuple[str, ...] = ()
         because = plain_because or ("k is 0" if settings.k == 0 else "no drafter")
@@ -84,15 +88,16 @@ class AllowedDrafters:
     def may_vary(self) -> bool:
         """Whether drafts may depend on more than the prompt, the seed and the settings.
 
-        Not where the text depends on them: with a fixed k, a seed is to give the same text again there.
+        They may not with a fixed k if the text depends on drafts, because a seed must repeat the text then.
         """
         return self.settings.k == AUTO or (self.verifier.couples and self.verifier.lossless)
 
 
 class Planner:
-    """Makes the plans of a session's rounds; the controller may be shared by all sessions on a pair.
+    """Plans the rounds of one session. All sessions of a pair may share the controller.
 
-    `drafters` are all that are loaded, by name. `draft_prompt_ms` is how long they have read this turn's prompt so far.
+    `drafters` has all loaded drafters by name. `draft_prompt_ms` is the time that they spent on reading this turn's
+    prompt so far.
     """
 
     def __init__(
@@ -110,7 +115,7 @@ class Planner:
         self._thinking_ms = 0.0
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
-        """A turn begins with these tokens, the prompt's first. Raises Cancelled while drafters read them."""
+        """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
         self.draft_prompt_ms = 0.0
         self._cancelled, self._planned = cancelled, None
         self._controller.begin(kind_of(prompt.request))
@@ -122,7 +127,7 @@ class Planner:
                 self.drafters[name].begin(tokens, cancelled)
 
     def prepare(self, prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
-        """Lets drafters read a prompt that is likely to come. Raises Cancelled where `cancelled` says so."""
+        """Lets drafters read a prompt that is likely to come. Raises Cancelled if `cancelled` says so."""
         for name in self._allowed_by(settings).names:
             drafter = self.drafters[name]
             if drafter.goes_back_freely:
@@ -130,11 +135,11 @@ class Planner:
                 drafter.begin(prompt.tokens, cancelled)
 
     def plan(
-        self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, rested: bool = False
+        self, context: Context, settings: Settings, sampler: Sampler, wanted: int, *, after_pause: bool = False
     ) -> Plan:
-        """The next round, of which `wanted` tokens are wanted at most. Raises Cancelled while a drafter reads.
+        """The plan of the next round, which may emit `wanted` tokens. Raises Cancelled if the turn is cancelled.
 
-        `rested`: the models computed nothing for a while, so that this round's times say nothing about other rounds.
+        `after_pause`: the models were idle, so that the times of this round say nothing about other rounds.
         """
         began, self._planned, self._thinking_ms = perf_counter_ns(), None, 0.0
         self._controller.use_threads(
@@ -148,35 +153,35 @@ class Planner:
         if settings.k != AUTO and len(allowed.names) == 1:
             return self._fixed(context, settings.k, longest, sampler)
         prospects, because = self._prospects(context)
-        now = Situation(
+        situation = Situation(
             depth=len(context.tokens),
             longest=longest if settings.k == AUTO else min(longest, settings.k),
             prospects=prospects,
             fixed=settings.k != AUTO,
             opening=context.position < _OPENING,
-            rested=rested,
+            after_pause=after_pause,
         )
-        decision = self._controller.decide(now)
+        decision = self._controller.decide(situation)
         if decision.drafter is None:
-            self._note(now, decision, began)
+            self._note(situation, decision, began)
             return Plan(None, 0, sampler, because or decision.reason, COUPLED)
         drafter, name = self.drafters[decision.drafter.name], decision.drafter
         if self._read(drafter, context, prospects[name].unread):
-            now, began = replace(now, prospects={**prospects, name: Prospect()}), perf_counter_ns()
-        self._note(now, decision, began)
+            situation, began = replace(situation, prospects={**prospects, name: Prospect()}), perf_counter_ns()
+        self._note(situation, decision, began)
         stop = decision.stop.begin if decision.stop else None
         return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop)
 
-    def learn(self, context: Context, step: Step, times: RoundTimes, *, rested: bool) -> None:
-        """Learns what became of the round that was planned last, from its times without its reader's time.
+    def learn(self, context: Context, step: Step, times: RoundTimes, *, after_pause: bool) -> None:
+        """Learns from the round that was planned last. `times` are without the time that its reader took.
 
-        `rested`: the models computed nothing for a while before it, so that its times say nothing about other rounds.
+        `after_pause`: the models were idle before it, so that its times say nothing about other rounds.
         """
         if self._planned is None:
             return
-        (now, decision), self._planned = self._planned, None
+        (situation, decision), self._planned = self._planned, None
         draft, verdict = step.draft, step.verdict
-        emitted = context.tokens[now.depth :]
+        emitted = context.tokens[situation.depth :]
         outcome = Outcome(
             drafted=len(draft.tokens),
             accepted=verdict.accepted,
@@ -188,14 +193,14 @@ class Planner:
             confidence=draft.confidence,
             matched={
                 traits: self.drafters[traits.name].foretold(emitted)
-                for traits, prospect in now.prospects.items()
+                for traits, prospect in situation.prospects.items()
                 if prospect.match
             },
         )
-        self._controller.learn(replace(now, rested=rested), decision, outcome)
+        self._controller.learn(replace(situation, after_pause=after_pause), decision, outcome)
 
     def end(self, context: Context | None) -> None:
-        """The turn is over, with this context if it had any."""
+        """Ends the turn. `context` is None if nothing was generated."""
         self._planned = None
         if context:
             for drafter in self.drafters.values():
@@ -210,7 +215,7 @@ class Planner:
             self.drafters[name].configure(settings, may_vary=allowed.may_vary)
 
     def _prospects(self, context: Context) -> tuple[dict[DrafterTraits, Prospect], str]:
-        """What the allowed drafters could do now, and why one of them can do nothing."""
+        """What the allowed drafters could do now, and why one of them cannot draft, if so."""
         prospects, because = {}, ""
         for name in self._allowed.names:
             drafter = self.drafters[name]
@@ -223,11 +228,14 @@ class Planner:
         return prospects, because
 
     def _waits(self, context: Context, prospect: Prospect) -> bool:
-        """Whether a drafter reads the prompt after the first token."""
+        """Whether a drafter has to wait with reading until the first token is out."""
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
 
     def _fixed(self, context: Context, k: int, longest: int, sampler: Sampler) -> Plan:
-        """A round with the only drafter there is, and a fixed k: there is nothing to decide, or to learn."""
+        """A round with a fixed k and only one drafter, so nothing has to be decided.
+
+        Nothing is learned either: drafters report confidences only if asked, and then each takes extra time.
+        """
         drafter = self.drafters[self._allowed.names[0]]
         if drafter.traits.cost != "nothing":
             prospect = drafter.prospect(context)
@@ -239,7 +247,10 @@ class Planner:
         return Plan(drafter, min(k, longest), sampler, "fixed" if k <= longest else limited, self._allowed.verifier)
 
     def _read(self, drafter: PlannedDrafter, context: Context, unread: int) -> bool:
-        """Lets a drafter read a prompt, or much else, apart from the round; whether there was so much to read."""
+        """Lets a drafter read a prompt, or many other tokens, before the round. Returns whether it did.
+
+        A few tokens are left to the draft itself, and a drafter without unread tokens has nothing to read.
+        """
         if unread <= min(_READ_AT_ONCE, context.position + 1):
             return False
         began = perf_counter_ns()
@@ -247,10 +258,10 @@ class Planner:
         took_ms = (perf_counter_ns() - began) / 1e6
         self.draft_prompt_ms += took_ms
         if self._allowed.settings.k == AUTO:
-            self._controller.read(drafter.traits.name, len(context.tokens), unread - 1, took_ms)
+            self._controller.learn_reading(drafter.traits.name, len(context.tokens), unread - 1, took_ms)
         return True
 
-    def _note(self, now: Situation, decision: Decision, began_ns: int) -> None:
-        """Remembers what was decided; what deciding took is no part of what the round costs."""
-        self._planned = now, decision
+    def _note(self, situation: Situation, decision: Decision, began_ns: int) -> None:
+        """Remembers the decision, and the time that it took, which does not belong to the cost of the round."""
+        self._planned = situation, decision
         self._thinking_ms = (perf_counter_ns() - began_ns) / 1e6

@@ -1,4 +1,4 @@
-"""What a round can be made of, what is decided, and what became of it."""
+"""What a round can be made of, the decision, and the outcome."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from specchat_engine.policy.early_stop import EarlyStop
 class Situation:
     """What the next round can be made of: the drafters that may draft, and what each could do.
 
-    `depth` is the length of the context, `longest` the most tokens a draft may have. `fixed`: it is to have as many.
-    `opening`: the answer has only begun. `rested`: the models paused, so that times say nothing about other rounds.
+    `depth` is the length of the context, `longest` the largest number of drafted tokens. With `fixed` a draft of
+    `longest` tokens is made, and only its drafter is chosen. The reason then still gives the expected gain by which it
+    was chosen. `opening` is True in the first tokens of an answer. `after_pause` is True if the models were idle, so
+    that the times of this round say nothing about other rounds.
     """
 
     depth: int
@@ -22,12 +24,12 @@ class Situation:
     prospects: Mapping[DrafterTraits, Prospect]
     fixed: bool = False
     opening: bool = False
-    rested: bool = False
+    after_pause: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who drafts, at most how many tokens, and why; nobody where `drafter` is None. `stop` ends the draft early."""
+    """Who drafts, how many tokens at most, and why. Without a drafter the round is plain. `stop` ends drafts early."""
 
     drafter: DrafterTraits | None
     k: int
@@ -37,10 +39,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a round: how many tokens were drafted, accepted, compared and emitted, and its milliseconds.
+    """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
 
-    `matched` says of each drafter with a match which of the tokens it would have drafted were right, as far as the
-    round tells, whoever drafted it.
+    `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
+    Whoever drafted does not matter.
     """
 
     drafted: int
@@ -55,5 +57,5 @@ class Outcome:
 
     @property
     def milliseconds(self) -> float:
-        """What the round took."""
+        """The time of the whole round."""
         return self.verify_ms + self.draft_ms + self.other_ms

@@ -1,4 +1,4 @@
-"""How many threads a model computes with: numbers take turns, and another one is chosen for a clear gain only."""
+"""How many threads a model computes with: thread counts take turns, and a new one is only chosen for a clear gain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOPELESS, _GIVEN = 1.25, 2
 """A number that took 1.25 times as long in each of the first two blocks is not tried further."""
 
 _FAR_BEHIND = 2.5
-"""A number whose first pass takes 2.5 times as long as one of the number in force is not even timed."""
+"""A number is not tried if its first pass takes 2.5 times as long as a pass with the number in force."""
 
 _GOOD_DAYS = 7
 """A choice is checked again after this many days: it may have been made while something else computed."""
@@ -56,9 +56,9 @@ class Trial:
             self._times[count].append(milliseconds)
 
     def leaves_behind(self, count: int, ratio: float) -> bool:
-        """Whether a number is tried no further, as its first pass took `ratio` times as long as with the one in force.
+        """Whether to give up a number because its first pass took `ratio` times as long as with the one in force.
 
-        Once a number was timed, its other passes decide.
+        Only the first pass counts here. Once a number was timed, its times decide.
         """
         if ratio > _FAR_BEHIND and count != self._now and not self._times[count]:
             self._left_behind[count] = ratio

@@ -1,7 +1,7 @@
 """Fewer threads while other programs keep the cores busy.
 
-The threads of a pass wait for each other some hundred times. One whose core computes something else for four
-milliseconds keeps all others waiting: next to one busy program two threads on two cores took four times as long as
+The threads of a pass wait for each other some hundred times. If the core of one is busy with something else for four
+milliseconds, all others wait: next to one busy program two threads on two cores took four times as long as
 alone, next to two of them up to forty times. One thread took no longer than ever.
 """
 
@@ -59,7 +59,7 @@ class CpuContention:
     """Says how many of some threads to use, from what the passes take.
 
     Every change is tried first: fewer threads stay only if they are clearly faster, and more are tried again and again.
-    Sums are compared, since the few passes that wait very long are what counts.
+    Sums are compared, since the few passes that wait very long matter most.
     """
 
     def __init__(self, threads: int) -> None:

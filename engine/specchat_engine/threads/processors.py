@@ -1,4 +1,4 @@
-"""The processors that this process may compute on, as the system tells of them, and the thread counts worth trying."""
+"""The processors that this process may use, as reported by the system, and the thread counts worth trying."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ALIKE = 0.75
-"""A core is one of the fast ones from that share of the greatest capacity on."""
+"""A core counts as fast if it has at least this share of the greatest capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Processors:
 
 
 def read_processors(root: Path = Path("/")) -> Processors:
-    """What the system tells; `root` is where its files lie. What it does not tell counts as no limit, and all alike."""
+    """The processors that the system reports below `root`. Without a report there is no limit, and all cores are alike."""
     system, allowed = root / "sys/devices/system/cpu", _allowed()
     cores: dict[str, list[int]] = {}
     for cpu in allowed:

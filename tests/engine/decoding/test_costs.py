@@ -51,7 +51,7 @@ def test_costs_have_only_the_widths_that_were_measured() -> None:
             controller.target.observe(width, 100, milliseconds)
     for _ in range(15):
         controller.target.observe(4, 8000, 6.0)
-        controller.costs_of("model").by_threads.now.observe(4, 100, 1.0)
+        controller.costs_of("model").by_threads.current.observe(4, 100, 1.0)
     shallow, deep = controller.measured_costs(50), controller.measured_costs(8000)
     assert [width for width, _ in shallow.verify] == [1, 4]
     assert dict(shallow.verify)[4] / dict(shallow.verify)[1] == pytest.approx(1.5)

@@ -16,9 +16,9 @@ LOOKUP = DrafterTraits("lookup", evidence="match", cost="nothing")
 drafts = st.lists(st.tuples(st.lists(st.floats(0, 1), max_size=8), st.integers(0, 8)), max_size=20)
 
 
-def stands(acceptance: Acceptance, confidence: float, kind: str = "prose") -> float:
+def p_accept(acceptance: Acceptance, confidence: float, kind: str = "prose") -> float:
     evidence = EVIDENCE["confidence"]
-    return acceptance.of(kind, "model", "confidence").stands()[evidence.classify(confidence)]
+    return acceptance.of(kind, "model", "confidence").p_accept()[evidence.classify(confidence)]
 
 
 @given(drafts)
@@ -27,7 +27,7 @@ def test_probabilities_stay_probabilities(seen: list[tuple[list[float], int]]) -
     for confidence, accepted in seen:
         acceptance.learn("prose", "model", "confidence", confidence, min(accepted, len(confidence)))
     shares = acceptance.of("prose", "model", "confidence")
-    assert all(0 < share < 1 for share in shares.stands())
+    assert all(0 < share < 1 for share in shares.p_accept())
     assert sum(shares.frequency()) == pytest.approx(1)
 
 
@@ -41,11 +41,11 @@ def test_what_is_expected_at_first_is_sound(name: str) -> None:
 
 def test_a_drafter_that_is_sure_and_wrong_is_believed_no_longer() -> None:
     acceptance = Acceptance()
-    assert stands(acceptance, 0.999) > 0.98
+    assert p_accept(acceptance, 0.999) > 0.98
     for _ in range(6):
         acceptance.learn("prose", "model", "confidence", [0.999], 0)
-    assert stands(acceptance, 0.999) < 0.3
-    assert stands(acceptance, 0.7) == pytest.approx(0.72), "other classes are judged by themselves"
+    assert p_accept(acceptance, 0.999) < 0.3
+    assert p_accept(acceptance, 0.7) == pytest.approx(0.72), "other classes are judged by themselves"
 
 
 def test_the_latest_tokens_count_most() -> None:
@@ -53,7 +53,7 @@ def test_the_latest_tokens_count_most() -> None:
     for accepted in (0, 1):
         for _ in range(100):
             acceptance.learn("prose", "model", "confidence", [0.9], accepted)
-    assert stands(acceptance, 0.9) > 0.8
+    assert p_accept(acceptance, 0.9) > 0.8
 
 
 def test_kinds_of_text_drafters_and_sorts_of_evidence_are_learned_apart() -> None:
@@ -61,11 +61,11 @@ def test_kinds_of_text_drafters_and_sorts_of_evidence_are_learned_apart() -> Non
     for _ in range(20):
         acceptance.learn("prose", "model", "confidence", [0.9], 0)
         acceptance.learn("prose", "lookup", "match", [9], 0)
-    assert stands(acceptance, 0.9) < 0.2
-    assert stands(acceptance, 0.9, "code") > 0.7
+    assert p_accept(acceptance, 0.9) < 0.2
+    assert p_accept(acceptance, 0.9, "code") > 0.7
     length = EVIDENCE["match"].classify(9)
-    assert acceptance.of("prose", "lookup", "match").stands()[length] < 0.2
-    assert acceptance.of("prose", "lookup", "resumed match").stands()[length] > 0.7
+    assert acceptance.of("prose", "lookup", "match").p_accept()[length] < 0.2
+    assert acceptance.of("prose", "lookup", "resumed match").p_accept()[length] > 0.7
 
 
 def test_how_often_confidences_come_is_learned_too() -> None:
@@ -89,7 +89,7 @@ def test_what_was_learned_survives_a_restart() -> None:
     acceptance.learn("code", "lookup", "match", [4, 5, 6], 3)
     again = Acceptance.from_json(json.loads(json.dumps(acceptance.to_json())))
     assert again.to_json() == acceptance.to_json()
-    assert stands(again, 0.4, "code") == pytest.approx(stands(acceptance, 0.4, "code"), abs=1e-3)
+    assert p_accept(again, 0.4, "code") == pytest.approx(p_accept(acceptance, 0.4, "code"), abs=1e-3)
 
 
 COUNTS = {"accepted": [1.0], "tested": [2.0], "frequency": [2.0]}

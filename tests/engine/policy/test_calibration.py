@@ -29,7 +29,7 @@ def test_a_few_passes_of_each_model_tell_the_costs_and_are_forgotten() -> None:
     assert (target.passes, draft.passes, steps) == ([1, 1, 2, 4, 8, 16] * 3, [1] * 5 * 3, 24)
     assert target.tokens == draft.tokens == [1, 2, 3]
     assert controller.target.at(16, 3) is not None
-    assert controller.costs_of("model").by_threads.now.seen(4) == 3
+    assert controller.costs_of("model").by_threads.current.seen(4) == 3
 
 
 def test_one_can_stop_between_two_passes() -> None:
@@ -66,7 +66,7 @@ def test_one_pass_that_was_disturbed_does_not_make_a_model_dear() -> None:
     draft, controller = Slow(LAW, max_rows=1), Controller()
     draft.pauses_ms = 40.0, 1.0
     list(measure(ScriptedModel(LAW), draft, controller))
-    assert controller.costs_of("model").by_threads.now.measured(0)[1] < 2
+    assert controller.costs_of("model").by_threads.current.measured(0)[1] < 2
 
 
 class Slow(ScriptedModel):

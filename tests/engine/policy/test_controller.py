@@ -9,6 +9,7 @@ import pytest
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.cost_model import DraftCosts
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 
 MODEL = DrafterTraits("model", evidence="confidence", cost="step")
@@ -29,7 +30,7 @@ def knowing(slope: float, step: float = STEP, plain_ms: float = 1.0) -> Controll
         for width in (1, 2, 8, 33):
             controller.target.observe(width, 0, plain_ms * (1 + slope * (width - 1)))
         for length in (1, 4, 16):
-            controller.costs_of("model").by_threads.now.observe(length, 0, plain_ms * step * length)
+            controller.costs_of("model").by_threads.current.observe(length, 0, plain_ms * step * length)
     controller.begin("prose")
     return controller
 
@@ -76,7 +77,7 @@ def test_a_decision_to_draft_nothing_holds_until_there_is_a_match_or_another_dra
     controller = knowing(1.2, step=0.5)
     reasons = [decision.reason for decision in play(controller, 3, 1.2, right=0)]
     assert len(set(reasons)) == 1
-    controller.costs_of("model").by_threads.now.observe(5, 0, 9.0)
+    controller.costs_of("model").by_threads.current.observe(5, 0, 9.0)
     assert controller.decide(situation()).reason == reasons[0]
     assert controller.decide(situation(match=40)).reason != reasons[0]
     heads = Situation(100, 64, {HEADS: Prospect()})
@@ -156,7 +157,7 @@ def test_what_has_to_be_read_first_lowers_what_a_draft_promises() -> None:
         return float(controller.decide(situation(unread=unread)).reason.split()[0])
 
     assert gain(1) > gain(200) > 1
-    controller.read("model", 100, 100, 1000.0)
+    controller.learn_reading("model", 100, 100, 1000.0)
     assert controller.decide(situation(unread=200)).drafter is None
 
 
@@ -246,7 +247,7 @@ def test_a_plain_pass_after_a_draft_says_nothing_about_plain_decoding() -> None:
 
 
 def test_a_round_after_a_rest_teaches_no_times_but_what_was_accepted() -> None:
-    controller, slow = knowing(0.1), situation(rested=True)
+    controller, slow = knowing(0.1), situation(after_pause=True)
     decision = controller.decide(slow)
     before = controller.to_json()
     controller.learn(slow, decision, replace(outcome_of(decision, 64, 0.1), verify_ms=90.0, draft_ms=90.0))
@@ -256,7 +257,7 @@ def test_a_round_after_a_rest_teaches_no_times_but_what_was_accepted() -> None:
 
 
 def test_nobody_waits_for_a_measurement_that_a_rest_would_spoil() -> None:
-    assert Controller().decide(situation(rested=True)).reason == "nothing measured yet"
+    assert Controller().decide(situation(after_pause=True)).reason == "nothing measured yet"
 
 
 def test_what_drafting_adds_between_passes_belongs_to_the_draft() -> None:
@@ -267,14 +268,14 @@ def test_what_drafting_adds_between_passes_belongs_to_the_draft() -> None:
     drafting = Decision(MODEL, 4, "")
     for _ in range(30):
         controller.learn(now, drafting, Outcome(4, 4, 4, 5, 1.4, 0.4, 0.6, (0.9,) * 4))
-    assert controller.costs_of("model").by_threads.now.at(4, 0) == pytest.approx(0.8, rel=0.05)
+    assert controller.costs_of("model").by_threads.current.at(4, 0) == pytest.approx(0.8, rel=0.05)
 
 
 def test_what_a_drafter_reads_in_a_round_is_not_taken_for_drafting() -> None:
     controller, now = knowing(0.1), situation(unread=101)
     controller.learn(now, Decision(MODEL, 4, ""), Outcome(4, 4, 4, 5, 1.4, 10.4, 0.0, (0.9,) * 4))
     costs = controller.costs_of("model")
-    assert costs.by_threads.now.at(4, 0) == pytest.approx(0.4, rel=0.05)
+    assert costs.by_threads.current.at(4, 0) == pytest.approx(0.4, rel=0.05)
     assert costs.reading_ms(MODEL, Prospect(unread=11), 1.0) == pytest.approx(1.0, rel=0.1)
 
 
@@ -284,7 +285,7 @@ def test_costs_of_other_threads_are_kept_apart() -> None:
     assert controller.target.at(1, 0) == pytest.approx(1.0)
     controller.use_threads(4, 4)
     assert controller.target.at(1, 0) is None
-    assert controller.costs_of("model").by_threads.now.at(1, 0) is None
+    assert controller.costs_of("model").by_threads.current.at(1, 0) is None
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
 
@@ -320,3 +321,18 @@ def test_measured_costs_are_those_of_this_depth() -> None:
     costs = knowing(0.1, plain_ms=2.0).measured_costs(100)
     assert dict(costs.verify)[1] == pytest.approx(2.0)
     assert costs.draft_step == pytest.approx(0.2)
+
+
+def test_the_step_in_measured_costs_is_the_draft_models_whatever_else_drafts() -> None:
+    controller = knowing(0.1, plain_ms=2.0)
+    controller.drafts = {"heads": DraftCosts(), **controller.drafts}
+    controller.drafts["heads"].observe(HEADS, 4, 0, 50.0)
+    assert controller.measured_costs(100).draft_step == pytest.approx(0.2)
+
+
+def test_of_two_drafters_without_a_gain_the_more_promising_one_is_tried() -> None:
+    controller, other = knowing(0.5), replace(MODEL, name="other")
+    controller.acceptance.learn("prose", "model", "confidence", [0.95] * 50, 0)
+    controller.acceptance.learn("prose", "other", "confidence", [0.95] * 50, 10)
+    for prospects in ({MODEL: Prospect(), other: Prospect()}, {other: Prospect(), MODEL: Prospect()}):
+        assert controller.decide(Situation(100, 64, prospects)).drafter == other

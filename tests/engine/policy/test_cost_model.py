@@ -161,12 +161,12 @@ def test_one_pass_of_an_earlier_time_is_no_more_than_one_pass() -> None:
 
 def test_costs_belong_to_a_number_of_threads() -> None:
     costs = CostsByThreads()
-    costs.now.observe(1, 0, 10.0)
+    costs.current.observe(1, 0, 10.0)
     costs.use(2)
-    assert costs.now.at(1, 0) == pytest.approx(10.0), "learned before the number was known"
+    assert costs.current.at(1, 0) == pytest.approx(10.0), "learned before the number was known"
     costs.use(4)
-    assert costs.now.at(1, 0) is None
-    costs.now.observe(1, 0, 6.0)
+    assert costs.current.at(1, 0) is None
+    costs.current.observe(1, 0, 6.0)
     again = CostsByThreads.from_json(json.loads(json.dumps(costs.to_json())))
     assert (again.of(2).at(1, 0), again.of(4).at(1, 0)) == (pytest.approx(10.0), pytest.approx(6.0))
 
@@ -191,10 +191,10 @@ def test_a_drafter_without_passes_costs_nothing() -> None:
 
 def test_one_slow_draft_does_not_make_a_drafter_dear() -> None:
     costs = DraftCosts()
-    costs.by_threads.now.observe(4, 0, 30.0)
+    costs.by_threads.current.observe(4, 0, 30.0)
     assert costs.expected(MODEL, 0, 4, 10.0)[4] < 16
     for _ in range(10):
-        costs.by_threads.now.observe(4, 0, 6.0)
+        costs.by_threads.current.observe(4, 0, 6.0)
     assert costs.expected(MODEL, 0, 4, 10.0)[4] == pytest.approx(6.0, rel=0.1)
 
 
@@ -221,3 +221,10 @@ def test_reading_costs_what_it_took() -> None:
 def test_a_damaged_record_is_rejected(kept: dict[str, object]) -> None:
     with pytest.raises((ValueError, TypeError, AttributeError)):
         CostCurve.from_json(kept, slope=0.35)
+
+
+def test_a_draft_of_one_pass_costs_the_same_at_any_length() -> None:
+    heads, costs = DrafterTraits("heads", evidence="nothing", cost="draft"), DraftCosts()
+    for _ in range(10):
+        costs.observe(heads, 4, 0, 3.0)
+    assert costs.expected(heads, 0, 6, 10.0) == pytest.approx([0, 3, 3, 3, 3, 3, 3])

@@ -19,16 +19,16 @@ def costs_of(slope: float, most: int = 16, step: float = 0.1) -> list[float]:
 
 
 def value_of_stopping(
-    bounds: tuple[float, ...], k: int, stands: list[float], frequency: list[float], costs: list[float]
+    bounds: tuple[float, ...], k: int, p_accept: list[float], frequency: list[float], costs: list[float]
 ) -> tuple[float, float]:
     """The tokens and milliseconds to expect of a draft that ends by these bounds, counted over all confidences."""
     tokens = milliseconds = 0.0
-    for classes in itertools.product(range(len(stands)), repeat=k):
+    for classes in itertools.product(range(len(p_accept)), repeat=k):
         chance = math.prod(frequency[c] for c in classes)
-        worth_more = EarlyStop(bounds, stands, int).begin()
+        worth_more = EarlyStop(bounds, p_accept, int).begin()
         reach, got = 1.0, 1.0
         for drafted, place in enumerate(classes, 1):
-            reach *= stands[place]
+            reach *= p_accept[place]
             got += reach
             if not worth_more(place) or drafted == k:
                 tokens += chance * got
@@ -41,29 +41,29 @@ def value_of_stopping(
 def test_what_a_draft_is_expected_to_give_is_what_its_bounds_make_of_it(
     low: float, high: float, often: float, slope: float
 ) -> None:
-    stands, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 5)
-    option = best_stopped(stands, frequency, costs, 1.0)
-    tokens, milliseconds = value_of_stopping(option.bounds, option.k, stands, frequency, costs)
+    p_accept, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 5)
+    option = best_stopped(p_accept, frequency, costs, 1.0)
+    tokens, milliseconds = value_of_stopping(option.bounds, option.k, p_accept, frequency, costs)
     assert option.tokens - option.milliseconds == pytest.approx(tokens - milliseconds, abs=0.1)
 
 
 @given(shares, shares, st.floats(0.1, 0.9), st.floats(0.05, 0.8))
 def test_no_fixed_length_is_better_than_ending_early(low: float, high: float, often: float, slope: float) -> None:
-    stands, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 8)
-    option = best_stopped(stands, frequency, costs, 1.0)
+    p_accept, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 8)
+    option = best_stopped(p_accept, frequency, costs, 1.0)
     mean = low * often + high * (1 - often)
     fixed = best_length([mean] * 8, costs, range(1, 9), 1.0)
     assert option.tokens - option.milliseconds >= fixed.tokens - fixed.milliseconds - 0.1
 
 
 @given(st.lists(shares, min_size=6, max_size=6), st.floats(0.05, 0.8), st.floats(0.2, 3))
-def test_the_best_length_is_the_best_of_all(stands: list[float], slope: float, pace: float) -> None:
+def test_the_best_length_is_the_best_of_all(p_accept: list[float], slope: float, pace: float) -> None:
     costs = costs_of(slope, 6)
     values = []
     for k in range(1, 7):
-        expected = 1 + sum(math.prod(stands[:length]) for length in range(1, k + 1))
+        expected = 1 + sum(math.prod(p_accept[:length]) for length in range(1, k + 1))
         values.append(expected - pace * costs[k])
-    option = best_length(stands, costs, range(1, 7), pace)
+    option = best_length(p_accept, costs, range(1, 7), pace)
     assert option.tokens - pace * option.milliseconds == pytest.approx(max(values))
 
 

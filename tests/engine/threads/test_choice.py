@@ -117,10 +117,10 @@ def test_costs_belong_to_a_thread_count_and_come_back_with_it() -> None:
     controller = Controller()
     controller.use_threads(2, 1)
     controller.target.observe(1, 0, 10.0)
-    controller.costs_of("model").by_threads.now.observe(1, 0, 1.0)
+    controller.costs_of("model").by_threads.current.observe(1, 0, 1.0)
     controller.use_threads(4, 1)
     assert controller.target.at(1, 0) is None
-    assert controller.costs_of("model").by_threads.now.at(1, 0) == pytest.approx(1.0)
+    assert controller.costs_of("model").by_threads.current.at(1, 0) == pytest.approx(1.0)
     controller.target.observe(1, 0, 6.0)
     kept = Controller.from_json(controller.to_json())
     for known in (controller, kept):

@@ -1,0 +1,70 @@
+"""The best draft that one drafter can make in the next round, to be compared with those of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.policy.acceptance import Evidence, Shares
+from specchat_engine.policy.early_stop import EarlyStop, Option, best_length, best_stopped
+from specchat_engine.policy.situation import Decision, Situation
+
+_WORTH_IT = 1.04
+"""Drafts that cost passes must promise this many times the speed of plain decoding, as estimates close to 1 tend to be
+optimistic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The best draft of one drafter. `costs[n]` is the milliseconds of a round with n drafted tokens.
+
+    `gain` is the expected speed relative to plain decoding.
+    """
+
+    drafter: DrafterTraits
+    prospect: Prospect
+    costs: Sequence[float]
+    option: Option
+    stop: EarlyStop | None
+    gain: float
+
+    def pays(self, *, fixed: bool) -> bool:
+        """Whether to make this draft. With a fixed k some draft has to be made."""
+        return fixed or self.gain > (1.0 if self.drafter.cost == "nothing" else _WORTH_IT)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision to make this draft, with the expected gain as the reason."""
+        match = self.prospect.match
+        found = f"match of {match}{' after an edit' * self.prospect.resumed}, " if match else ""
+        return Decision(self.drafter, self.option.k, f"{found}{self.gain:.2f} × plain expected", self.stop)
+
+
+def weigh(
+    situation: Situation,
+    drafter: DrafterTraits,
+    shares: Shares,
+    evidence: Evidence,
+    costs: Sequence[float],
+    plain_rate: float,
+    pace: float,
+) -> Candidate:
+    """The best draft of at most `len(costs) - 1` tokens. With a fixed k it has that length and never ends early.
+
+    Rates are in tokens per millisecond. Drafts that end early are measured against `pace`, others against `plain_rate`.
+    """
+    prospect, most, fixed = situation.prospects[drafter], len(costs) - 1, situation.fixed
+    p_accept, frequency = shares.p_accept(), shares.frequency()
+    stop = None
+    if drafter.evidence == "confidence" and not fixed:
+        option = best_stopped(p_accept, frequency, costs, pace)
+        stop = EarlyStop(option.bounds, p_accept, evidence.classify)
+    else:
+        if drafter.evidence == "confidence":
+            tokens = [sum(p * often for p, often in zip(p_accept, frequency, strict=True))] * most
+            stop = EarlyStop((0.0,) * most, p_accept, evidence.classify)
+        else:
+            tokens = [p_accept[evidence.classify(prospect.match + ahead)] for ahead in range(most)]
+        option = best_length(tokens, costs, range(most if fixed else 1, most + 1), plain_rate)
+    return Candidate(drafter, prospect, costs, option, stop, option.rate / plain_rate)
