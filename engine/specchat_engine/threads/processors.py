@@ -37,7 +37,7 @@ class Processors:
 
 
 def read_processors(root: Path = Path("/")) -> Processors:
-    """The processors that the system reports below `root`. Without a report there is no limit, and all cores are alike."""
+    """The processors as the system reports them below `root`. Unreported limits and differences count as none."""
     system, allowed = root / "sys/devices/system/cpu", _allowed()
     cores: dict[str, list[int]] = {}
     for cpu in allowed:
