@@ -219,7 +219,7 @@ class ChatSession:
         if settings is None or loaded is None or (self.progress < 1 and self.phase is not Phase.READY):
             return Speculation.LOADING, f"loading {self.progress * 100:3.0f} %"
         if loaded.plain_because:
-            return Speculation.REFUSED, f"refused: {clean_line(loaded.plain_because)}"
+            return Speculation.REFUSED, f"not possible: {clean_line(loaded.plain_because)}"
         if settings.k == 0:
             return Speculation.OFF, "off · k 0"
         lossy = settings.verifier in LOSSY_VERIFIERS
@@ -233,7 +233,7 @@ class ChatSession:
             state, status = Speculation.ACTIVE, " · ".join(("active", *how))
         if loaded.refusal is None:
             return state, status
-        return Speculation.REFUSED, f"refused ({', '.join(how)}): {clean_line(loaded.refusal)}"
+        return Speculation.REFUSED, f"draft rejected ({', '.join(how)}): {clean_line(loaded.refusal)}"
 
 
 def plain_ms_of(stats: Mapping[str, Any]) -> float | None:

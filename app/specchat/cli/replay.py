@@ -73,7 +73,7 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
     from specchat.cli.chat import Looks
 
     with Looks(config) as looks:
-        from specchat.tui.replaying import run_replay
+        from specchat.tui.app import run_replay
     run_replay(traces, source, looks.appearance(), looks.background)
     return 0
 

@@ -1,28 +1,73 @@
-"""The terminal app: it holds the chat screen, and closes the engine and the archive at the end."""
+"""The two terminal apps: the chat, which closes the engine and the archive at the end, and the replay of a trace."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
 from specchat.chat.client import EngineClient
+from specchat.errors import ConfigError
+from specchat.settings.chosen_theme import remember_theme
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import sessions_db
 from specchat.terminal.background import Background
 from specchat.terminal.filter import clean_line
-from specchat.tui.appearance import Appearance
+from specchat.traces.trace import Trace
+from specchat.tui.appearance import DARK, LIGHT, Appearance, outcome_variables
 from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS, palette
 from specchat.tui.screens.chat.screen import ChatScreen
-from specchat.tui.themed import ThemedApp
+from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.terminal_input import TerminalApp
 from specchat.tui.widgets.download_bar import LazyDownloads
+
+WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
+"""The class of a screen that has at least this many columns."""
+
+
+class ThemedApp(TerminalApp):
+    """An app in the user's colours. The next start uses the theme that was chosen last."""
+
+    def __init__(self, appearance: Appearance | None = None, background: Background | None = None) -> None:
+        super().__init__(background)
+        self.HORIZONTAL_BREAKPOINTS = [*WIDTHS]
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self._appearance = appearance or Appearance()
+        self._in_force = self._appearance.theme
+        self.theme = self._in_force
+        self.set_keymap(self._appearance.keymap)
+
+    @on(Driver.SignalResume)
+    def draw_all(self) -> None:
+        """Draws the whole screen when the app comes back from the shell, also what has not changed."""
+        self.refresh(layout=True)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The colours of outcomes for Textual's own themes."""
+        return outcome_variables(dark=self.current_theme.dark)
+
+    def watch_theme(self, name: str) -> None:
+        """Remembers the theme for the next start."""
+        if not self.is_running or name == self._in_force:
+            return
+        self._in_force = name
+        try:
+            remember_theme(name)
+        except ConfigError as error:
+            self.notify(f"the theme is not remembered: {error}", severity="warning")
+            return
+        if self._appearance.configured:
+            self.notify(f"{name} until you leave: the theme in the configuration comes first")
 
 
 class SpecchatApp(ThemedApp):
@@ -132,3 +177,36 @@ def run_chat(
     app.run()
     for name, percent in app.unfinished:
         sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")
+
+
+class ReplayApp(ThemedApp):
+    """Plays the turns of one trace until the user leaves."""
+
+    TITLE = "specchat replay"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="app.quit"),
+        Binding("ctrl+c", "quit", "Quit", show=False, id="replay.quit"),
+        Binding("ctrl+p", "command_palette", "Palette", show=False, priority=True, id="app.palette"),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, id="chat.suspend"),
+    ]
+
+    def __init__(
+        self,
+        traces: Sequence[Trace],
+        source: str,
+        appearance: Appearance | None = None,
+        background: Background | None = None,
+    ) -> None:
+        """`source` says where the turns come from."""
+        super().__init__(appearance, background)
+        self._traces = traces
+        self._source = source
+
+    def on_mount(self) -> None:
+        """Opens the replay; leaving it ends the app."""
+        self.push_screen(ReplayScreen(self._traces, source=self._source), lambda _: self.exit())
+
+
+def run_replay(traces: Sequence[Trace], source: str, appearance: Appearance, background: Background) -> None:
+    """Opens the replay and returns when the user leaves; `background` holds what was read from the terminal before."""
+    ReplayApp(traces, source, appearance, background).run()

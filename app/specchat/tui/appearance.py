@@ -1,4 +1,4 @@
-"""The themes of the app, and the theme and the keys that the user configured.
+"""The themes of the app, what their colours mean, and the theme and the keys that the user configured.
 
 Style sheets use theme variables: `$outcome-accepted` is a colour, `$outcome-accepted-style` its attributes. Blue and
 orange can be told apart with every kind of colour blindness.
@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 
 from textual.app import App
 from textual.binding import Keymap
+from textual.content import Content
 from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES, Theme
 
 from specchat.errors import ConfigError
 from specchat.terminal.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
+from specchat.terminal.pieces import Ink, Piece
 from specchat.tui.keymap import known_bindings, read_keymap
 
 DARK_NAME = "specchat-dark"
@@ -121,3 +123,59 @@ def _holders() -> Iterator[type]:
             ours = isinstance(found, type) and found.__module__.startswith(package)
             if ours and issubclass(found, (App, DOMNode)):
                 yield found
+
+
+_MEANINGS = {
+    Ink.ACCEPTED: "a correct guess of the draft: nearly free",
+    Ink.REJECTED: "a guess that the target rejected",
+    Ink.DISCARDED: "after a rejected one, never compared (⋯)",
+    Ink.CORRECTION: "the target's own, in place of a rejected one",
+    Ink.BONUS: "the target's own, after a correct draft",
+    Ink.PLAIN: "the target's own, where nothing was drafted",
+}
+
+
+def legend_rows() -> list[Content]:
+    """One row for each ink: its glyph in the ribbon, its name in its look, its meaning."""
+    looks = {key.value: look for key, look in LOOKS.items()}
+    return [
+        Content.assemble(
+            (looks[ink.value].glyph, f"$outcome-{ink.value}"),
+            "  ",
+            _name_in_its_look(ink, looks[ink.value].attributes),
+            " " * (12 - len(ink.value)),
+            (meaning, "$quiet"),
+        )
+        for ink, meaning in _MEANINGS.items()
+    ]
+
+
+def legend_pieces() -> list[Piece]:
+    """The same rows as pieces of text."""
+    looks = {key.value: look for key, look in LOOKS.items()}
+    return [
+        piece
+        for ink, meaning in _MEANINGS.items()
+        for piece in (
+            Piece(f"\n{looks[ink.value].glyph}  ", f"$outcome-{ink.value}"),
+            Piece(ink.value, ink),
+            Piece(" " * (12 - len(ink.value)) + meaning, "$quiet"),
+        )
+    ]
+
+
+def legend_line() -> Content:
+    """The four glyphs of the ribbon in one row."""
+    parts = (
+        ("●", "accepted", "accepted"),
+        ("○", "rejected", "rejected"),
+        ("·", "discarded", "discarded"),
+        ("◆", "bonus", "target"),
+    )
+    return Content("  ").join(
+        Content.assemble((glyph, f"$outcome-{ink}"), (name, "$quiet")) for glyph, ink, name in parts
+    )
+
+
+def _name_in_its_look(ink: Ink, attributes: tuple[str, ...]) -> Content:
+    return Content.styled(ink.value, " ".join((*attributes, f"$outcome-{ink.value}")))

@@ -138,10 +138,10 @@ def test_the_chip_names_a_rule_that_is_not_the_usual_one_also_on_narrow_screens(
     assert chip in header(session.header(), "", width).plain
 
 
-def test_a_refused_draft_model_hides_no_lossy_rule() -> None:
+def test_a_rejected_draft_model_hides_no_lossy_rule() -> None:
     session = ChatSession(chat_options(k=3, verifier="typical"))
     session.ready(replace(LOADED, drafters=("lookup", "none"), refusal="token 5 differs"))
-    assert "✕ refused (lossy typical, lookup, k 3): token 5" in header(session.header(), "", 140).plain
+    assert "✕ draft rejected (lossy typical, lookup, k 3): token 5" in header(session.header(), "", 140).plain
 
 
 def test_plain_decoding_is_never_lossy() -> None:

@@ -3,8 +3,8 @@
 from textual.pilot import Pilot
 
 from app.tui.screens.test_replay import controls, rows
+from specchat.tui.app import ReplayApp
 from specchat.tui.appearance import read_appearance
-from specchat.tui.replaying import ReplayApp
 from support.sample_traces import sample_trace
 
 

@@ -13,8 +13,8 @@ from textual.message import Message
 
 from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure, explain
+from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.figures import Row, Styled, ribbon, rows, strip
-from specchat.tui.legend import legend_line
 from specchat.tui.widgets.lines import Lines
 
 

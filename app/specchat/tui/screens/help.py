@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.chat.commands.registry import BY_NAME, COMMANDS, Command
-from specchat.tui.legend import legend_rows
+from specchat.tui.appearance import legend_rows
 
 _KEYS = (
     ("prompt.send", "Enter", "send"),

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
 from specchat.stats.charts import Line, as_text
-from specchat.tui.copying import copy
+from specchat.terminal.clipboard import copy
 from specchat.tui.dashboard.statistics_pages import Page, charted
 
 _FRAME = 6
@@ -74,7 +74,9 @@ class StatisticsScreen(ModalScreen[None]):
         """Copy the page as text."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
-            self.query_one("#panel").border_subtitle = f"{_KEYS}: {copy(self.app, as_text(self._lines(pane)))}"
+            self.query_one(
+                "#panel"
+            ).border_subtitle = f"{_KEYS}: {copy(as_text(self._lines(pane)), self.app.copy_to_clipboard)}"
 
     def _show(self) -> None:
         pane = self.query_one(TabbedContent).active_pane

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
-from specchat.tui.legend import legend_pieces
+from specchat.tui.appearance import legend_pieces
 
 
 class Anchor(NamedTuple):

@@ -109,7 +109,7 @@ class DownloadBar(Static):
                 self._timer.stop()
                 self._timer = None
             return
-        from specchat.tui.widgets.download_line import download_line
+        from specchat.tui.widgets.model_rows import download_line
 
         self.display = True
         self.update(download_line(views, max(self.size.width, self.screen.size.width - 2)), layout=False)

@@ -1,4 +1,4 @@
-"""Step mode in one row above the prompt: whether answers wait before each round, and the keys that let them go on."""
+"""The bars above the prompt: step mode with the keys that let an answer go on, and the text of the tour."""
 
 from __future__ import annotations
 
@@ -87,3 +87,24 @@ def bar_line(stepping: Stepping, rounds: int | None, width: int, *, writing: boo
             break
         line = longer
     return line.truncate(width)
+
+
+class TourBar(Static):
+    """Says where the visitor is and what to look at; hidden outside the tour."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS: ClassVar[str] = """
+    TourBar {
+        height: auto;
+        max-height: 7;
+        padding: 0 1;
+        display: none;
+        background: $panel;
+        border-left: outer $accent;
+    }
+    """
+
+    def show(self, title: str, text: str) -> None:
+        """Shows a step of the tour."""
+        self.display = True
+        self.update(Content.assemble((title, "bold"), "\n", text))

@@ -11,9 +11,8 @@ from specchat.models.downloads import DownloadView
 from specchat.models.library import Entry, Summary
 from specchat.models.pull import FileProgress, PullProgress, PullState
 from specchat.models.sources import Found, Source
-from specchat.tui.widgets.download_line import download_line
 from specchat.tui.widgets.listing import row
-from specchat.tui.widgets.model_rows import download_row, entry_row, finding_line
+from specchat.tui.widgets.model_rows import download_line, download_row, entry_row, finding_line
 from specchat_engine.pairing import Finding, Grade
 
 

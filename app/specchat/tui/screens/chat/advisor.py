@@ -10,8 +10,7 @@ from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
 from specchat.stats.advice import Advice
 from specchat.tui.reviewing import answered, earlier_turns, review
-from specchat.tui.screens.chat.running_turn import RunningTurn
-from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.worker.protocol import Ended

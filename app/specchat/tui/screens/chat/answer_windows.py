@@ -148,7 +148,7 @@ class AnswerWindows:
             self._view.note(LOADING)
             return None
         if loaded.plain_because:
-            self._view.note(f"speculation is refused: {loaded.plain_because}")
+            self._view.note(f"speculation is not possible: {loaded.plain_because}")
             return None
         answer = self._state.last_answer
         trace = await self._trace(answer.id if answer else None)

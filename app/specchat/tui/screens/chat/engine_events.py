@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from specchat.chat.turn import TurnView
 from specchat.tui.screens.chat.parts import ChatParts
-from specchat.tui.screens.chat.running_turn import RunningTurn
+from specchat.tui.screens.chat.state import RunningTurn
 from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 

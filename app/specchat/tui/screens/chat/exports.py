@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.widget import Widget
 
 from specchat.errors import SpecchatError
-from specchat.tui.copying import copy
+from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.answer import Answer
@@ -24,7 +24,9 @@ class Exports:
 
     def copy(self, text: str, what: str) -> None:
         """Copies a text; `what` names it in the note."""
-        self._view.note(f"{what} {copy(self._owner.app, text)}" if text else f"there is no {what} to copy yet")
+        self._view.note(
+            f"{what} {copy(text, self._owner.app.copy_to_clipboard)}" if text else f"there is no {what} to copy yet"
+        )
 
     def copy_part(self, part: str) -> None:
         """Copies the last answer, its last block of code, or the whole chat."""

@@ -126,9 +126,9 @@ class ModelLoader:
         if first_time:
             self._state.archive.tidy()
             if event.refusal is not None:
-                await view.notice(f"The draft model was refused: {event.refusal}", failure=True)
+                await view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
             if event.plain_because:
-                await view.notice(f"Speculation is refused: {event.plain_because}", failure=True)
+                await view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
             elif event.translated_because:
                 await view.notice(event.translated_because)
         if replaced and session.options.draft is not None and event.draft is not None:

@@ -1,8 +1,8 @@
-"""The model browser and the draft picker: what the chat gives them, and what it does with their results."""
+"""The windows about models: what the chat gives them, and what it does with their results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from textual.widget import Widget
 from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Role
 from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
+from specchat.models.chosen_pair import remember_welcome
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
 from specchat.models.headers import remote_header
@@ -19,12 +20,15 @@ from specchat.models.last_pairs import read_timings
 from specchat.models.library import Entry, loadable_models
 from specchat.models.machine import ask_machine
 from specchat.models.model_files import Group, HubFile
+from specchat.models.recommended import few, suggestions
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
+from specchat.tui.screens.first_run import FirstRunScreen, Fitting, Offer, Step
 from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScreen
 from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
+from specchat.tui.widgets.prompt import Prompt
 from specchat_engine.gguf.files import read_model
 from specchat_engine.pairing import Verdict, judge
 
@@ -41,6 +45,28 @@ class ModelWindows:
         self._client = client
         self._loader = loader
         self._bar = downloads
+
+    def welcome(self, prompt: Prompt, start_tour: Callable[[], Awaitable[None]]) -> None:
+        """Opens the welcome of the first run; the next start does not show it."""
+        remember_welcome()
+
+        async def chosen(offer: Offer | None) -> None:
+            if offer is None or offer.step is Step.START:
+                return
+            if offer.step is Step.TOUR:
+                await start_tour()
+            elif offer.step is Step.SEARCH:
+                self.browse(part="hub")
+            elif offer.pair is not None:
+                self.browse(part="suggested", first=offer.pair.title)
+            else:
+                self.browse()
+
+        def write(text: str) -> None:
+            prompt.insert(text)
+
+        screen = FirstRunScreen(lambda: self._state.settings is not None, _fitting, write, prompt.action_send)
+        self._owner.app.push_screen(screen, chosen)
 
     def browse(self, role: Role | None = None, part: str = "here", first: str = "") -> None:
         """Opens the model browser at one of its parts; a draft is chosen in the draft picker.
@@ -100,6 +126,12 @@ class ModelWindows:
             return judge(read_model(options.target), header, options.options, machine)
         alpha = reported_alpha(target.files[0].repository, model.files[0].repository)
         return judge(remote_header(target.files, INTERACTIVE), header, options.options, machine, alpha=alpha)
+
+
+def _fitting() -> Fitting:
+    """The pairs that suit this machine."""
+    place = ask_machine(bandwidth=True)
+    return Fitting(place.words, few(suggestions(place)))
 
 
 def _wanted(entry: Entry) -> Wanted:

@@ -20,11 +20,10 @@ from specchat.settings.presets import preset_names
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
 from specchat.tui.screens.chat.branches import Branches
-from specchat.tui.screens.chat.conversations import Conversations
+from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
 from specchat.tui.screens.chat.exports import Exports
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.panels import Panels
-from specchat.tui.screens.chat.prompt_cache import PromptCaches
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.step_mode import StepMode
 from specchat.tui.screens.chat.tour import TourGuide

@@ -304,17 +304,7 @@ class ChatScreen(Screen[None]):
             self.parts.view.note("Ctrl+C again quits")
 
     def _welcome(self) -> None:
-        # Imported here because the lists of the windows need numpy, which takes 0.2 s.
-        from specchat.tui.screens.chat.first_run import welcome
-
-        parts = self.parts
-        welcome(
-            self,
-            parts.state,
-            parts.view.prompt,
-            parts.tour.start,
-            lambda part, first: parts.model_windows.browse(part=part, first=first),
-        )
+        self.parts.model_windows.welcome(self.parts.view.prompt, self.parts.tour.start)
 
     def _key_of(self, binding: str) -> str:
         """The key of a binding as it is shown, such as Ctrl+T."""

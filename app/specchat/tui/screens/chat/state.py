@@ -1,15 +1,112 @@
-"""What the chat knows at one moment: all parts of the screen share one of these."""
+"""What the chat knows at one moment, shared by all parts of the screen, and the turn that is running."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
 from specchat.chat.session import ChatSession, Unsent
+from specchat.chat.turn import TurnModel, TurnView
+from specchat.models.formatting import model_name
+from specchat.stats.curve import fitted
+from specchat.stats.line import rule_label, with_ending
 from specchat.store.records import StoredMessage
-from specchat.tui.screens.chat.running_turn import RunningTurn
-from specchat.tui.transcript.answer import View
-from specchat_engine.settings import Settings
+from specchat.terminal.filter import clean
+from specchat.traces.trace import Trace
+from specchat.tui.transcript.answer import Answer, View
+from specchat.worker.protocol import Ended, WorkerFailed
+from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.trace_lines import end_line
+from specchat_engine.settings import LOSSY_VERIFIERS, Settings
+
+_PLAIN_NOW = "That was the third time in a row: speculation is off now (k 0). F2 or /spec auto turns it on again."
+_AGAIN = "The conversation is kept; the next message starts the engine again."
+
+
+class Outcome(NamedTuple):
+    """How a turn ended. `failure` is a text for the transcript; `unanswered` is a message that got no answer."""
+
+    figures: TurnView
+    failure: str | None = None
+    unanswered: str | None = None
+
+
+class RunningTurn:
+    """A turn that is being answered. `answer` is its entry of the transcript, `view` returns the figures so far."""
+
+    def __init__(self, session: ChatSession, message: StoredMessage, view: View, settings: Settings) -> None:
+        """`message` is the answer in the conversation."""
+        self.message = message
+        self._session = session
+        memory = session.loaded.memory if session.loaded else None
+        self._model = TurnModel(session.plain_ms, session.costs, memory)
+        self._start: Mapping[str, Any] = {}
+        self._rounds: list[Round] = []
+        self._text: list[str] = []
+        self._verifiers = [settings.verifier]
+        self.answer = Answer(model_name(session.loaded.target) if session.loaded else "answer", view, key=message.id)
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of the answer so far."""
+        return self._model.num_tokens
+
+    @property
+    def text(self) -> str:
+        """The answer so far, including the prefix that it was given."""
+        return str(self._start.get("prefix_text", "")) + "".join(self._text)
+
+    def view(self) -> TurnView:
+        """The figures so far."""
+        return self._model.view()
+
+    def turn(self, settings: Settings) -> None:
+        """Notes settings that hold from the next round on: the line of figures names every rule that was used."""
+        if settings.verifier not in self._verifiers:
+            self._verifiers.append(settings.verifier)
+
+    def started(self, line: Mapping[str, Any]) -> None:
+        """Takes the first line of the turn's trace."""
+        self._start = line
+        if prefix := str(line.get("prefix_text", "")):
+            self.answer.begin_with(prefix)
+
+    def trace(self, last: Ended | WorkerFailed) -> Trace | None:
+        """The trace of the answer; None if it never began."""
+        if not self._start:
+            return None
+        rounds = tuple(self._rounds)
+        if isinstance(last, WorkerFailed):
+            return Trace(self._start, rounds, None, last.message)
+        return Trace(self._start, rounds, end_line(last.reason, last.text, last.stats, last.costs))
+
+    def take(self, rounds: Sequence[Round]) -> None:
+        """Adds rounds that arrived together."""
+        self._model.observe(rounds)
+        self._rounds.extend(rounds)
+        self._text.extend(event.text for event in rounds)
+        self.answer.append(rounds)
+
+    def finish(self, last: Ended | WorkerFailed) -> Outcome:
+        """Closes the answer and the session's turn."""
+        ended = last if isinstance(last, Ended) else None
+        costs = fitted(ended.costs, self._rounds) if ended else None
+        view = self._model.final_view(ended.stats if ended else None, costs)
+        judged = self._verifiers if view.figures.num_draft_tokens else ()
+        rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
+        line = with_ending(ended.reason if ended else "error", view.summary(), *rules)
+        self.answer.finish(line, ended.text if ended else None)
+        text = ended.text if ended else self.text
+        unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)
+        if isinstance(last, WorkerFailed):
+            gave_up = self._session.broke(last.died)
+            failure = "\n".join(
+                [clean(last.message), *([_AGAIN] if last.died else []), *([_PLAIN_NOW] if gave_up else [])]
+            )
+            return Outcome(view, failure, unanswered)
+        return Outcome(view, None, unanswered)
 
 
 @dataclass(slots=True)

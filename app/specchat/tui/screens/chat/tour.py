@@ -43,7 +43,7 @@ STEPS = (
     Step(
         "what you see",
         "A small draft model guesses up to 5 tokens ahead, the target checks them in one pass. Blue was guessed right "
-        "and came nearly free; what is struck through was refused, and the target's own word stands beside it.",
+        "and came nearly free; what is struck through was rejected, and the target's own word stands beside it.",
         _FACT,
         5,
     ),

@@ -15,8 +15,7 @@ from specchat.store.records import State
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
-from specchat.tui.screens.chat.running_turn import RunningTurn
-from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.view import LOADING, ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.worker.protocol import Ended, WorkerFailed

@@ -15,8 +15,8 @@ from specchat.chat.turn import TurnView
 from specchat.models.formatting import model_name
 from specchat.stats.line import ending_in
 from specchat.store.records import StoredMessage
+from specchat.tui.appearance import legend_line
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
-from specchat.tui.legend import legend_line
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import Entry, Siblings, TranscriptNotice, UserMessage
@@ -27,8 +27,7 @@ from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
-from specchat.tui.widgets.step_bar import StepBar
-from specchat.tui.widgets.tour_bar import TourBar
+from specchat.tui.widgets.step_bar import StepBar, TourBar
 from specchat_engine.settings import Settings
 
 LOADING = "the model is still loading"

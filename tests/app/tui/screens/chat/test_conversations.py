@@ -1,8 +1,12 @@
+import os
+from pathlib import Path
+
 from app.tui.chatting import answers, ask, chat, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
 from specchat.chat.archive import session_to_resume
 from specchat.settings.paths import sessions_db
 from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.chat.conversations import MAX_SESSIONS, MIN_TOKENS, PromptCaches
 
 
 async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
@@ -19,3 +23,39 @@ async def test_a_session_goes_on_in_another_start_with_its_settings() -> None:
         await ask(pilot, "more")
         assert [message.content for message in client.asked[-1]] == ["Hi", " Hello there world", "more"]
         assert client.settings[-1].k == 3
+
+
+async def test_the_cache_of_a_session_is_restored_from_where_it_was_saved(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    caches = PromptCaches(client, tmp_path)
+    assert await caches.save(7, MIN_TOKENS)
+    client.kept[0].mkdir(parents=True)
+    assert await caches.restore(7)
+    assert client.recalled == client.kept
+
+
+async def test_the_cache_of_a_short_session_is_not_saved(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    assert not await PromptCaches(client, tmp_path).save(7, MIN_TOKENS - 1)
+    assert client.kept == []
+
+
+async def test_a_cache_that_was_never_saved_is_not_restored(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    assert not await PromptCaches(client, tmp_path).restore(7)
+    assert client.recalled == []
+
+
+async def test_saving_fails_if_the_engine_does_not_save(tmp_path: Path) -> None:
+    assert not await PromptCaches(ScriptedClient(keeps=False), tmp_path).save(7, MIN_TOKENS)
+
+
+async def test_only_the_caches_of_the_sessions_left_last_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "caches"
+    caches = PromptCaches(ScriptedClient(), folder)
+    for session in range(MAX_SESSIONS + 2):
+        saved = folder / f"{session:016x}"
+        saved.mkdir(parents=True)
+        os.utime(saved, (session, session))
+    assert await caches.save(MAX_SESSIONS + 1, MIN_TOKENS)
+    assert sorted(int(path.name, 16) for path in folder.iterdir()) == list(range(2, MAX_SESSIONS + 2))

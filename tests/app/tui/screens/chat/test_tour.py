@@ -8,7 +8,7 @@ from specchat.stats.advice import Answered
 from specchat.stats.advisor import Memory
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.tour import STEPS, Tour
-from specchat.tui.widgets.tour_bar import TourBar
+from specchat.tui.widgets.step_bar import TourBar
 from specchat_assets import TARGET_NAME
 from specchat_engine.settings import Settings
 

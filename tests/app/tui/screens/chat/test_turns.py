@@ -47,16 +47,16 @@ async def test_the_header_says_that_speculation_is_off_and_why() -> None:
         assert "○ off · k 0" in header(pilot)
 
 
-async def test_a_refused_draft_model_is_named_with_its_reason() -> None:
+async def test_a_rejected_draft_model_is_named_with_its_reason() -> None:
     refused = replace(LOADED, draft=None, drafters=("lookup", "none"), refusal="token 5 differs")
     async with chat(ScriptedClient(load_events=(refused,))) as pilot:
-        assert "✕ refused (lookup, k auto): token 5 differs" in header(pilot)
+        assert "✕ draft rejected (lookup, k auto): token 5 differs" in header(pilot)
         assert "token 5 differs" in notices(pilot)[0]
 
 
-async def test_a_target_that_cannot_speculate_is_refused_with_its_reason() -> None:
+async def test_a_target_that_cannot_speculate_is_named_with_its_reason() -> None:
     async with chat(ScriptedClient(load_events=(replace(LOADED, plain_because="it cannot forget"),))) as pilot:
-        assert "✕ refused: it cannot forget" in header(pilot)
+        assert "✕ not possible: it cannot forget" in header(pilot)
         assert "it cannot forget" in notices(pilot)[0]
 
 

@@ -3,7 +3,7 @@
 from app.tui.scripted_client import LOADED, chat_options, script
 from specchat.chat.session import ChatSession
 from specchat.store.records import State
-from specchat.tui.screens.chat.running_turn import RunningTurn
+from specchat.tui.screens.chat.state import RunningTurn
 from specchat.tui.transcript.answer import View
 from specchat.worker.protocol import WorkerFailed
 
