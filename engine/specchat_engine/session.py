@@ -300,7 +300,7 @@ class Session:
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
             times.observe(event, len(context.tokens), after_pause=recorder.after_pause)
-            self._planner.learn(context, step, recorder.own_times, after_pause=recorder.after_pause)
+            self._planner.learn(context, step, recorder.own_times)
             with recorder.away():
                 yield event
 

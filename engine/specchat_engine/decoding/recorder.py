@@ -76,7 +76,7 @@ class Recorder:
         """The round of the step that the loop just made."""
         before, self._last = self._last, self._clocks()
         times = _times_between(before, self._last)
-        self.own_times = replace(times, other=times.other - self._away_ns / 1e6)
+        self.own_times = RoundTimes(times.draft, times.verify, times.other - self._away_ns / 1e6, times.rollback)
         self._away_ns = 0
         texts = self._transcript.texts[self._emitted : self._emitted + step.kept]
         made = Round(

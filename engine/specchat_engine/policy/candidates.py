@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.acceptance import Evidence, Shares
-from specchat_engine.policy.early_stop import EarlyStop, Option, best_length, best_stopped
+from specchat_engine.policy.early_stop import EarlyStop, best_length, stop_bounds
 from specchat_engine.policy.situation import Decision, Situation
 
 _WORTH_IT = 1.04
@@ -17,16 +17,17 @@ optimistic."""
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The best draft of one drafter. `costs[n]` is the milliseconds of a round with n drafted tokens.
+    """The best draft of one drafter: at most `k` tokens. `costs[n]` is the milliseconds of a round with n of them.
 
-    `gain` is the expected speed relative to plain decoding.
+    `rate` is the expected number of tokens per millisecond, `gain` the same relative to plain decoding.
     """
 
     drafter: DrafterTraits
     prospect: Prospect
     costs: Sequence[float]
-    option: Option
+    k: int
     stop: EarlyStop | None
+    rate: float
     gain: float
 
     def pays(self, *, fixed: bool) -> bool:
@@ -38,7 +39,7 @@ class Candidate:
         """The decision to make this draft, with the expected gain as the reason."""
         match = self.prospect.match
         found = f"match of {match}{' after an edit' * self.prospect.resumed}, " if match else ""
-        return Decision(self.drafter, self.option.k, f"{found}{self.gain:.2f} × plain expected", self.stop)
+        return Decision(self.drafter, self.k, f"{found}{self.gain:.2f} × plain expected", self.stop)
 
 
 def weigh(
@@ -55,16 +56,15 @@ def weigh(
     Rates are in tokens per millisecond. Drafts that end early are measured against `pace`, others against `plain_rate`.
     """
     prospect, most, fixed = situation.prospects[drafter], len(costs) - 1, situation.fixed
-    p_accept, frequency = shares.p_accept(), shares.frequency()
-    stop = None
-    if drafter.evidence == "confidence" and not fixed:
-        option = best_stopped(p_accept, frequency, costs, pace)
-        stop = EarlyStop(option.bounds, p_accept, evidence.classify)
+    lengths = range(most if fixed else 1, most + 1)
+    p_accept = shares.p_accept()
+    if drafter.evidence == "confidence":  # known only while drafting, so every token is taken as an average one
+        mean = sum(p * often for p, often in zip(p_accept, shares.frequency(), strict=True))
+        option = best_length([mean] * most, costs, lengths, pace)
+        bounds = (0.0,) * most if fixed else stop_bounds(mean, costs, pace)
+        k, stop = min(len(bounds) + 1, most), EarlyStop(bounds, p_accept, evidence.classify)
     else:
-        if drafter.evidence == "confidence":
-            tokens = [sum(p * often for p, often in zip(p_accept, frequency, strict=True))] * most
-            stop = EarlyStop((0.0,) * most, p_accept, evidence.classify)
-        else:
-            tokens = [p_accept[evidence.classify(prospect.match + ahead)] for ahead in range(most)]
-        option = best_length(tokens, costs, range(most if fixed else 1, most + 1), plain_rate)
-    return Candidate(drafter, prospect, costs, option, stop, option.rate / plain_rate)
+        tokens = [p_accept[evidence.classify(prospect.match + ahead)] for ahead in range(most)]
+        option = best_length(tokens, costs, lengths, plain_rate)
+        k, stop = option.k, None
+    return Candidate(drafter, prospect, costs, k, stop, option.rate, option.rate / plain_rate)

@@ -105,7 +105,7 @@ class CostCurve:
         if most > sizes[-1]:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
-        line = np.interp(range(1, most + 1), sizes, np.maximum.accumulate(costs))
+        line = np.interp(np.arange(1, most + 1), sizes, np.maximum.accumulate(costs))
         return [0.0, *(self._slowness * line).tolist()]
 
     def measured(self, depth: int) -> dict[int, float]:
@@ -212,7 +212,7 @@ class DraftCosts:
         passes = [_passes(drafter, length) for length in range(most + 1)]
         usual = [_STEP_SHARE * plain_ms * count for count in passes]
         curve = self.by_threads.current
-        by_passes, timed = curve.curve(depth, max(passes)) if any(passes) else None, curve.total
+        by_passes, timed = curve.curve(depth, passes[-1]) if passes[-1] else None, curve.total
         if by_passes is None:
             return usual
         measured = [by_passes[count] for count in passes]
@@ -251,7 +251,9 @@ class DraftCosts:
 
 def _passes(drafter: DrafterTraits, length: int) -> int:
     """How many passes a draft of this length takes."""
-    return {"nothing": 0, "draft": min(length, 1), "step": length}[drafter.cost]
+    if drafter.cost == "step":
+        return length
+    return min(length, 1) if drafter.cost == "draft" else 0
 
 
 def _undisturbed(times: Iterable[float]) -> float:

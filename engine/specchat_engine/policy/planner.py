@@ -172,11 +172,8 @@ class Planner:
         stop = decision.stop.begin if decision.stop else None
         return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop)
 
-    def learn(self, context: Context, step: Step, times: RoundTimes, *, after_pause: bool) -> None:
-        """Learns from the round that was planned last. `times` are without the time that its reader took.
-
-        `after_pause`: the models were idle before it, so that its times say nothing about other rounds.
-        """
+    def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
+        """Learns from the round that was planned last. `times` are without the time that its reader took."""
         if self._planned is None:
             return
         (situation, decision), self._planned = self._planned, None
@@ -197,7 +194,7 @@ class Planner:
                 if prospect.match
             },
         )
-        self._controller.learn(replace(situation, after_pause=after_pause), decision, outcome)
+        self._controller.learn(situation, decision, outcome)
 
     def end(self, context: Context | None) -> None:
         """Ends the turn. `context` is None if nothing was generated."""

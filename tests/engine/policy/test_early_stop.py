@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from specchat_engine.policy.early_stop import EarlyStop, best_length, best_stopped
+from specchat_engine.policy.early_stop import EarlyStop, best_length, stop_bounds
 
 shares = st.floats(0.05, 0.99)
 
@@ -18,42 +17,25 @@ def costs_of(slope: float, most: int = 16, step: float = 0.1) -> list[float]:
     return [1 + (slope + step) * drafted for drafted in range(most + 1)]
 
 
-def value_of_stopping(
-    bounds: tuple[float, ...], k: int, p_accept: list[float], frequency: list[float], costs: list[float]
-) -> tuple[float, float]:
-    """The tokens and milliseconds to expect of a draft that ends by these bounds, counted over all confidences."""
-    tokens = milliseconds = 0.0
-    for classes in itertools.product(range(len(p_accept)), repeat=k):
-        chance = math.prod(frequency[c] for c in classes)
-        worth_more = EarlyStop(bounds, p_accept, int).begin()
-        reach, got = 1.0, 1.0
-        for drafted, place in enumerate(classes, 1):
-            reach *= p_accept[place]
-            got += reach
-            if not worth_more(place) or drafted == k:
-                tokens += chance * got
-                milliseconds += chance * costs[drafted]
-                break
-    return tokens, milliseconds
+def drafts_by(bounds: tuple[float, ...], p_accept: list[float], classes: list[int]) -> int:
+    """How many tokens a draft with confidences of these classes gets."""
+    worth_more = EarlyStop(bounds, p_accept, int).begin()
+    return next((drafted for drafted, c in enumerate(classes, 1) if not worth_more(c)), len(classes))
 
 
-@given(shares, shares, st.floats(0.1, 0.9), st.floats(0.05, 0.8))
-def test_what_a_draft_is_expected_to_give_is_what_its_bounds_make_of_it(
-    low: float, high: float, often: float, slope: float
+@given(shares, st.floats(0.05, 0.8), st.floats(0.2, 3), st.integers(1, 6))
+def test_drafting_on_pays_exactly_if_some_number_of_further_tokens_does(
+    share: float, slope: float, pace: float, drafted: int
 ) -> None:
-    p_accept, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 5)
-    option = best_stopped(p_accept, frequency, costs, 1.0)
-    tokens, milliseconds = value_of_stopping(option.bounds, option.k, p_accept, frequency, costs)
-    assert option.tokens - option.milliseconds == pytest.approx(tokens - milliseconds, abs=0.1)
-
-
-@given(shares, shares, st.floats(0.1, 0.9), st.floats(0.05, 0.8))
-def test_no_fixed_length_is_better_than_ending_early(low: float, high: float, often: float, slope: float) -> None:
-    p_accept, frequency, costs = [low, high], [often, 1 - often], costs_of(slope, 8)
-    option = best_stopped(p_accept, frequency, costs, 1.0)
-    mean = low * often + high * (1 - often)
-    fixed = best_length([mean] * 8, costs, range(1, 9), 1.0)
-    assert option.tokens - option.milliseconds >= fixed.tokens - fixed.milliseconds - 0.1
+    costs = costs_of(slope, 8)
+    reach = share**drafted
+    gains = [
+        reach * sum(share**token for token in range(1, more + 1)) - pace * (costs[drafted + more] - costs[drafted])
+        for more in range(1, 9 - drafted)
+    ]
+    bounds = stop_bounds(share, costs, pace)
+    assume(all(abs(gain) > 1e-9 for gain in gains))
+    assert (drafted <= len(bounds) and reach >= bounds[drafted - 1]) == (max(gains) > 0)
 
 
 @given(st.lists(shares, min_size=6, max_size=6), st.floats(0.05, 0.8), st.floats(0.2, 3))
@@ -72,27 +54,27 @@ def test_a_fixed_length_is_kept() -> None:
 
 
 def test_a_draft_goes_on_while_it_is_sure_and_ends_where_it_is_not() -> None:
-    option = best_stopped([0.2, 0.97], [0.2, 0.8], costs_of(0.3), 1.0)
-    worth_more = EarlyStop(option.bounds, [0.2, 0.97], int).begin()
-    assert [worth_more(1), worth_more(1), worth_more(0)] == [True, True, False]
-    assert EarlyStop(option.bounds, [0.2, 0.97], int).begin()(1), "each draft begins anew"
+    p_accept = [0.2, 0.97]
+    bounds = stop_bounds(0.816, costs_of(0.3), 1.0)
+    assert drafts_by(bounds, p_accept, [1, 1, 0, 1]) == 3
+    assert drafts_by(bounds, p_accept, [1, 1, 1, 1]) == 4, "each draft begins anew"
 
 
 def test_a_draft_looks_beyond_a_dear_second_token() -> None:
     """The next token costs more than it gives, but those after it cost next to nothing."""
     costs = [1.0, 1.2, 2.3, *(2.3 + 0.05 * n for n in range(1, 14))]
-    option = best_stopped([0.95], [1.0], costs, 1.0)
-    assert option.k > 4
-    assert EarlyStop(option.bounds, [0.95], int).begin()(0)
+    bounds = stop_bounds(0.95, costs, 1.0)
+    assert len(bounds) > 4
+    assert drafts_by(bounds, [0.95], [0, 0, 0]) == 3
 
 
 def test_a_draft_whose_next_token_never_pays_has_one_token() -> None:
-    option = best_stopped([0.5], [1.0], costs_of(0.9), 1.0)
-    assert (option.k, option.bounds) == (1, ())
-    assert not EarlyStop(option.bounds, [0.5], int).begin()(0)
+    bounds = stop_bounds(0.5, costs_of(0.9), 1.0)
+    assert bounds == ()
+    assert drafts_by(bounds, [0.5], [0, 0]) == 1
 
 
 def test_the_faster_tokens_come_otherwise_the_sooner_a_draft_ends() -> None:
-    slow, fast = (best_stopped([0.4, 0.95], [0.3, 0.7], costs_of(0.3), pace) for pace in (0.5, 1.5))
-    assert all(one <= other for one, other in zip(slow.bounds, fast.bounds, strict=False))
-    assert slow.tokens > fast.tokens
+    slow, fast = (stop_bounds(0.8, costs_of(0.3), pace) for pace in (0.5, 1.5))
+    assert all(one < other for one, other in zip(slow, fast, strict=False))
+    assert len(slow) >= len(fast)
