@@ -88,6 +88,16 @@ class Pipeline:
         }
         self._stages: Mapping[str, Stage] = {name: stage for name, stage in _STAGES.items() if on[name]}
 
+    def leaves_only_best(self, logits: NDArray[np.float32], peak: float) -> bool:
+        """Whether the token with the largest logit of a row [V], `peak`, is surely the only one left, as in most rows.
+
+        It is at temperature 0, and if min-p removes all others. Otherwise only all stages can tell.
+        """
+        params = self._params
+        if params.typical_p < 1 or params.temperature == 0:
+            return params.typical_p == 1
+        return params.min_p > 0 and np.count_nonzero(logits >= _floor(peak, -math.log(params.min_p))) == 1
+
     def pools(
         self, logits: NDArray[np.float32], peak: float, allows: Allows | None = None, *, whole: bool = False
     ) -> Iterator[Pool]:
@@ -100,7 +110,7 @@ class Pipeline:
         allowed = np.empty(0, np.int64)
         ceiling = math.inf
         for depth in (math.inf,) if whole else self._depths:
-            floor = np.float32(max(peak - depth - _MARGIN * (abs(peak) + depth), _LOWEST))
+            floor = _floor(peak, depth)
             ids = (logits >= floor).nonzero()[0]
             if floor > _LOWEST and 2 * len(ids) > len(logits):
                 floor = np.float32(_LOWEST)
@@ -115,15 +125,8 @@ class Pipeline:
                 break
             ceiling = float(floor)
 
-    def _alone(self, pool: Pool) -> bool:
-        """Whether min-p removes all unseen tokens: then the only token of a pool is the result, as for most rows."""
-        min_p = self._params.min_p
-        return min_p > 0 and self._params.typical_p >= 1 and pool.floor <= pool.logits[0] + math.log(min_p)
-
     def truncated(self, pool: Pool, removed: dict[str, NDArray[np.int64]] | None = None) -> Pool:
         """What all stages leave of a pool. `removed`, if given, receives the ids that each removed, by its name."""
-        if removed is None and len(pool.ids) == 1 and self._alone(pool):
-            return Pool(pool.ids, pool.logits)
         if removed is not None:
             removed |= dict.fromkeys(_STAGES, np.empty(0, np.int64))
         for name, stage in self._stages.items():
@@ -140,6 +143,11 @@ def _depths(params: SamplingParams) -> tuple[float, ...]:
         return (math.inf,)
     own = [-math.log(params.min_p)] if params.min_p > 0 else []
     return (*sorted({*_DEPTHS, *own}), math.inf)
+
+
+def _floor(peak: float, depth: float) -> np.float32:
+    """The smallest logit of a pool that reaches this deep below the largest one."""
+    return np.float32(max(peak - depth - _MARGIN * (abs(peak) + depth), _LOWEST))
 
 
 def _top_k(pool: Pool, params: SamplingParams) -> Pool:

@@ -45,7 +45,7 @@ class Sampler:
     `constraint` follows the answer's grammar; its maker closes it. `params.grammar` is not used here.
     """
 
-    __slots__ = ("_greedy", "_penalties", "_pipeline", "constraint", "params", "seed")
+    __slots__ = ("_penalties", "_pipeline", "constraint", "params", "seed")
 
     def __init__(self, params: SamplingParams, seed: int, constraint: Constraint | None = None) -> None:
         self.params = params
@@ -53,7 +53,6 @@ class Sampler:
         self.constraint = constraint
         self._penalties = Penalties(params)
         self._pipeline = Pipeline(params)
-        self._greedy = params.temperature == 0 and params.typical_p >= 1
 
     def reseeded(self, seed: int) -> Sampler:
         """The same rule with other noise."""
@@ -74,7 +73,7 @@ class Sampler:
         """
         row, best, state = self._prepared(logits, context, drafted)
         peak = float(row[best])
-        if self._greedy and state is None and peak > -math.inf:
+        if state is None and peak > -math.inf and self._pipeline.leaves_only_best(row, peak):
             return Candidates.certain(best)
         for pool in self._pipeline.pools(row, peak, state.allows if state else None):
             kept = self._pipeline.truncated(pool)
