@@ -25,6 +25,7 @@ from specchat_engine.loaded import info_of, machine, recommended_by, template_of
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.model_info import MemoryUse
 from specchat_engine.models import SessionModel
+from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
@@ -160,21 +161,19 @@ class Engine:
         if settings is None:
             settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
         self.check(settings)
-        return Session(
+        pair = Pair(
             self._target,
             self._draft,
             self._models[0].vocabulary,
             self._template,
-            settings=settings,
-            seed=seed,
-            system=system,
+            translation=self._translation,
+            controller=self.controller,
             plain_cost=self._plain_cost,
             plain_because=self.plain_because,
-            controller=self.controller,
-            translation=self._translation,
             about=self._about,
             passed=self._passed,
         )
+        return Session(pair, settings=settings, seed=seed, system=system)
 
     def check(self, settings: Settings) -> None:
         """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
@@ -11,7 +11,7 @@ from typing import Any
 
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
-from specchat_engine.decoding.costs import MeasuredCosts, PassTimes, PlainCost
+from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.generate import Plan, generate
 from specchat_engine.decoding.prefix import check_given, check_room
@@ -21,21 +21,19 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn
-from specchat_engine.drafters import Translation, drafting_with
+from specchat_engine.drafters import drafting_with
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.grammar.constraint import Constraint
-from specchat_engine.models import SessionModel, SessionVocabulary
+from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
-from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.lookup_state import LookupState
 from specchat_engine.policy.planner import PlannedDrafter, Planner
 from specchat_engine.prompt.context_fit import Fitted, fit
 from specchat_engine.prompt.encoding import encode
-from specchat_engine.prompt.template import ChatTemplate, Message
+from specchat_engine.prompt.template import Message
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
 from specchat_engine.settings import Settings
-from specchat_engine.threads.cpu_contention import Passes
 
 
 class Session:
@@ -49,45 +47,18 @@ class Session:
     """
 
     def __init__(
-        self,
-        target: SessionModel,
-        draft: SessionModel | None,
-        vocabulary: SessionVocabulary,
-        template: ChatTemplate,
-        *,
-        settings: Settings | None = None,
-        seed: int | None = None,
-        system: str | None = None,
-        plain_cost: PlainCost | None = None,
-        plain_because: str = "",
-        controller: Controller | None = None,
-        about: Callable[[], Mapping[str, Any]] = dict,
-        translation: Translation | None = None,
-        passed: Callable[[list[str], Passes], None] | None = None,
+        self, pair: Pair, *, settings: Settings | None = None, seed: int | None = None, system: str | None = None
     ) -> None:
-        """`plain_because` says why this target cannot speculate, empty if it can; `about()` goes into the start line.
-
-        `controller` knows what this pair's passes cost and what is accepted; without one the session starts from
-        nothing. `translation` is for a draft model with another vocabulary, which drafts through text. `passed` gets
-        the times of the target's passes, and may add to the turn's notices.
-        """
+        """Without `seed` it chooses a random one."""
+        self.pair = pair
         self.seed = secrets.randbits(32) if seed is None else seed
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
-        self._target = target
-        self._draft = draft
-        self._peer = None if translation else draft
-        self._vocabulary = vocabulary
-        self._template = template
-        self._plain_cost = plain_cost or PlainCost()
-        self._about = about
-        self._passed = passed
-        self._controller = controller or Controller()
         drafters: list[PlannedDrafter] = [LookupState()]
-        if draft:
-            drafters.insert(0, drafting_with(draft, translation))
-        self._planner = Planner(target, drafters, self._controller, plain_because)
+        if pair.draft:
+            drafters.insert(0, drafting_with(pair.draft, pair.translation))
+        self._planner = Planner(pair.target, drafters, pair.controller, pair.plain_because)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
 
@@ -110,7 +81,7 @@ class Session:
     def costs(self) -> MeasuredCosts:
         """What passes cost at the depth of the answer, as far as it was measured."""
         context = self._turn.context
-        return self._controller.measured_costs(context.middle) if context else MeasuredCosts()
+        return self.pair.controller.measured_costs(context.middle) if context else MeasuredCosts()
 
     @property
     def text(self) -> str:
@@ -165,10 +136,10 @@ class Session:
         Only between two answers. Stops between two chunks if `cancelled` says so. Does nothing for a memory that cannot
         go back to what is really asked, or for messages that make no prompt.
         """
-        if self._target.goes_back_freely:
+        if self.pair.target.goes_back_freely:
             with suppress(Cancelled, ContextOverflowError, TemplateError):
                 fitted = self._fit(messages)
-                self._target.read(fitted.tokens[:-1], cancelled)
+                self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
 
     def inspect(
@@ -187,7 +158,7 @@ class Session:
         that are not there, ContextOverflowError, TemplateError, DecodeError, Cancelled, and EngineError while an answer
         is being given.
         """
-        if self._target.user is not None:
+        if self.pair.target.user is not None:
             raise EngineError("an answer is being given on these models: look closer when it has ended")
         sampling = self.settings.sampling
         if messages is None:
@@ -195,10 +166,12 @@ class Session:
             place = Place(self.prompt_ids, self.answer_ids, position, sampling)
         else:
             place = Place(self._fit(messages).tokens, tokens, position, sampling)
+        pair = self.pair
+        peer = None if pair.translation else pair.draft
         try:
-            return inspect(self._target, self._peer, self._vocabulary, place, asked, cancelled)
+            return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
         except DecodeError:
-            self._clear()
+            pair.clear()
             raise
 
     def cancel(self) -> None:
@@ -209,7 +182,7 @@ class Session:
         """The first line of this turn's trace."""
         turn = self._turn
         return start_line(
-            self._about(),
+            self.pair.about(),
             self.settings,
             seed=self.seed,
             turn=turn.number,
@@ -232,16 +205,17 @@ class Session:
 
     def _answer(self, turn: Turn) -> Iterator[Round]:
         """Reads the prompt, decodes, and leaves models and turn in order, however that ends."""
+        pair = self.pair
         began = perf_counter_ns()
-        constraint = constraint_of(self.settings.sampling, self._vocabulary)
+        constraint = constraint_of(self.settings.sampling, pair.vocabulary)
         try:
-            check_given(turn.prefix, self._vocabulary, constraint)
+            check_given(turn.prefix, pair.vocabulary, constraint)
             context = self._read_prompt(turn, constraint)
             if turn.end_reason == "error":
                 yield from self._decode(turn, context, began)
-            if not self._planner.plain_because:
-                measure_plain(self._target, context, self._plain_cost, self._controller.target, turn.cancel)
-            turn.note(plain_ms=self._plain_cost.at(context.middle))
+            if not pair.plain_because:
+                measure_plain(pair.target, context, pair.plain_cost, pair.controller.target, turn.cancel)
+            turn.note(plain_ms=pair.plain_cost.at(context.middle))
         except Cancelled:
             turn.end_reason = "cancelled"
         except GeneratorExit:
@@ -249,11 +223,11 @@ class Session:
                 turn.end_reason = "cancelled"
             raise
         except DecodeError:
-            self._clear()
+            pair.clear()
             raise
         finally:
-            if self._target.user is turn.context:
-                self._target.user = None
+            if pair.target.user is turn.context:
+                pair.target.user = None
             if turn is self._turn:
                 self._planner.end(turn.context)
             if constraint:
@@ -264,7 +238,8 @@ class Session:
 
         `turn.end_reason` says so if the prefix itself ends the answer.
         """
-        settings, capacity, ends = self.settings, self._target.capacity, self._vocabulary.ends
+        pair = self.pair
+        settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
         fitted = self._fit(turn.messages)
         if fitted.dropped:
             turn.notices.append(fitted.notice(capacity))
@@ -273,11 +248,11 @@ class Session:
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
-        turn.transcript = Transcript.of(settings, self._vocabulary.piece, ends, room)
+        turn.transcript = Transcript.of(settings, pair.vocabulary.piece, ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
-        self._target.read(tokens[:-1], turn.cancel)
+        pair.target.read(tokens[:-1], turn.cancel)
         turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6)
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)
@@ -285,17 +260,18 @@ class Session:
             constraint.begin(len(tokens))
         turn.in_force = [(0, settings.sampling)]
         turn.context = context = Context(tokens, length, Sampler(settings.sampling, turn.seed, constraint), ends)
-        self._target.user = context
+        pair.target.user = context
         turn.end_reason = ended or turn.end_reason
         return context
 
     def _decode(self, turn: Turn, context: Context, began: int) -> Iterator[Round]:
         """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
-        recorder = Recorder(self._target, self._draft, self._vocabulary.piece, turn.transcript, began)
-        tell = partial(self._passed, turn.notices) if self._passed else None
-        times = PassTimes(self._plain_cost, tell)
+        pair = self.pair
+        recorder = Recorder(pair.target, pair.draft, pair.vocabulary.piece, turn.transcript, began)
+        tell = partial(pair.passed, turn.notices) if pair.passed else None
+        times = PassTimes(pair.plain_cost, tell)
         plan = partial(self._plan, turn, recorder)
-        for step in generate(self._target, context, plan, turn.transcript.receive):
+        for step in generate(pair.target, context, plan, turn.transcript.receive):
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
@@ -311,11 +287,11 @@ class Session:
             recorder.hold(self.hold)
         if turn.cancel.asked:
             raise Cancelled("stopped")
-        if self._target.user is not context:
+        if self.pair.target.user is not context:
             raise EngineError("another answer began on these models before this one ended: finish or close one first")
         settings, sampler, planner = self.settings, context.sampler, self._planner
         if sampler.params is not settings.sampling:
-            settings.sampling.check_tokens(self._vocabulary.size)
+            settings.sampling.check_tokens(self.pair.vocabulary.size)
             sampler = Sampler(settings.sampling, turn.seed, sampler.constraint)
             turn.in_force.append((context.position, settings.sampling))
         read_ms = planner.draft_prompt_ms
@@ -326,11 +302,9 @@ class Session:
         return plan
 
     def _fit(self, messages: Sequence[Message]) -> Fitted:
-        return fit(messages, lambda kept: encode(kept, self._template, self._vocabulary), self._target.capacity)
+        return fit(
+            messages, lambda kept: encode(kept, self.pair.template, self.pair.vocabulary), self.pair.target.capacity
+        )
 
     def _empty_transcript(self) -> Transcript:
-        return Transcript(self._vocabulary.piece, self._vocabulary.ends, (), 0)
-
-    def _clear(self) -> None:
-        for model in filter(None, (self._target, self._draft)):
-            model.clear()
+        return Transcript(self.pair.vocabulary.piece, self.pair.vocabulary.ends, (), 0)

@@ -35,7 +35,7 @@ def session_for(engine: Engine, rule: str, settings: Settings, seed: int) -> Ses
     verifier = "coupled" if rule == "argmax" else rule
     session = engine.session(settings=replace(settings, verifier=verifier), seed=seed)
     if rule == "argmax":
-        session._planner._model = ArgmaxDrafter(session._draft)
+        session._planner.drafters["model"] = ArgmaxDrafter(session.pair.draft)
     return session
 
 

@@ -141,9 +141,9 @@ def measure(draft: Path, target: Path, prompts: Sequence[str], k: int, max_token
                     )
                     session = engine.session(settings=settings, seed=1)
                     if arm.endswith("drawn"):
-                        drafter = DrawnDrafter(session._draft, engine._translation)
+                        drafter = DrawnDrafter(session.pair.draft, session.pair.translation)
                         drafter.sampler = Sampler(sampling, 99)
-                        session._planner._model = drafter
+                        session._planner.drafters["model"] = drafter
                     for _ in session.generate(prompt):
                         pass
                     stats = session.stats

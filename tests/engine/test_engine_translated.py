@@ -46,7 +46,7 @@ def engine(request: pytest.FixtureRequest, others: OtherTokens) -> Iterator[Engi
 
 def check_memory(session: Session) -> None:
     """The draft's memory holds the conversation in its own tokens, as a tokenizer that reads all of it sees them."""
-    drafter, memory = drafter_of(session), session._draft
+    drafter, memory = drafter_of(session), session.pair.draft
     assert isinstance(memory, LlamaContext)
     assert drafter._held == memory.tokens == drafter._wanted[: memory.length]
     said = drafter._said
@@ -77,7 +77,7 @@ def test_a_draft_with_a_state_goes_back_to_the_words_that_stay(others: OtherToke
     settings = Settings(k=4, drafter="model", max_tokens=60, sampling=SamplingParams(repeat_penalty=1.3))
     with Engine.load(others.target, write_memory_model(tmp_path / "mamba2.gguf", "mamba2"), ONE_THREAD) as engine:
         session = engine.session(settings=settings, seed=5)
-        draft = session._draft
+        draft = session.pair.draft
         assert draft is not None
         assert not draft.goes_back_freely
         for _ in session.generate("Hello " * 30):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import ContextOverflowError, Message, Outcome, SamplingParams, Session, Settings, TokenKind
+from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel
 from support.controllers import knowing
@@ -72,7 +73,7 @@ def test_a_session_without_a_seed_chooses_one_and_says_it() -> None:
 def test_the_second_turn_reads_only_what_is_new() -> None:
     session = conversation(saying("First answer.", again="Second."), saying("First answer."))
     ask(session)
-    target, draft = model_of(session), model_of(session, "_draft")
+    target, draft = model_of(session), model_of(session, "draft")
     known, drafted = len(target.tokens), len(draft.tokens)
     target.passes.clear()
     draft.passes.clear()
@@ -164,14 +165,14 @@ def test_an_answer_without_text_is_not_kept() -> None:
 
 def test_default_settings_need_no_draft_model() -> None:
     target = ScriptedModel(saying("ababababab"))
-    session = Session(target, None, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01))
+    session = Session(Pair(target, None, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
     assert session.settings == Settings()
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
 
 
 def test_what_was_read_ahead_is_not_read_again() -> None:
     session = conversation(LAW, letters(3, order=1))
-    target, draft = model_of(session), model_of(session, "_draft")
+    target, draft = model_of(session), model_of(session, "draft")
     session.prepare([Message("user", "what is being writ")], lambda: False)
     assert sum(target.passes) > 20
     assert sum(draft.passes) > 20
@@ -196,7 +197,7 @@ def test_reading_ahead_stops_on_request_without_an_error() -> None:
 
 def test_the_draft_model_never_delays_the_first_token() -> None:
     session = conversation(letters(3, end=-50), letters(3, end=-50))
-    draft = model_of(session, "_draft")
+    draft = model_of(session, "draft")
     events = session.generate("x" * 300)
     first = next(events)
     assert (first.token.kind, draft.passes) == (TokenKind.PLAIN, [])

@@ -10,8 +10,9 @@ import pytest
 
 from specchat_engine import Session
 from specchat_engine.decoding.costs import PlainCost
+from specchat_engine.policy.controller import Controller
 from specchat_engine.testing import ScriptedModel
-from support.controllers import Clock, Watched, knowing
+from support.controllers import Clock, knowing
 from support.conversations import ask, conversation, letters
 
 HELD_MS = 5000.0
@@ -25,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def speaking(hold: Callable[[], None] | None, controller: Watched | None, k: int | str) -> Session:
+def speaking(hold: Callable[[], None] | None, controller: Controller, k: int | str) -> Session:
     """A session that is held so before each of its rounds."""
     target, draft = ScriptedModel(letters(3, end=-50)), letters(3, end=-50, order=1)
     session = conversation(target, draft, max_tokens=8, controller=controller, k=k)
@@ -35,7 +36,7 @@ def speaking(hold: Callable[[], None] | None, controller: Watched | None, k: int
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_the_time_that_an_answer_is_held_belongs_to_no_round(clock: Clock, k: int) -> None:
-    session = speaking(partial(clock.pass_by, HELD_MS), None, k)
+    session = speaking(partial(clock.pass_by, HELD_MS), Controller(), k)
     rounds = list(session.generate("hello"))
     assert clock.now > len(rounds) * HELD_MS * 1e6
     assert all(event.ms.other < 1 for event in rounds)
@@ -67,20 +68,20 @@ def test_times_of_rounds_after_a_pause_are_passed_on_to_nobody(
     for k in ("auto", 0):
         session = speaking(hold, controller, k)
         session.settings = replace(session.settings, max_tokens=40)
-        session._passed = lambda _, passes: told.extend(passes)
+        session.pair.passed = lambda _, passes: told.extend(passes)
         rounds = list(session.generate("hello hello hello"))
         assert len(rounds) > 1
     assert controller.learned, "what was accepted counts"
     assert ([controller.target.seen(width) for width in range(1, 9)] == seen) is rests
     assert (told == []) is rests
-    assert (session._plain_cost.missing(1) == PlainCost().missing(1)) is rests
+    assert (session.pair.plain_cost.missing(1) == PlainCost().missing(1)) is rests
 
 
 def test_a_pause_affects_only_the_round_after_it(clock: Clock) -> None:
     session = speaking(partial(clock.pass_by, HELD_MS), knowing(0.05, 0.05), 0)
     session.settings = replace(session.settings, max_tokens=40)
     told: list[object] = []
-    session._passed = lambda _, passes: told.extend(passes)
+    session.pair.passed = lambda _, passes: told.extend(passes)
     for event in session.generate("hello"):
         if event.index == 3:
             session.hold = None

@@ -26,7 +26,7 @@ def test_a_cancel_between_rounds_keeps_what_was_said(drafter: str) -> None:
     assert model_of(session).tokens == read_by_a_fresh_session(session)
 
 
-@pytest.mark.parametrize("who", ["_target", "_draft"])
+@pytest.mark.parametrize("who", ["target", "draft"])
 def test_a_cancel_inside_a_long_prompt_stops_at_once_and_is_not_read_again(who: str) -> None:
     session = conversation(saying("Yes."), saying("Yes."))
     model = model_of(session, who)
@@ -38,7 +38,7 @@ def test_a_cancel_inside_a_long_prompt_stops_at_once_and_is_not_read_again(who: 
         return read(tokens, rows)
 
     model.advance = cancel_at_the_third_chunk  # type: ignore[method-assign, assignment]
-    behind_the_first_token = "Y" if who == "_draft" else ""
+    behind_the_first_token = "Y" if who == "draft" else ""
     assert ask(session, "x" * 500) == behind_the_first_token
     assert (session.end_reason, bool(session.messages)) == ("cancelled", bool(behind_the_first_token))
     assert len(model.passes) == 3
@@ -89,18 +89,18 @@ def test_a_failing_model_is_an_error_and_the_next_turn_works() -> None:
     with pytest.raises(DecodeError):
         ask(session)
     assert session.end_reason == "error"
-    assert target.tokens == model_of(session, "_draft").tokens == [], "who knows what a failed pass left behind"
+    assert target.tokens == model_of(session, "draft").tokens == [], "who knows what a failed pass left behind"
     del target.advance
     assert ask(session) == "Yes, of course."
 
 
 def test_a_template_that_refuses_leaves_the_session_usable() -> None:
     session = conversation(saying("Yes."))
-    good = session._template
-    session._template = ChatTemplate("{{ raise_exception('no') }}")
+    good = session.pair.template
+    session.pair.template = ChatTemplate("{{ raise_exception('no') }}")
     with pytest.raises(TemplateError):
         ask(session)
-    session._template = good
+    session.pair.template = good
     assert ask(session) == "Yes."
 
 

@@ -94,7 +94,7 @@ def test_a_character_that_the_prefix_only_begins_comes_with_the_token_that_compl
 def test_a_branch_reads_only_what_it_does_not_share_with_the_answer_before() -> None:
     session = conversation(letters(3, end=-50), letters(3, end=-50), k=4)
     answer(session)
-    target, draft = model_of(session), model_of(session, "_draft")
+    target, draft = model_of(session), model_of(session, "draft")
     prefix = [*session.answer_ids[:20], 97 + (session.answer_ids[20] == 97)]
     target.passes.clear()
     draft.passes.clear()

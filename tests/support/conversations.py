@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams, Session, Settings
+from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
 from specchat_engine.testing.byte_tokenizer import END
@@ -54,23 +55,17 @@ def as_model(law: Law | ScriptedModel) -> ScriptedModel:
 
 
 def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None = None, **given: Any) -> Session:
-    """A session. Laws become models; arguments that Session does not have change its settings."""
+    """A session. Laws become models; arguments that neither Session nor Pair has change its settings."""
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
-    own = {
+    shared = {
         name: given.pop(name)
-        for name in ("system", "plain_cost", "plain_because", "controller", "about", "passed")
+        for name in ("plain_cost", "plain_because", "controller", "about", "passed")
         if name in given
     }
-    seed = given.pop("seed", 1)
-    return Session(
-        as_model(target),
-        as_model(draft) if draft else None,
-        ByteTokenizer(),
-        ChatTemplate(FALLBACK),
-        settings=replace(settings, **given),
-        seed=seed,
-        **own,
-    )
+    models = as_model(target), as_model(draft) if draft else None
+    pair = Pair(*models, ByteTokenizer(), ChatTemplate(FALLBACK), **shared)
+    seed, system = given.pop("seed", 1), given.pop("system", None)
+    return Session(pair, settings=replace(settings, **given), seed=seed, system=system)
 
 
 def ask(session: Session, prompt: str = "hello") -> str:
@@ -80,9 +75,9 @@ def ask(session: Session, prompt: str = "hello") -> str:
     return session.text
 
 
-def model_of(session: Session, name: str = "_target") -> ScriptedModel:
+def model_of(session: Session, name: str = "target") -> ScriptedModel:
     """The scripted model of a session."""
-    model = getattr(session, name)
+    model = getattr(session.pair, name)
     assert isinstance(model, ScriptedModel)
     return model
 

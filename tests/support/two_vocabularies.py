@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from specchat_engine import Session, Settings
 from specchat_engine.drafters import TranslatedDrafter, Translation
 from specchat_engine.models import SessionVocabulary
+from specchat_engine.pair import Pair
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ScriptedModel, random_law
@@ -73,31 +74,23 @@ def translated(
     template: str | None = FALLBACK,
 ) -> Session:
     """A session that drafts through text."""
-    translation = Translation(one, other, ChatTemplate(template) if template else None)
-    return Session(
+    pair = Pair(
         ScriptedModel(target),
         ScriptedModel(draft, capacity=capacity, max_rows=1),
         one,
         ChatTemplate(FALLBACK),
-        settings=settings or Settings(k=4, drafter="model", max_tokens=60),
-        seed=seed,
-        controller=controller,
-        translation=translation,
+        translation=Translation(one, other, ChatTemplate(template) if template else None),
+        controller=controller or Controller(),
     )
+    return Session(pair, settings=settings or Settings(k=4, drafter="model", max_tokens=60), seed=seed)
 
 
 def plainly(session: Session) -> Session:
     """The same session without a draft model."""
-    model = session._target
+    model = session.pair.target
     assert isinstance(model, ScriptedModel)
-    return Session(
-        ScriptedModel(model.law),
-        None,
-        session._vocabulary,
-        ChatTemplate(FALLBACK),
-        settings=replace(session.settings, drafter="none"),
-        seed=session.seed,
-    )
+    pair = Pair(ScriptedModel(model.law), None, session.pair.vocabulary, ChatTemplate(FALLBACK))
+    return Session(pair, settings=replace(session.settings, drafter="none"), seed=session.seed)
 
 
 def drafter_of(session: Session) -> TranslatedDrafter:
@@ -109,7 +102,7 @@ def drafter_of(session: Session) -> TranslatedDrafter:
 
 def check_memory(session: Session) -> None:
     """Checks that the draft model's cache is the beginning of the conversation, as after a fresh read in its tokens."""
-    drafter, model = drafter_of(session), session._draft
+    drafter, model = drafter_of(session), session.pair.draft
     assert isinstance(model, ScriptedModel)
     assert drafter._held == model.tokens
     assert model.tokens == drafter._wanted[: model.length]

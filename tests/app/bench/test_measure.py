@@ -87,8 +87,8 @@ def test_no_answer_finds_anything_in_the_memories_that_an_earlier_one_left(
     begin = Session.generate
 
     def look(session: Session, *arguments: object) -> object:
-        assert session._draft is not None
-        found.append((session._target.length, session._draft.length))  # type: ignore[attr-defined]
+        assert session.pair.draft is not None
+        found.append((session.pair.target.length, session.pair.draft.length))
         return begin(session, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Session, "generate", look)

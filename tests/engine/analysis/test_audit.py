@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.analysis.audit import Audit, Case, Difference, audit, reading_noise, record, replayed
+from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
 
@@ -44,10 +45,9 @@ class Stale(ScriptedModel):
 
 
 def sessions(target: ScriptedModel) -> Callable[[Settings], Session]:
-    return lambda settings: Session(
-        target, ScriptedModel(random_law(N_VOCAB, seed=4, spread=1.2)), ByteTokenizer(), ChatTemplate(FALLBACK),
-        settings=settings, seed=5,
-    )  # fmt: skip
+    draft = ScriptedModel(random_law(N_VOCAB, seed=4, spread=1.2))
+    pair = Pair(target, draft, ByteTokenizer(), ChatTemplate(FALLBACK))
+    return lambda settings: Session(pair, settings=settings, seed=5)
 
 
 def cases(temperatures: Sequence[float] = (0.0, 0.8)) -> list[Case]:

@@ -107,7 +107,7 @@ def test_a_plain_pass_right_after_a_draft_does_not_count_as_plain_decoding(
     session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model")
     for event in session.generate("hello"):
         session.settings = replace(session.settings, k=ks[(event.index + 1) % 2])
-    assert (session._plain_cost.missing(1) < PlainCost().missing(1)) == counted
+    assert (session.pair.plain_cost.missing(1) < PlainCost().missing(1)) == counted
 
 
 def test_measuring_plain_passes_leaves_the_memory_alone() -> None:

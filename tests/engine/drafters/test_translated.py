@@ -138,7 +138,7 @@ def test_a_draft_whose_context_is_full_says_so() -> None:
 def test_a_second_turn_reads_only_what_is_new() -> None:
     session = translated(saying_text(ONE, TEXT, ONE.end), saying_text(OTHER, TEXT, OTHER.end))
     ask(session, "hello " * 40)
-    model = session._draft
+    model = session.pair.draft
     assert isinstance(model, ScriptedModel)
     model.passes.clear()
     ask(session, "more")
@@ -150,7 +150,7 @@ def test_a_long_answer_reads_each_word_once() -> None:
     chosen = Settings(k=4, drafter="model", sampling=GREEDY)
     session = translated(saying_text(ONE, text, ONE.end), saying_text(OTHER, text, OTHER.end), settings=chosen)
     ask(session)
-    model = session._draft
+    model = session.pair.draft
     assert isinstance(model, ScriptedModel)
     assert sum(model.passes[1:]) < 1.6 * len(OTHER.tokenize(text, special=False))
 

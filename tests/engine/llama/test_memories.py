@@ -85,7 +85,7 @@ def test_speculation_changes_no_token_in_any_turn(pair: Pair, drafter: str, k: i
 @pytest.mark.parametrize("k", [1, 3, 9])
 def test_no_round_reads_the_prompt_again(pair: Pair, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     session = pair.both.session(settings=settings(WARM, k=k), seed=5)
-    pair.both._plain_cost = session._plain_cost = PlainCost()
+    pair.both._plain_cost = session.pair.plain_cost = PlainCost()
     passes: list[int] = []
     stream = session.generate(PROMPT)
     for _ in range(2):  # behind the first round the draft model reads the prompt

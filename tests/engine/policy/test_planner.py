@@ -112,14 +112,14 @@ def test_auto_keeps_to_the_drafter_that_was_chosen(drafter: str) -> None:
     assert {event.source for event in rounds if event.drafted} == {drafter}
 
 
-@pytest.mark.parametrize("name", ["_target", "_draft"])
+@pytest.mark.parametrize("name", ["target", "draft"])
 def test_other_threads_count_in_the_next_round(name: str) -> None:
     controller = knowing(0.05, 0.05)
     session = conversation(letters(3, end=-50), letters(3, end=-50), k=3, controller=controller)
     for event in session.generate("hello"):
-        in_force = session._target.threads, session._draft.threads if session._draft else 0
+        in_force = session.pair.target.threads, session.pair.draft.threads if session.pair.draft else 0
         if event.index == 5:
-            getattr(session, name).threads = 7
+            getattr(session.pair, name).threads = 7
         else:
             assert controller.threads == in_force
 

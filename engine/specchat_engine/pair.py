@@ -1,0 +1,41 @@
+"""A target, maybe with a draft model, and what their sessions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from specchat_engine.decoding.costs import PlainCost
+from specchat_engine.drafters import Translation
+from specchat_engine.models import SessionModel, SessionVocabulary
+from specchat_engine.policy.controller import Controller
+from specchat_engine.prompt.template import ChatTemplate
+from specchat_engine.threads.cpu_contention import Passes
+
+
+@dataclass(slots=True)
+class Pair:
+    """The models and what is known about them. `vocabulary` and `template` are the target's.
+
+    `translation` is for a draft model with another vocabulary, which drafts through text. `controller` knows what
+    passes cost and what is accepted, `plain_cost` the cost of a plain pass. `plain_because` says why this target cannot
+    speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's
+    passes, and may add to the turn's notices.
+    """
+
+    target: SessionModel
+    draft: SessionModel | None
+    vocabulary: SessionVocabulary
+    template: ChatTemplate
+    translation: Translation | None = None
+    controller: Controller = field(default_factory=Controller)
+    plain_cost: PlainCost = field(default_factory=PlainCost)
+    plain_because: str = ""
+    about: Callable[[], Mapping[str, Any]] = dict
+    passed: Callable[[list[str], Passes], None] | None = None
+
+    def clear(self) -> None:
+        """Empties the memory of both models."""
+        for model in filter(None, (self.target, self.draft)):
+            model.clear()
