@@ -7,7 +7,6 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from specchat_engine.decoding.cancel import Cancel
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -16,6 +15,18 @@ from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
     from specchat_engine.prompt.template import Message
+
+
+class Cancel:
+    """A flag that any thread may set. Calling it says whether it is set."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self) -> bool:
+        return self.asked
 
 
 class Turn:

@@ -52,7 +52,7 @@ class ModelDrafter:
         note = self.full(context.tokens)
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
 
-    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
         """Nothing: it follows no match."""
         return ()
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.copy_tracker import CopyTracker
 from specchat_engine.drafters.ngram_index import Match, NgramIndex
+from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.prompt.encoding import common_prefix
-from specchat_engine.settings import check_ngrams
+from specchat_engine.settings import Settings, check_ngrams
 
 _PAST = 1 << 16
 """At most this many tokens from outside the conversation are kept; above, all of them are dropped at the next turn."""
@@ -23,12 +24,15 @@ _PAST = 1 << 16
 class PromptLookupDrafter:
     """Proposes what followed the longest earlier match of the last `ngram_min` to `ngram_max` tokens.
 
-    It searches the conversation and, if `recalls` is set, text that is no longer part of it.
+    It searches the conversation and, if `recalls` is set, text that is no longer part of it. A turn is indexed when
+    something is looked up for the first time.
     """
 
     name = "lookup"
     law: ProposalLaw = "point"
     traits = DrafterTraits(name, evidence="match", cost="nothing", longest=31)
+    threads = 0
+    goes_back_freely = False
 
     def __init__(self, ngram_min: int = 2, ngram_max: int = 32) -> None:
         check_ngrams(ngram_min, ngram_max)
@@ -36,16 +40,33 @@ class PromptLookupDrafter:
         self.ngram_max = ngram_max
         self.recalls = True
         self._index = NgramIndex(ngram_min, ngram_max)
+        self._indexed = False
         self._conversation: list[int] = []
         self._tracker = CopyTracker()
+        self._match: Match | None = None
 
     @property
     def astray(self) -> bool:
         """Whether the text has just left what it copied and may return to it at any token."""
         return self._tracker.astray
 
-    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """Takes the settings of the next rounds. From the next turn on, other conversations and branches are searched
+        as well, if the settings ask for that and drafts may depend on it."""
+        if (self.ngram_min, self.ngram_max) != (settings.ngram_min, settings.ngram_max):
+            self.ngram_min, self.ngram_max = settings.ngram_min, settings.ngram_max
+            self._index, self._conversation = NgramIndex(self.ngram_min, self.ngram_max), []
+            self._indexed = False
+        if not self._indexed:
+            self.recalls = may_vary and settings.lookup == "all"
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """Starts a turn, which is indexed when it is needed."""
+        self._indexed, self._match = False, None
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool] = bool) -> None:
         """Indexes what is new in the prompt since the last turn; the conversation may have been edited."""
+        self._indexed = True
         self._tracker.clear()
         common = common_prefix(self._conversation, tokens)
         turned = common < len(self._conversation)
@@ -66,8 +87,16 @@ class PromptLookupDrafter:
 
     def find(self, context: Context) -> Match | None:
         """The earlier place that a proposal would start from."""
+        if not self._indexed:
+            self.begin(context.tokens)
         self.read(context.tokens)
-        return self._tracker.update(self._index.tokens, self._index.find())
+        self._match = self._tracker.update(self._index.tokens, self._index.find())
+        return self._match
+
+    def prospect(self, context: Context) -> Prospect:
+        """The match of the last tokens."""
+        match = self.find(context)
+        return Prospect(match=match.length, resumed=match.resumed) if match else Prospect()
 
     def propose(self, context: Context, k: int) -> Draft:
         """Up to k tokens; none if the last tokens did not occur before. A match that reaches the end repeats."""
@@ -89,14 +118,20 @@ class PromptLookupDrafter:
                 break
         return tuple(tokens)
 
-    def foretold(self, match: Match, emitted: Sequence[int]) -> list[bool]:
-        """Which of the emitted tokens followed the match, up to and including the first that did not."""
-        said: list[bool] = []
-        for token, foretold in zip(emitted, self.continuation(match, len(emitted)), strict=False):
-            said.append(token == foretold)
-            if token != foretold:
-                break
-        return said
+    def matched(self, emitted: Sequence[int]) -> list[bool]:
+        """Which of the emitted tokens followed the last match, up to and including the first that did not."""
+        right: list[bool] = []
+        if self._match:
+            for token, expected in zip(emitted, self.continuation(self._match, len(emitted)), strict=False):
+                right.append(token == expected)
+                if token != expected:
+                    break
+        return right
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Learns nothing: the next proposal reads the context."""
+
+    def end(self, context: Context) -> None:
+        """Ends the turn, and remembers its text if anything was looked up."""
+        if self._indexed:
+            self.read(context.tokens)

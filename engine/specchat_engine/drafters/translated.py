@@ -129,7 +129,7 @@ class TranslatedDrafter:
         note = self.full(context.tokens)
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
 
-    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
         """Empty: it follows no match."""
         return ()
 

@@ -55,7 +55,7 @@ class PlannedDrafter(Drafter, Protocol):
     def prospect(self, context: Context) -> Prospect:
         """What it could draft now. Raises Cancelled if the turn is cancelled while it reads."""
 
-    def foretold(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
         """Which of these tokens followed its last match, up to the first that did not; empty without a match."""
 
     def end(self, context: Context) -> None:
@@ -189,7 +189,7 @@ class Planner:
             other_ms=max(0.0, times.other + times.rollback - self._thinking_ms),
             confidence=draft.confidence,
             matched={
-                traits: self.drafters[traits.name].foretold(emitted)
+                traits: self.drafters[traits.name].matched(emitted)
                 for traits, prospect in situation.prospects.items()
                 if prospect.match
             },

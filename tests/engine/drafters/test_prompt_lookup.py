@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError
+from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError, Settings
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import prompt_lookup
+from specchat_engine.prompt.context_fit import Fitted
 from specchat_engine.sampling.sampler import Sampler
 
 SAMPLER = Sampler(SamplingParams(), 0)
@@ -193,3 +194,69 @@ def test_lookup_has_no_probabilities() -> None:
 def test_n_gram_lengths_out_of_range_are_rejected(shortest: int, longest: int) -> None:
     with pytest.raises(SettingError, match=f"{shortest} to {longest}"):
         PromptLookupDrafter(shortest, longest)
+
+
+SAID = [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def opened(lookup: PromptLookupDrafter, where: str = "all", **settings: object) -> PromptLookupDrafter:
+    """With a turn that has just begun."""
+    lookup.open([], Fitted([], (), 0))
+    lookup.configure(Settings(drafter="lookup", lookup=where, **settings), may_vary=True)  # type: ignore[arg-type]
+    return lookup
+
+
+def test_it_tells_which_tokens_followed_the_match() -> None:
+    lookup = opened(PromptLookupDrafter())
+    prospect = lookup.prospect(context([*SAID, 1, 2, 3]))
+    assert (prospect.match, prospect.resumed) == (3, False)
+    assert list(lookup.matched([4, 5, 9, 7])) == [True, True, False]
+    assert lookup.prospect(context([*SAID, 1, 2, 3, 9])).match == 0
+    assert list(lookup.matched([4, 5])) == []
+
+
+def test_other_ngrams_hold_at_once() -> None:
+    lookup = opened(PromptLookupDrafter())
+    assert lookup.prospect(context([*SAID, 3])).match == 0
+    lookup.configure(Settings(ngram_min=1), may_vary=True)
+    assert lookup.prospect(context([*SAID, 3])).match == 1
+
+
+@pytest.mark.parametrize(("where", "found"), [("all", 3), ("conversation", 0)])
+def test_another_conversation_is_searched_if_that_is_allowed(where: str, found: int) -> None:
+    lookup = opened(PromptLookupDrafter(), where)
+    lookup.prospect(context([*SAID]))
+    lookup.end(context([*SAID, 9]))
+    assert opened(lookup, where).prospect(context([50, 51, 6, 7, 8])).match == found
+
+
+def test_another_conversation_is_not_searched_if_the_text_depends_on_drafts() -> None:
+    lookup = opened(PromptLookupDrafter())
+    lookup.prospect(context([*SAID]))
+    lookup.end(context([*SAID, 9]))
+    lookup.open([], Fitted([], (), 0))
+    lookup.configure(Settings(), may_vary=False)
+    assert lookup.prospect(context([50, 51, 6, 7, 8])).match == 0
+
+
+def test_what_an_answer_said_last_is_searched_in_the_next_turn_too() -> None:
+    lookup = opened(PromptLookupDrafter())
+    lookup.prospect(context([*SAID]))
+    lookup.end(context([*SAID, 9, 10, 11]))
+    assert opened(lookup).prospect(context([70, 71, 9, 10])).match == 2
+
+
+def test_nothing_is_indexed_in_a_turn_that_never_looks() -> None:
+    lookup = opened(PromptLookupDrafter())
+    lookup.end(context([*SAID]))
+    assert opened(lookup).prospect(context([50, 2, 3, 4])).match == 0
+
+
+def test_a_copy_that_was_left_at_an_edit_is_taken_up_again() -> None:
+    lookup, text = opened(PromptLookupDrafter()), [*range(1, 21), *range(1, 9)]
+    for _ in range(4):
+        lookup.prospect(context(text))
+        text.append(lookup.propose(context(text), 1).tokens[0])
+    lookup.prospect(context([*text, 77]))
+    prospect = lookup.prospect(context([*text, 77, 14]))
+    assert (prospect.match, prospect.resumed) == (1, True)
