@@ -170,7 +170,7 @@ def test_default_settings_need_no_draft_model() -> None:
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
 
 
-def test_what_was_read_ahead_is_not_read_again() -> None:
+def test_text_that_was_read_ahead_is_not_read_again() -> None:
     session = conversation(LAW, letters(3, order=1))
     target, draft = model_of(session), model_of(session, "draft")
     session.prepare([Message("user", "what is being writ")], lambda: False)

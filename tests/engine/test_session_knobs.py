@@ -80,7 +80,7 @@ def test_lookup_that_joins_in_mid_answer_knows_the_whole_conversation() -> None:
     assert drafted[0].num_accepted == len(drafted[0].drafted) == 8
 
 
-def test_more_than_the_reserved_rows_is_drafted_never_and_it_is_said() -> None:
+def test_a_draft_never_exceeds_the_reserved_rows_and_the_reason_says_so() -> None:
     law = letters(3, end=-50)
     session = conversation(ScriptedModel(law, max_rows=5), law, k=20)
     first = next(iter(session.generate("hello")))

@@ -61,7 +61,7 @@ def test_after_words_that_were_replaced_added_or_left_out_one_token_is_enough(sa
     ],
     ids=["three copied", "nothing copied", "one copied", "much of its own", "far behind"],
 )
-def test_where_no_copy_was_left_a_moment_ago_and_near_a_single_token_is_no_match(said: str) -> None:
+def test_a_single_token_is_no_match_unless_a_copy_was_left_just_before(said: str) -> None:
     assert met(said)[-1] is None
 
 

@@ -32,14 +32,14 @@ def test_probabilities_stay_probabilities(seen: list[tuple[list[float], int]]) -
 
 
 @pytest.mark.parametrize("name", EVIDENCE)
-def test_what_is_expected_at_first_is_sound(name: str) -> None:
+def test_the_initial_estimates_are_sound(name: str) -> None:
     evidence = EVIDENCE[name]
     assert list(evidence.expected) == sorted(evidence.expected)
     assert len(evidence.expected) == len(evidence.edges) + 1 == len(evidence.usual)
     assert sum(evidence.usual) == pytest.approx(1)
 
 
-def test_a_drafter_that_is_sure_and_wrong_is_believed_no_longer() -> None:
+def test_a_drafter_that_is_confident_and_wrong_loses_its_credit() -> None:
     acceptance = Acceptance()
     assert p_accept(acceptance, 0.999) > 0.98
     for _ in range(6):
@@ -48,7 +48,7 @@ def test_a_drafter_that_is_sure_and_wrong_is_believed_no_longer() -> None:
     assert p_accept(acceptance, 0.7) == pytest.approx(0.72), "other classes are judged by themselves"
 
 
-def test_the_latest_tokens_count_most() -> None:
+def test_recent_tokens_count_most() -> None:
     acceptance = Acceptance()
     for accepted in (0, 1):
         for _ in range(100):
@@ -56,7 +56,7 @@ def test_the_latest_tokens_count_most() -> None:
     assert p_accept(acceptance, 0.9) > 0.8
 
 
-def test_kinds_of_text_drafters_and_sorts_of_evidence_are_learned_apart() -> None:
+def test_kinds_of_text_drafters_and_sorts_of_evidence_are_learned_separately() -> None:
     acceptance = Acceptance()
     for _ in range(20):
         acceptance.learn("prose", "model", "confidence", [0.9], 0)
@@ -83,7 +83,7 @@ def test_a_match_at_the_beginning_of_an_answer_or_after_an_edit_is_other_evidenc
     assert evidence_for(LOOKUP, Prospect(match=1, resumed=True), opening=True) == "resumed match"
 
 
-def test_what_was_learned_survives_a_restart() -> None:
+def test_learned_values_survive_a_restart() -> None:
     acceptance = Acceptance()
     acceptance.learn("code", "model", "confidence", [0.9, 0.4, 0.99], 2)
     acceptance.learn("code", "lookup", "match", [4, 5, 6], 3)

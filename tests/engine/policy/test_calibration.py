@@ -20,7 +20,7 @@ from support.threaded import ThreadedScript, shared_out
 LAW = random_law(24)
 
 
-def test_a_few_passes_of_each_model_tell_the_costs_and_are_forgotten() -> None:
+def test_calibration_makes_a_few_passes_of_each_model_and_removes_them() -> None:
     target, draft, controller = ScriptedModel(LAW), ScriptedModel(LAW, max_rows=1), Controller()
     for model in (target, draft):
         model.read([1, 2, 3], lambda: False)
@@ -38,7 +38,7 @@ def test_one_can_stop_between_two_passes() -> None:
     assert (target.passes, target.tokens) == ([1], [])
 
 
-def test_passes_that_take_their_time_are_made_once() -> None:
+def test_slow_passes_are_made_once() -> None:
     target, draft = Slow(LAW), ScriptedModel(LAW, max_rows=1)
     list(measure(target, draft, Controller()))
     assert (target.passes, draft.passes) == ([1, 1, 2, 4, 8, 16], [1] * 5)
@@ -62,7 +62,7 @@ def test_the_first_plain_pass_after_an_answer_does_not_count() -> None:
     assert (target.passes, target.tokens) == ([1] * (ENOUGH + 1), [])
 
 
-def test_one_pass_that_was_disturbed_does_not_make_a_model_dear() -> None:
+def test_one_disturbed_pass_does_not_make_a_model_expensive() -> None:
     draft, controller = Slow(LAW, max_rows=1), Controller()
     draft.pauses_ms = 40.0, 1.0
     list(measure(ScriptedModel(LAW), draft, controller))
@@ -81,7 +81,7 @@ class Slow(ScriptedModel):
         return super().advance(tokens, rows)
 
 
-def test_a_width_that_was_seen_as_often_is_not_measured_again() -> None:
+def test_a_width_with_enough_times_is_not_measured_again() -> None:
     target, controller = ScriptedModel(LAW), Controller()
     for _ in range(3):
         controller.target.observe(1, 0, 2.0)
@@ -106,7 +106,7 @@ def test_costs_are_those_of_the_threads_that_made_the_passes() -> None:
         assert controller.target.at(1, 0) == pytest.approx(milliseconds)
 
 
-def test_what_is_said_between_two_passes_stays_in_the_memory() -> None:
+def test_an_answer_between_two_calibration_passes_stays_in_memory() -> None:
     target = ThreadedScript(shared_out)
     target.read([1, 2, 3], lambda: False)
     steps = measure(target, None, Controller())

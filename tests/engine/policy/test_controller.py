@@ -73,18 +73,6 @@ def drafted_by_model(decisions: list[Decision]) -> list[Decision]:
     return [decision for decision in decisions if decision.drafter is MODEL]
 
 
-def test_a_decision_to_draft_nothing_holds_until_there_is_a_match_or_another_drafter() -> None:
-    controller = knowing(1.2, step=0.5)
-    reasons = [decision.reason for decision in play(controller, 3, 1.2, right=0)]
-    assert len(set(reasons)) == 1
-    controller.costs_of("model").by_threads.current.observe(5, 0, 9.0)
-    assert controller.decide(situation()).reason == reasons[0]
-    assert controller.decide(situation(match=40)).reason != reasons[0]
-    heads = Situation(100, 64, {HEADS: Prospect()})
-    play(controller, 3, 1.2, right=0)
-    assert controller.decide(heads).reason != reasons[0]
-
-
 def test_a_good_draft_model_gets_long_drafts_and_the_reason_tells_the_gain() -> None:
     last = drafted_by_model(play(knowing(0.05), 20, 0.05, right=64))[-1]
     assert last.k == MODEL.longest
@@ -124,14 +112,14 @@ def test_drafts_that_promise_next_to_nothing_are_not_made() -> None:
     assert all("tried" in decision.reason for decision in decisions)
 
 
-def test_a_try_that_gains_is_followed_by_drafts() -> None:
+def test_a_trial_that_gains_is_followed_by_drafts() -> None:
     controller = knowing(0.5)
     play(controller, 40, 0.5, right=0)
     controller.begin("prose")
     assert len(drafted_by_model(play(controller, 60, 0.5, right=64))) > 20
 
 
-def test_tries_are_paid_from_a_budget_that_each_answer_adds_to() -> None:
+def test_trials_spend_a_budget_that_each_answer_adds_to() -> None:
     controller = knowing(0.5)
     play(controller, 300, 0.5, right=0)
     assert not drafted_by_model(play(controller, 20, 0.5, right=0))
@@ -149,7 +137,7 @@ def test_nothing_is_tried_in_the_opening_of_an_answer() -> None:
     assert drafted_by_model(play(controller, 3, 0.5, right=0))
 
 
-def test_what_has_to_be_read_first_lowers_what_a_draft_promises() -> None:
+def test_unread_tokens_lower_the_expected_gain_of_a_draft() -> None:
     controller = knowing(0.3)
     play(controller, 20, 0.3, right=3)
 
@@ -168,7 +156,7 @@ def test_a_long_match_beats_the_model_and_gets_a_long_draft() -> None:
     assert decision.reason.startswith("match of 30, ")
 
 
-def test_a_copy_that_is_taken_up_again_says_so() -> None:
+def test_the_reason_says_that_a_copy_was_resumed() -> None:
     now = Situation(100, 64, {LOOKUP: Prospect(match=1, resumed=True)})
     assert knowing(0.05).decide(now).reason.startswith("match of 1 after an edit, ")
 
@@ -184,7 +172,7 @@ def test_a_short_match_at_the_beginning_of_an_answer_is_not_followed() -> None:
     assert knowing(0.3).decide(replace(now, opening=True)).drafter is None
 
 
-def test_matches_that_mislead_are_followed_no_longer_although_none_was_drafted_from() -> None:
+def test_misleading_matches_are_not_followed_even_if_nobody_drafted_from_them() -> None:
     controller, now = knowing(0.3), Situation(100, 64, {LOOKUP: Prospect(match=5)})
     assert controller.decide(now).drafter is LOOKUP
     for _ in range(10):
@@ -206,7 +194,7 @@ def test_any_number_of_drafters_takes_part() -> None:
 
 
 @pytest.mark.parametrize("k", [3, 20])
-def test_a_fixed_k_is_kept_and_only_who_drafts_is_chosen(k: int) -> None:
+def test_with_a_fixed_k_only_the_drafter_is_chosen(k: int) -> None:
     controller = knowing(1.2, step=0.5)
     assert (controller.decide(situation(longest=k, fixed=True)).drafter) is MODEL
     decision = controller.decide(situation(longest=k, fixed=True, match=30))
@@ -225,7 +213,7 @@ def test_if_nothing_may_be_drafted_nothing_is(now: Situation) -> None:
     assert knowing(0.05).decide(now) == Decision(None, 0, "nothing may be drafted")
 
 
-def test_plain_passes_are_timed_first_and_again_at_times() -> None:
+def test_plain_passes_are_timed_first_and_again_from_time_to_time() -> None:
     controller = Controller()
     controller.begin("prose")
     reasons = [decision.reason for decision in play(controller, 200, 0.1, right=64)]
@@ -246,7 +234,7 @@ def test_a_plain_pass_after_a_draft_says_nothing_about_plain_decoding() -> None:
     assert controller.target.at(1, 0) == pytest.approx(1.0, rel=0.1)
 
 
-def test_a_round_after_a_rest_teaches_no_times_but_what_was_accepted() -> None:
+def test_a_round_after_a_pause_teaches_acceptance_but_no_times() -> None:
     controller, slow = knowing(0.1), situation(after_pause=True)
     decision = controller.decide(slow)
     before = controller.to_json()
@@ -256,11 +244,11 @@ def test_a_round_after_a_rest_teaches_no_times_but_what_was_accepted() -> None:
     assert after["acceptance"]["prose"]["model"]
 
 
-def test_nobody_waits_for_a_measurement_that_a_rest_would_spoil() -> None:
+def test_plain_passes_are_not_timed_after_a_pause() -> None:
     assert Controller().decide(situation(after_pause=True)).reason == "nothing measured yet"
 
 
-def test_what_drafting_adds_between_passes_belongs_to_the_draft() -> None:
+def test_time_that_drafting_adds_between_passes_belongs_to_the_draft() -> None:
     controller, now = knowing(0.1), situation()
     plain = Decision(None, 0, "")
     for _ in range(60):
@@ -271,7 +259,7 @@ def test_what_drafting_adds_between_passes_belongs_to_the_draft() -> None:
     assert controller.costs_of("model").by_threads.current.at(4, 0) == pytest.approx(0.8, rel=0.05)
 
 
-def test_what_a_drafter_reads_in_a_round_is_not_taken_for_drafting() -> None:
+def test_reading_in_a_round_does_not_count_as_drafting() -> None:
     controller, now = knowing(0.1), situation(unread=101)
     controller.learn(now, Decision(MODEL, 4, ""), Outcome(4, 4, 4, 5, 1.4, 10.4, 0.0, (0.9,) * 4))
     costs = controller.costs_of("model")
@@ -279,7 +267,7 @@ def test_what_a_drafter_reads_in_a_round_is_not_taken_for_drafting() -> None:
     assert costs.reading_ms(MODEL, Prospect(unread=11), 1.0) == pytest.approx(1.0, rel=0.1)
 
 
-def test_costs_of_other_threads_are_kept_apart() -> None:
+def test_other_thread_counts_have_their_own_costs() -> None:
     controller = knowing(0.1)
     controller.use_threads(2, 1)
     assert controller.target.at(1, 0) == pytest.approx(1.0)
@@ -290,7 +278,7 @@ def test_costs_of_other_threads_are_kept_apart() -> None:
     assert controller.target.at(1, 0) == pytest.approx(1.0)
 
 
-def test_what_was_learned_survives_a_restart() -> None:
+def test_learned_values_survive_a_restart() -> None:
     controller = knowing(0.3)
     play(controller, 60, 0.3, right=2)
     again = Controller.from_json(json.loads(json.dumps(controller.to_json())))

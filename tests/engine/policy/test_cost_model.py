@@ -26,14 +26,14 @@ def learned(curve: list[float], widths: list[int], *, times: int = 15, depth: in
 
 
 @given(curves)
-def test_widths_that_were_seen_cost_what_they_cost(curve: list[float]) -> None:
+def test_a_measured_width_has_its_measured_cost(curve: list[float]) -> None:
     costs = learned(curve, [1, 2, 5, 16])
     for width in (1, 2, 5, 16):
         assert costs.at(width, 0) == pytest.approx(curve[width], rel=0.02)
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from([100, 3000]), st.floats(0.5, 3.0)), max_size=60))
-def test_looking_at_costs_changes_nothing(passes: list[tuple[int, int, float]]) -> None:
+def test_reading_costs_does_not_change_them(passes: list[tuple[int, int, float]]) -> None:
     looked, alone = CostCurve(slope=0.35), CostCurve(slope=0.35)
     for width, depth, milliseconds in passes:
         for costs in (looked, alone):
@@ -53,7 +53,7 @@ def test_a_step_stays_a_step() -> None:
     assert drawn[9] == pytest.approx(2.3, rel=0.02)
 
 
-def test_between_two_widths_lies_the_straight_line_and_beyond_them_it_goes_on() -> None:
+def test_costs_are_interpolated_between_widths_and_extrapolated_beyond_them() -> None:
     costs = learned([0.0, 1.0, 0, 0, 0, 3.0], [1, 5])
     assert costs.at(3, 0) == pytest.approx(2, rel=0.02)
     assert costs.at(9, 0) == pytest.approx(3 + 4 * 0.35, rel=0.02), "no steeper than usual, so that it is tried"
@@ -72,7 +72,7 @@ def test_the_curve_never_falls_and_covers_all_widths(seen: list[tuple[int, float
     assert drawn[1] > 0
 
 
-def test_while_one_width_is_known_the_others_are_guessed() -> None:
+def test_with_one_known_width_the_others_are_estimated() -> None:
     costs = learned([0.0, 2.0], [1], times=1)
     assert costs.at(2, 0) == pytest.approx(2 * 1.35)
 
@@ -90,7 +90,7 @@ def test_one_slow_pass_among_many_changes_nothing() -> None:
     assert costs.at(2, 0) == pytest.approx(1.2, rel=0.1)
 
 
-def test_a_width_that_was_slow_once_is_not_written_off() -> None:
+def test_a_width_that_was_slow_once_is_tried_again() -> None:
     """Else it would never be tried again."""
     costs = learned([0.0, 1.0, 1.1, 1.2, 0, 1.4], [1, 2, 3, 5])
     costs.observe(4, 0, 13.0)
@@ -99,7 +99,7 @@ def test_a_width_that_was_slow_once_is_not_written_off() -> None:
     assert guess < 7
 
 
-def test_a_machine_that_slows_down_slows_what_is_not_tried_just_now_as_well() -> None:
+def test_a_slower_machine_raises_the_cost_of_all_widths() -> None:
     costs = learned([0.0, 1.0, 1.2, 1.4, 1.6, 1.8], [1, 5])
     for _ in range(60):
         costs.observe(5, 0, 3 * 1.8)
@@ -110,7 +110,7 @@ def test_a_machine_that_slows_down_slows_what_is_not_tried_just_now_as_well() ->
     assert plain == pytest.approx(3, rel=0.1)
 
 
-def test_many_noisy_passes_of_one_width_do_not_drift_away_from_the_others() -> None:
+def test_noisy_passes_of_one_width_do_not_drift_away_from_the_other_widths() -> None:
     """Noise only adds to a time, and the level that follows it must not carry the widths that do not come."""
     chance = random.Random(1)
     costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
@@ -122,7 +122,7 @@ def test_many_noisy_passes_of_one_width_do_not_drift_away_from_the_others() -> N
     assert wide / plain == pytest.approx(2, rel=0.1)
 
 
-def test_depths_are_told_apart_and_the_nearest_known_one_stands_in() -> None:
+def test_depths_have_their_own_costs_and_unknown_ones_use_the_nearest() -> None:
     costs = learned([0.0, 1.0, 1.5], [1, 2])
     for _ in range(20):
         costs.observe(1, 5000, 2.0)
@@ -133,7 +133,7 @@ def test_depths_are_told_apart_and_the_nearest_known_one_stands_in() -> None:
     assert [costs.at(width, 100_000) for width in (1, 2)] == deep
 
 
-def test_a_drawn_curve_follows_new_widths_at_once() -> None:
+def test_a_curve_includes_new_widths_at_once() -> None:
     costs = learned([0.0, 1.0, 1.2], [1, 2])
     before = costs.curve(0, 8)
     costs.observe(8, 0, 1.3)
@@ -143,14 +143,14 @@ def test_a_drawn_curve_follows_new_widths_at_once() -> None:
     assert after[8] < before[8]
 
 
-def test_what_was_learned_survives_a_restart() -> None:
+def test_learned_values_survive_a_restart() -> None:
     costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
     again = CostCurve.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
     for width in (1, 2, 3, 4, 9):
         assert again.at(width, 0) == pytest.approx(costs.at(width, 0), rel=0.02)
 
 
-def test_one_pass_of_an_earlier_time_is_no_more_than_one_pass() -> None:
+def test_one_pass_from_an_earlier_run_counts_as_one_pass() -> None:
     costs = CostCurve(slope=0.35)
     costs.observe(1, 0, 30.0)
     again = CostCurve.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
@@ -189,7 +189,7 @@ def test_a_drafter_without_passes_costs_nothing() -> None:
     assert DraftCosts().reading_ms(lookup, Prospect(unread=99), 10.0) == 0
 
 
-def test_one_slow_draft_does_not_make_a_drafter_dear() -> None:
+def test_one_slow_draft_does_not_make_a_drafter_expensive() -> None:
     costs = DraftCosts()
     costs.by_threads.current.observe(4, 0, 30.0)
     assert costs.expected(MODEL, 0, 4, 10.0)[4] < 16

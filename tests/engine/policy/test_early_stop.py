@@ -24,7 +24,7 @@ def drafts_by(bounds: tuple[float, ...], p_accept: list[float], classes: list[in
 
 
 @given(shares, st.floats(0.05, 0.8), st.floats(0.2, 3), st.integers(1, 6))
-def test_drafting_on_pays_exactly_if_some_number_of_further_tokens_does(
+def test_another_token_is_drafted_exactly_if_some_number_of_further_tokens_pays(
     share: float, slope: float, pace: float, drafted: int
 ) -> None:
     costs = costs_of(slope, 8)
@@ -53,14 +53,14 @@ def test_a_fixed_length_is_kept() -> None:
     assert best_length([0.1] * 8, costs_of(1.0), range(5, 6), 1.0).k == 5
 
 
-def test_a_draft_goes_on_while_it_is_sure_and_ends_where_it_is_not() -> None:
+def test_a_draft_continues_while_the_drafter_is_confident_and_then_stops() -> None:
     p_accept = [0.2, 0.97]
     bounds = stop_bounds(0.816, costs_of(0.3), 1.0)
     assert drafts_by(bounds, p_accept, [1, 1, 0, 1]) == 3
     assert drafts_by(bounds, p_accept, [1, 1, 1, 1]) == 4, "each draft begins anew"
 
 
-def test_a_draft_looks_beyond_a_dear_second_token() -> None:
+def test_a_draft_looks_beyond_an_expensive_second_token() -> None:
     """The next token costs more than it gives, but those after it cost next to nothing."""
     costs = [1.0, 1.2, 2.3, *(2.3 + 0.05 * n for n in range(1, 14))]
     bounds = stop_bounds(0.95, costs, 1.0)
@@ -74,7 +74,7 @@ def test_a_draft_whose_next_token_never_pays_has_one_token() -> None:
     assert drafts_by(bounds, [0.5], [0, 0]) == 1
 
 
-def test_the_faster_tokens_come_otherwise_the_sooner_a_draft_ends() -> None:
+def test_the_faster_the_alternative_the_earlier_a_draft_ends() -> None:
     slow, fast = (stop_bounds(0.8, costs_of(0.3), pace) for pace in (0.5, 1.5))
     assert all(one < other for one, other in zip(slow, fast, strict=False))
     assert len(slow) >= len(fast)

@@ -80,7 +80,7 @@ def test_a_pasted_text_that_is_repeated_comes_from_lookup_in_long_drafts() -> No
     assert all("match of" in event.reason for event in from_lookup)
 
 
-def test_what_stood_nowhere_comes_from_the_draft_model() -> None:
+def test_new_text_comes_from_the_draft_model() -> None:
     session = conversation(
         saying(PASSAGE), saying(PASSAGE), drafter="hybrid", k="auto", sampling=GREEDY, controller=knowing(0.05, 0.05)
     )
@@ -106,7 +106,7 @@ def test_a_fixed_k_with_hybrid_chooses_only_who_drafts() -> None:
 
 
 @pytest.mark.parametrize("drafter", ["model", "lookup"])
-def test_auto_keeps_to_the_drafter_that_was_chosen(drafter: str) -> None:
+def test_auto_k_uses_the_chosen_drafter(drafter: str) -> None:
     session = conversation(saying(PASSAGE), saying(PASSAGE), drafter=drafter, k="auto", controller=knowing(0.05, 0.05))
     rounds = rounds_of(session, f"Repeat:\n{PASSAGE}")
     assert {event.source for event in rounds if event.drafted} == {drafter}
@@ -124,7 +124,7 @@ def test_other_threads_count_in_the_next_round(name: str) -> None:
             assert controller.threads == in_force
 
 
-def test_what_lookup_said_after_its_first_mistake_was_never_tested() -> None:
+def test_lookup_is_judged_up_to_its_first_mistake() -> None:
     controller = knowing(0.05, 0.05)
     law = letters(3, end=-50)
     whole = SamplingParams(min_p=0.0)
@@ -154,7 +154,7 @@ def test_times_and_outcomes_of_a_round_reach_the_controller() -> None:
     assert any(outcome.drafted > 1 for _, outcome in controller.learned)
 
 
-def test_a_confidence_is_told_for_every_drafted_token_of_a_free_draft() -> None:
+def test_a_draft_without_a_fixed_k_reports_a_confidence_for_every_token() -> None:
     controller = knowing(0.05, 0.05)
     session = conversation(letters(3, end=-50), letters(3, end=-50), drafter="model", k="auto", controller=controller)
     ask(session)
@@ -183,7 +183,7 @@ def test_a_lookup_that_was_asked_for_in_the_middle_reads_the_whole_context() -> 
     assert TokenKind.BONUS in kinds[6:9]
 
 
-def test_a_reader_who_waits_between_rounds_makes_none_dear() -> None:
+def test_a_reader_who_waits_between_rounds_makes_no_round_expensive() -> None:
     """The time between two rounds is no cost of either, and that behind the last one is nobody's."""
     controller = knowing(0.05, 0.05)
     session = conversation(saying(PASSAGE), drafter="lookup", k="auto", controller=controller)
@@ -196,7 +196,7 @@ def test_a_reader_who_waits_between_rounds_makes_none_dear() -> None:
     assert median(others) < 20
 
 
-def test_an_answer_that_is_cut_short_is_learned_from_under_its_own_kind() -> None:
+def test_an_interrupted_answer_counts_for_its_own_kind_of_text() -> None:
     controller = knowing(1.2, 0.5)
     session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
     events = session.generate("hello")
@@ -216,7 +216,7 @@ def test_the_draft_model_reads_a_long_prompt_after_the_first_token() -> None:
     assert session.stats.draft_prompt_ms > 0
 
 
-def test_a_prompt_that_a_drafter_reads_is_not_taken_for_drafting() -> None:
+def test_reading_a_prompt_does_not_count_as_drafting() -> None:
     controller = knowing(0.05, 0.05)
     law = letters(3, end=-50)
     session = conversation(law, law, drafter="model", k="auto", sampling=GREEDY, controller=controller)
@@ -251,7 +251,7 @@ def test_a_copy_of_a_pasted_text_begins_at_once_however_bad_drafts_were() -> Non
     assert "lookup" in {event.source for event in rounds[:8]}
 
 
-def test_other_settings_are_obeyed_at_once() -> None:
+def test_new_settings_apply_at_once() -> None:
     session = conversation(
         saying(PASSAGE), saying(PASSAGE), drafter="lookup", k="auto", controller=knowing(0.05, 0.05), sampling=GREEDY
     )
@@ -263,7 +263,7 @@ def test_other_settings_are_obeyed_at_once() -> None:
     assert next(events).source != "model"
 
 
-def test_the_time_of_deciding_is_not_taken_for_the_drafts(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_deciding_does_not_count_as_drafting(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     controller = knowing(0.05, 0.05)
     decide = controller.decide
     monkeypatch.setattr(controller, "decide", lambda now: (clock.pass_by(20), decide(now))[1])
@@ -273,7 +273,7 @@ def test_the_time_of_deciding_is_not_taken_for_the_drafts(clock: Clock, monkeypa
     assert max(outcome.other_ms for _, outcome in controller.learned) < 1
 
 
-def test_the_time_of_the_reader_of_the_rounds_is_not_taken_for_the_drafts(clock: Clock) -> None:
+def test_the_readers_time_does_not_count_as_drafting(clock: Clock) -> None:
     controller = knowing(0.05, 0.05)
     session = conversation(saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", controller=controller)
     rounds = []
@@ -284,7 +284,7 @@ def test_the_time_of_the_reader_of_the_rounds_is_not_taken_for_the_drafts(clock:
     assert max(outcome.other_ms for _, outcome in controller.learned) < 1
 
 
-def test_what_is_expected_is_close_to_what_comes() -> None:
+def test_expected_gains_are_close_to_measured_gains() -> None:
     """Why a round drafted so many tokens is said in its reason."""
     session = conversation(
         saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=knowing(0.1, 0.1)
