@@ -7,8 +7,7 @@ there is an answer.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from specchat_engine.decoding.rounds import Outcome, Round
@@ -36,140 +35,70 @@ THINKING_TAGS = (
 """The marks around thinking: the opening one, at the start of a line, and the closing one."""
 
 _CLOSING = tuple(closing for _, closing in THINKING_TAGS)
-_LONGEST_TAG = max(len(tag) for pair in THINKING_TAGS for tag in pair)
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])[ \t]")
-_PART_OF_ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)]?)?")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _KEPT = 256
 """Only this many characters of a line are examined. Whatever tells its kind or closes a fence is shorter."""
 
 
-class KindReader:
-    """Reads the texts of an answer's tokens in order. The kind of a character does not depend on token boundaries.
+def kinds_of(texts: Sequence[str], *, thinking: bool = False) -> list[ContentKind]:
+    """The kind of each token of a whole answer: that of its first character that is no white space.
 
-    `thinking` is True if the prompt has opened the thinking and the answer only closes it.
+    An empty token has the kind of the next one. `thinking` is True if the prompt has opened the thinking and the answer
+    only closes it.
     """
+    characters = _kinds_of_characters("".join(texts), thinking=thinking)
+    found: list[ContentKind] = []
+    place = 0
+    for text in texts:
+        blank = len(text) - len(text.lstrip())
+        told = place + (blank if blank < len(text) else 0)
+        found.append(characters[min(told, len(characters) - 1)] if characters else ContentKind.PROSE)
+        place += len(text)
+    return found
 
-    def __init__(self, *, thinking: bool = False) -> None:
-        self._closing: tuple[str, ...] = _CLOSING if thinking else ()
-        self._fence = ""
-        self._line = ""
-        self._open = True
-        self._last = ContentKind.THINKING if thinking else ContentKind.PROSE
-        self._kinds: deque[ContentKind] = deque()
-        self._tokens: deque[str] = deque()
 
-    def feed(self, text: str) -> list[ContentKind]:
-        """The kinds of the tokens that are now decided, in order. A later token may decide this one's kind."""
-        self._tokens.append(text)
-        for character in text:
-            self._read(character)
-        return [*self._decided()]
-
-    def finish(self) -> list[ContentKind]:
-        """The kinds of the remaining tokens at the end of the answer."""
-        if self._open and self._line and not self._closing and not self._fence:
-            self._label(_kind_of_line(self._line, self._last, complete=True) or self._last)
-        return [*self._decided()]
-
-    def _read(self, character: str) -> None:
-        if self._closing:
-            self._read_thinking(character)
-        elif self._fence:
-            self._read_code(character)
-        elif self._open:
-            self._read_start(character)
+def _kinds_of_characters(text: str, *, thinking: bool) -> list[ContentKind]:
+    kinds: list[ContentKind] = []
+    closing = _CLOSING if thinking else ()
+    fence, last = "", ContentKind.PROSE
+    while (place := len(kinds)) < len(text):
+        if closing:
+            ends = [at + len(tag) for tag in closing if (at := text.find(tag, place)) >= 0]
+            kinds += [ContentKind.THINKING] * (min(ends, default=len(text)) - place)
+            closing, last = (), ContentKind.PROSE
+            continue
+        length = (text.find("\n", place) + 1 or len(text)) - place
+        line = text[place : place + min(length, _KEPT)]
+        start = line.lstrip()
+        if fence:
+            kinds += [ContentKind.CODE] * length
+            if len(start.rstrip()) >= len(fence) and not start.rstrip().strip(fence[0]):
+                fence = ""
+        elif tags := next((tags for tags in THINKING_TAGS if start.startswith(tags[0])), None):
+            kinds += [ContentKind.THINKING] * (len(line) - len(start) + len(tags[0]))
+            closing = tags[1:]
         else:
-            self._kinds.append(self._last)
-            if character == "\n":
-                self._begin_line()
-
-    def _read_thinking(self, character: str) -> None:
-        self._line = (self._line + character)[-_LONGEST_TAG:]
-        self._kinds.append(ContentKind.THINKING)
-        if any(self._line.endswith(closing) for closing in self._closing):
-            self._closing, self._last = (), ContentKind.PROSE
-            self._begin_line()
-
-    def _read_code(self, character: str) -> None:
-        if len(self._line) < _KEPT:
-            self._line += character
-        self._kinds.append(ContentKind.CODE)
-        if character == "\n":
-            line = self._line.strip()
-            if len(line) >= len(self._fence) and not line.strip(self._fence[0]):
-                self._fence = ""
-            self._begin_line()
-
-    def _read_start(self, character: str) -> None:
-        """A line whose kind is not yet known waits for more characters."""
-        self._line += character
-        start = self._line.lstrip()
-        for opening, closing in THINKING_TAGS:
-            if start == opening:
-                self._label(ContentKind.THINKING)
-                self._closing = (closing,)
-                return
-        complete = character == "\n" or len(self._line) >= _KEPT
-        kind = _kind_of_line(self._line, self._last, complete=complete)
-        if kind is None:
-            return
-        fence = _FENCE.match(start) if kind is ContentKind.CODE else None
-        self._label(kind)
-        self._last = ContentKind.PROSE if fence else kind
-        self._fence = fence.group(1) if fence else ""
-        if character == "\n":
-            self._begin_line()
-
-    def _label(self, kind: ContentKind) -> None:
-        """Gives this kind to all of the line that waited."""
-        self._kinds.extend([kind] * len(self._line))
-        self._open = False
-
-    def _begin_line(self) -> None:
-        self._line, self._open = "", True
-
-    def _decided(self) -> Iterator[ContentKind]:
-        """A token has the kind of its first character that is no white space, an empty token that of the next."""
-        while self._tokens and len(self._tokens[0]) <= len(self._kinds):
-            text = self._tokens.popleft()
-            kinds = [self._kinds.popleft() for _ in text]
-            blank = len(text) - len(text.lstrip())
-            yield kinds[blank if blank < len(text) else 0] if kinds else self._kinds[0] if self._kinds else self._last
+            kind = _kind_of_line(line, last)
+            kinds += [kind] * length
+            opened = _FENCE.match(start) if kind is ContentKind.CODE else None
+            fence = opened.group(1) if opened else ""
+            last = ContentKind.PROSE if opened else kind
+    return kinds
 
 
-def _kind_of_line(line: str, before: ContentKind, *, complete: bool) -> ContentKind | None:
-    """The kind of a line with this beginning; None if more of it may change that. `before` is the last line's kind."""
+def _kind_of_line(line: str, before: ContentKind) -> ContentKind:
+    """The kind of a line outside fences and thinking. `before` is the kind of the last line."""
     start = line.lstrip()
     if not start:
-        return before if complete else None
+        return before
     if fence := _FENCE.match(start):
-        told = start[fence.end() :]
-        if fence.group(1)[0] == "`" and "`" in told:
-            return ContentKind.PROSE
-        return ContentKind.CODE if complete else None
+        is_inline = fence.group(1)[0] == "`" and "`" in start[fence.end() :]
+        return ContentKind.PROSE if is_inline else ContentKind.CODE
     if start[0] == "|" or _ITEM.match(start):
         return ContentKind.LIST
-    if not complete and _could_become_more(start):
-        return None
     indented = len(line) - len(start) >= 2
     return ContentKind.LIST if before is ContentKind.LIST and indented else ContentKind.PROSE
-
-
-def _could_become_more(start: str) -> bool:
-    """Whether a fence, an item of a list or an opening tag may begin so."""
-    return (
-        start in ("`", "``", "~", "~~")
-        or _PART_OF_ITEM.fullmatch(start) is not None
-        or any(opening.startswith(start) for opening, _ in THINKING_TAGS)
-    )
-
-
-def kinds_of(texts: Iterable[str], *, thinking: bool = False) -> list[ContentKind]:
-    """The kind of each token of a whole answer."""
-    reader = KindReader(thinking=thinking)
-    found = [kind for text in texts for kind in reader.feed(text)]
-    return found + reader.finish()
 
 
 def closes_unopened_thinking(text: str) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.kinds import THINKING_TAGS, ContentKind, KindReader, kinds_of, kinds_of_rounds
+from specchat.stats.kinds import THINKING_TAGS, ContentKind, kinds_of, kinds_of_rounds
 from specchat_engine.decoding.rounds import TokenKind
 from support.sample_rounds import sample_round
 
@@ -77,13 +77,6 @@ def test_a_fence_inside_a_fence_of_more_signs_does_not_close_it() -> None:
 
 def test_a_fence_is_known_also_where_tokens_cut_it() -> None:
     assert kinds_of(["``", "`py", "\nx", "\n``", "`", "\n", "y"]) == [CODE] * 6 + [PROSE]
-
-
-def test_a_token_is_told_as_soon_as_its_line_is_plain() -> None:
-    reader = KindReader()
-    assert reader.feed("-") == []
-    assert reader.feed(" one") == [LIST, LIST]
-    assert reader.feed(" more") == [LIST]
 
 
 def test_a_round_is_of_the_kind_of_most_of_its_tokens() -> None:
