@@ -10,7 +10,6 @@ from typing import TextIO
 
 from specchat.chat.archive import Archive
 from specchat.chat.attachments import read_attachments, with_attachments
-from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Refusal
 from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
@@ -56,7 +55,7 @@ def chat_plainly(options: ChatOptions, resume: int | None = None) -> int:
 class PlainChat:
     """One conversation at a time. Lines that begin with a slash are commands."""
 
-    def __init__(self, options: ChatOptions, client: EngineClient, archive: Archive, paper: Paper) -> None:
+    def __init__(self, options: ChatOptions, client: WorkerClient, archive: Archive, paper: Paper) -> None:
         self._session = ChatSession(options)
         self._client = client
         self._archive = archive
@@ -135,7 +134,7 @@ def _about_saving(problem: str | None) -> str:
 class Answering:
     """Asks the engine, writes the answer, saves it. What was written is saved, whatever ends the answer."""
 
-    def __init__(self, client: EngineClient, archive: Archive, paper: Paper) -> None:
+    def __init__(self, client: WorkerClient, archive: Archive, paper: Paper) -> None:
         self._client = client
         self._archive = archive
         self._paper = paper

@@ -15,7 +15,6 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
-from specchat.chat.client import EngineClient
 from specchat.errors import ConfigError
 from specchat.settings.chosen_theme import remember_theme
 from specchat.settings.options import ChatOptions
@@ -29,6 +28,7 @@ from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
 from specchat.tui.widgets.download_bar import LazyDownloads
+from specchat.worker.client import WorkerClient
 
 WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
 """The class of a screen that has at least this many columns."""
@@ -83,7 +83,7 @@ class SpecchatApp(ThemedApp):
     def __init__(
         self,
         options: ChatOptions,
-        client: EngineClient,
+        client: WorkerClient,
         appearance: Appearance | None = None,
         resume: int | None = None,
         *,
@@ -162,7 +162,7 @@ class SpecchatApp(ThemedApp):
 
 def run_chat(
     options: ChatOptions,
-    client: EngineClient,
+    client: WorkerClient,
     appearance: Appearance,
     resume: int | None = None,
     *,

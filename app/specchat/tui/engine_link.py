@@ -10,9 +10,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker
 
-from specchat.chat.client import EngineClient
 from specchat.chat.session import ChatSession, Question
 from specchat.settings.options import ChatOptions
+from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Event
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import Settings
@@ -31,7 +31,7 @@ class EngineLink:
             super().__init__()
             self.events = events
 
-    def __init__(self, client: EngineClient, owner: Widget) -> None:
+    def __init__(self, client: WorkerClient, owner: Widget) -> None:
         self._client = client
         self._owner = owner
         self._events: deque[Event] = deque()

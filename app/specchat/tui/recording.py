@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from specchat.chat.client import EngineClient
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.traces.trace import Trace
 from specchat.tui.spots import output_tokens
+from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Inspected, Started, WorkerFailed
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
@@ -24,7 +24,7 @@ from specchat_engine.settings import AUTO, Settings
 class Recording:
     """One answer beside the conversation. `run` blocks; the rest may be called from another thread meanwhile."""
 
-    def __init__(self, client: EngineClient, question: Question, settings: Settings) -> None:
+    def __init__(self, client: WorkerClient, question: Question, settings: Settings) -> None:
         self._client = client
         self._question = question
         self._settings = settings
@@ -94,7 +94,7 @@ def from_reading(trace: Trace) -> Trace:
 
 
 def looker(
-    client: EngineClient,
+    client: WorkerClient,
     messages: Sequence[ChatMessage],
     trace: Trace,
     settings: Settings,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from specchat.bench.gain import Gain
 from specchat.bench.plan import DRAFTED
-from specchat.chat.client import EngineClient
 from specchat.models.last_pairs import Timing, read_timings, write_timings
 from specchat.models.preferences import remember_pair
+from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Timed, WorkerFailed
 from specchat.worker.protocol import Timing as Progress
 
@@ -44,7 +44,7 @@ class DraftTimer:
 
     def __init__(
         self,
-        client: EngineClient,
+        client: WorkerClient,
         target: Path,
         options: LoadOptions,
         busy: Callable[[], bool],

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.client import EngineClient
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
@@ -25,6 +24,7 @@ from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
 from specchat.tui.spots import output_tokens
+from specchat.worker.client import WorkerClient
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.settings import Settings
 
@@ -35,7 +35,7 @@ class AnswerWindows:
     """Finds the traces of answers and opens the windows over the chat."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient, branches: Branches
+        self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient, branches: Branches
     ) -> None:
         """`owner` is a widget of the app over which the windows open."""
         self._owner = owner

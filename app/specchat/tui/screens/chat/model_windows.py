@@ -8,7 +8,6 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from specchat.chat.client import EngineClient
 from specchat.chat.commands.invocations import Role
 from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
 from specchat.models.chosen_pair import remember_welcome
@@ -29,6 +28,7 @@ from specchat.tui.screens.models import Around, ChooseDraft, LoadPair, ModelsScr
 from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
+from specchat.worker.client import WorkerClient
 from specchat_engine.gguf.files import read_model
 from specchat_engine.pairing import Verdict, judge
 
@@ -37,7 +37,7 @@ class ModelWindows:
     """Opens the windows over the chat and loads what was chosen in them."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, client: EngineClient, loader: ModelLoader, downloads: DownloadBar
+        self, owner: Widget, state: ChatState, client: WorkerClient, loader: ModelLoader, downloads: DownloadBar
     ) -> None:
         """`owner` is a widget of the app over which the windows open."""
         self._owner = owner

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
-from specchat.chat.client import EngineClient
 from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
@@ -30,6 +29,7 @@ from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
+from specchat.worker.client import WorkerClient
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat.answer_windows import AnswerWindows
@@ -43,7 +43,7 @@ class ChatParts:
         self,
         screen: Screen[None],
         options: ChatOptions,
-        client: EngineClient,
+        client: WorkerClient,
         archive: Archive,
         downloads: LazyDownloads,
         own_keys: Mapping[str, str],

@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from specchat.chat.archive import Archive
-from specchat.chat.client import EngineClient
 from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
@@ -26,6 +25,7 @@ from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
+from specchat.worker.client import WorkerClient
 
 _SECOND_PRESS = 2.0
 """Seconds in which a second Ctrl+C quits."""
@@ -62,7 +62,7 @@ class ChatScreen(Screen[None]):
     def __init__(
         self,
         options: ChatOptions,
-        client: EngineClient,
+        client: WorkerClient,
         archive: Archive,
         downloads: LazyDownloads,
         *,

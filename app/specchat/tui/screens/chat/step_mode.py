@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.timer import Timer
 from textual.widget import Widget
 
-from specchat.chat.client import EngineClient
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.step_bar import Stepping
+from specchat.worker.client import WorkerClient
 
 _KEYS = frozenset({"space", "plus", "minus", "enter"})
 """They control step mode while the prompt is empty."""
@@ -17,7 +17,7 @@ _KEYS = frozenset({"space", "plus", "minus", "enter"})
 class StepMode:
     """Freezes answers and lets them go on."""
 
-    def __init__(self, owner: Widget, state: ChatState, view: ChatView, client: EngineClient) -> None:
+    def __init__(self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient) -> None:
         """`owner` runs the clock of slow motion."""
         self._owner = owner
         self._state = state
