@@ -9,9 +9,8 @@ from textual.events import Key
 
 from specchat.chat.commands.completing import Completion, complete, is_open_ended
 from specchat.chat.commands.reading import Sources
-from specchat.chat.history import Entry
+from specchat.chat.history import Entry, Search
 from specchat.terminal.filter import clean_line
-from specchat.tui.recall import Search
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.popup import Popup
 

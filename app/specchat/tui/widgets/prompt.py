@@ -16,9 +16,8 @@ from specchat.chat.attachments import read_attachments, with_attachments, writte
 from specchat.chat.commands.invocations import Attach, Invocation, Refusal
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import message_text, parse
-from specchat.chat.history import Entry, History
+from specchat.chat.history import Entry, History, Recall
 from specchat.errors import AttachmentError
-from specchat.tui.recall import Recall
 from specchat.tui.widgets.composer import Composer
 from specchat.tui.widgets.offers import Offers
 from specchat.tui.widgets.popup import Popup
