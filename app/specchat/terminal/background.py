@@ -2,7 +2,7 @@
 
 The question (OSC 11) is followed by one that every terminal answers (DA1): after that answer no other one comes. What
 the user types meanwhile is handed on. If the terminal is late, nobody waits for it: whoever reads its input then has to
-drop the answers (`tui/input_filter.py`).
+drop the answers (`tui/terminal_input.py`).
 """
 
 from __future__ import annotations

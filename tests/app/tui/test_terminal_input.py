@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from specchat.terminal.background import Background
-from specchat.tui import input_filter
-from specchat.tui.input_filter import InputFilter
+from specchat.tui import terminal_input
+from specchat.tui.terminal_input import InputFilter
 
 ANSWERS = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;22c"
 
@@ -62,7 +62,7 @@ def test_keys_pass_while_answers_are_expected_and_after_them() -> None:
 
 def test_a_lone_escape_passes_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(input_filter, "monotonic", lambda: now)
+    monkeypatch.setattr(terminal_input, "monotonic", lambda: now)
     found = filter_of(late=True)
     assert found.feed("\x1b") == ""
     assert found.waiting
@@ -82,7 +82,7 @@ def test_keys_that_come_too_early_wait_for_the_app_in_their_order() -> None:
 
 def test_an_app_that_is_never_ready_gets_them_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(input_filter, "monotonic", lambda: now)
+    monkeypatch.setattr(terminal_input, "monotonic", lambda: now)
     found = filter_of("q", ready=lambda: False)
     assert passed(found, "u") == ""
     now = 6.0
