@@ -50,6 +50,16 @@ class Trace(NamedTuple):
         return Round(0, "none", 0, "given", (), token, (), RoundTimes(0.0, 0.0, 0.0), 0.0)
 
     @property
+    def tokens(self) -> tuple[int, ...]:
+        """The token ids of the answer, including those that it had to begin with."""
+        said = [int(token) for token in self.start.get("prefix", ())]
+        for event in self.rounds:
+            said += (token.id for token in event.drafted[: event.num_accepted])
+            if event.token.id is not None:
+                said.append(event.token.id)
+        return tuple(said)
+
+    @property
     def reason(self) -> str | None:
         """Why the answer ended; None if that was not recorded."""
         return self.end.get("reason") if self.end else None

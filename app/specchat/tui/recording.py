@@ -1,24 +1,34 @@
-"""Questions to the engine about recorded answers. The conversation stays as it is."""
+"""Recorded answers: what they tell the statistics, and questions to the engine about them. The conversation stays."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError
+from specchat.stats.advice import Answered
+from specchat.stats.curve import costs_of
+from specchat.stats.summary import Summary
+from specchat.store.store import Store
+from specchat.store.turns import Counters
 from specchat.traces.trace import Trace
-from specchat.tui.spots import output_tokens
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Inspected, Started, WorkerFailed
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import end_line
+from specchat_engine.errors import EngineError
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
+
+MAX_TURNS = 300
+"""The statistics cover this many answers of a session or a pair, the newest ones."""
 
 
 class Recording:
@@ -67,8 +77,7 @@ class Recording:
 def question_of(trace: Trace, attempt: int) -> Question:
     """The question that led to this answer, with the same noise."""
     start = trace.start
-    messages = tuple(ChatMessage(message["role"], message["content"]) for message in start["messages"])
-    return Question(messages, start["turn"], attempt, start["seed"], tuple(start.get("prefix", ())))
+    return Question(asked_in(trace), start["turn"], attempt, start["seed"], tuple(start.get("prefix", ())))
 
 
 def plain(settings: Settings) -> Settings:
@@ -103,7 +112,7 @@ def looker(
 
     `settings` are those in force, with the sampling of the answer instead of theirs.
     """
-    tokens = output_tokens(trace)
+    tokens = trace.tokens
     own = replace(settings, sampling=sampling_of(trace.start.get("params", {}), settings.sampling))
     seed = int(trace.start.get("seed", 0))
 
@@ -132,3 +141,68 @@ def sampling_of(params: Mapping[str, Any], otherwise: SamplingParams) -> Samplin
         return from_json(SamplingParams, params)
     except (TypeError, ValueError):
         return otherwise
+
+
+def answered(trace: Trace, settings: Settings, drafters: tuple[str, ...], k_max: int, num_earlier: int = 0) -> Answered:
+    """A recorded answer as the advisor takes it, with the settings at its end."""
+    machine = trace.start.get("machine") or {}
+    return Answered(
+        rounds=tuple(trace.rounds),
+        settings=settings,
+        costs=costs_in(trace),
+        stats=trace.stats,
+        prompt="\n".join(str(message["content"]) for message in trace.start.get("messages", ())),
+        drafters=drafters,
+        k_max=k_max,
+        threads=int(machine.get("threads") or 0),
+        cores=os.cpu_count() or 0,
+        earlier_turns=num_earlier,
+    )
+
+
+def settings_at_start(trace: Trace, otherwise: Settings) -> Settings:
+    """The settings with which an answer began; `otherwise` provides what the trace does not name."""
+    params = trace.start.get("params", {})
+    try:
+        return replace(
+            otherwise,
+            k=params.get("k", otherwise.k),
+            drafter=trace.start.get("drafter", otherwise.drafter),
+            verifier=trace.start["verifier"],
+            sampling=sampling_of(params, otherwise.sampling),
+        )
+    except EngineError:
+        return otherwise
+
+
+def costs_in(trace: Trace) -> MeasuredCosts:
+    """What passes cost: as the engine measured at the end of the turn, else estimated from the rounds."""
+    try:
+        return from_json(MeasuredCosts, trace.end["costs"]) if trace.end else costs_of(trace.rounds)
+    except (KeyError, TypeError, ValueError):
+        return costs_of(trace.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store knows: the session and the pair summed up, and every pair's counters."""
+
+    session: Summary
+    pair: Summary
+    pairs: dict[str, Counters]
+
+
+def stored_of(store: Store, session: int, pair: str) -> Stored:
+    """The statistics of a session, of a pair, and of every pair on this machine."""
+    return Stored(_summed(store, session=session), _summed(store, pair=pair), store.pairs())
+
+
+def _summed(store: Store, pair: str | None = None, session: int | None = None) -> Summary:
+    total = Summary()
+    for turn in store.turns(pair, session, MAX_TURNS):
+        kept = (store.stats(turn.message) or {}).get("summary")
+        try:
+            total += from_json(Summary, kept) if kept else Summary()
+        except ValueError:
+            continue  # stored by another version
+    return total

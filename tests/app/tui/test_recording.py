@@ -6,7 +6,8 @@ import pytest
 
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.errors import SpecchatError
-from specchat.tui.recording import Recording, from_reading, plain, question_of, speculative
+from specchat.traces.trace import Trace
+from specchat.tui.recording import Recording, asked_in, from_reading, plain, question_of, speculative
 from specchat.worker.protocol import WorkerFailed
 from specchat_engine.settings import AUTO, Settings
 from support.sample_traces import sample_trace
@@ -60,3 +61,9 @@ def test_the_clock_begins_when_the_prompt_has_been_read() -> None:
     assert [event.t_ms for event in from_reading(trace).rounds] == [40.0, 140.0, 240.0, 340.0]
     trace.end["stats"]["prompt_ms"] = 500.0  # type: ignore[index]
     assert from_reading(trace).rounds[0].t_ms == 0.0
+
+
+def test_an_old_answer_is_inspected_with_its_own_messages() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
+    found = asked_in(Trace({"messages": messages}, ()))
+    assert [(message.role, message.content) for message in found] == [("system", "Be brief."), ("user", "Who?")]

@@ -15,7 +15,7 @@ from specchat.stats.summary import Figures, Summary
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
 from specchat.terminal.filter import clean_line
-from specchat.tui.reviewing import Stored
+from specchat.tui.recording import Stored
 
 Page = Callable[[int], list[Line]]
 """The lines of a page at a width."""

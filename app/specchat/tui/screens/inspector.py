@@ -14,17 +14,32 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.terminal.filter import clean, clean_line
+from specchat.terminal.palette import LOOKS
 from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
-from specchat.tui.spots import Spot, asked_at, known, prefix_at, spots, visible
 from specchat.tui.widgets.key_row import KeyRow
-from specchat_engine.analysis.inspection import Inspection
+from specchat_engine.analysis.inspection import InspectedToken, Inspection
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
 """Inspects an output position and these tokens. Returns a text if that is not possible."""
 
 _PAUSE = 0.25
 _WIDTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One token of a round. `position` counts output tokens from 0; it is None for a token that was never compared."""
+
+    id: int
+    text: str
+    glyph: str
+    ink: str
+    q: float | None
+    p: float | None
+    position: int | None
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +216,58 @@ def fitted(text: str) -> str:
     """A token in a column."""
     content = Content(text).truncate(_WIDTH, ellipsis=True, pad=True)
     return content.plain
+
+
+def position_of(trace: Trace, place: int) -> int:
+    """The output position of the first token of round `place` of the trace."""
+    before = len(trace.start.get("prefix", ()))
+    return before + sum(event.num_emitted for event in trace.rounds[:place])
+
+
+def spots(trace: Trace, place: int) -> list[Spot]:
+    """The tokens of round `place`, the target's own after the drafted ones."""
+    event, at = trace.rounds[place], position_of(trace, place)
+    found = []
+    for number, token in enumerate(event.drafted):
+        compared = token.outcome is not Outcome.DISCARDED
+        remark = ""
+        if token.outcome is Outcome.REJECTED and event.token.kind is not TokenKind.NONE:
+            remark = f"rejected: the target drew {visible(event.token.text)}"
+        elif not compared:
+            remark = "never compared"
+        look = LOOKS[token.outcome]
+        position = at + number if compared else None
+        found.append(Spot(token.id, token.text, look.glyph, token.outcome.value, token.q, token.p, position, remark))
+    own = event.token
+    if own.id is not None:
+        look = LOOKS[own.kind]
+        found.append(
+            Spot(own.id, own.text, look.glyph, own.kind.value, None, own.p, at + event.num_accepted, own.kind.value)
+        )
+    return found
+
+
+def prefix_at(trace: Trace, position: int, token: int) -> tuple[int, ...]:
+    """The tokens of the answer before a position, and then this token."""
+    return (*trace.tokens[:position], token)
+
+
+def asked_at(trace: Trace, place: int, position: int) -> tuple[int, ...]:
+    """The tokens of a round that were drafted or drawn at one output position."""
+    return tuple(dict.fromkeys(spot.id for spot in spots(trace, place) if spot.position == position))
+
+
+def visible(text: str) -> str:
+    """A token's text on one line, with signs for spaces and line ends."""
+    signs = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
+    return "".join(signs.get(character, character if character.isprintable() else "▯") for character in text) or "∅"
+
+
+def known(inspection: Inspection | None, token: int) -> InspectedToken | None:
+    """What an inspection says about a token; None if it says nothing."""
+    if inspection is None:
+        return None
+    try:
+        return inspection.of(token)
+    except KeyError:
+        return None

@@ -18,7 +18,7 @@ from specchat.traces.race import Race
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, from_reading
-from specchat.tui.screens.playing import Played, PlayingScreen, deck_bindings
+from specchat.tui.screens.replay import Played, PlayingScreen, deck_bindings
 from specchat.tui.widgets.deck import Deck, DeckBar, clock
 from specchat.tui.widgets.key_row import KeyRow
 

@@ -20,7 +20,7 @@ from specchat.settings.options import DEFAULT_VERIFIER
 from specchat.terminal.filter import clean, clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording
-from specchat.tui.spots import known, output_tokens, visible
+from specchat.tui.screens.inspector import known, visible
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.sampling.noise import gumbel, turn_seed
 
@@ -116,12 +116,12 @@ class VerifyScreen(ModalScreen[None]):
 
     @property
     def _tokens(self) -> int:
-        return len(output_tokens(self._answer))
+        return len(self._answer.tokens)
 
 
 def compared(answer: Trace, plain: Trace) -> Compared:
     """Compare the answer with one that was decoded plainly and had room for as many tokens."""
-    ours, theirs = output_tokens(answer), output_tokens(plain)
+    ours, theirs = answer.tokens, plain.tokens
     for place in range(max(len(ours), len(theirs))):
         pair = (_at(ours, place), _at(theirs, place))
         if pair[0] != pair[1]:

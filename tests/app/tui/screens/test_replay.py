@@ -4,8 +4,7 @@ from pathlib import Path
 
 from app.tui.chatting import Chat, ask, chat, command, header, quiet
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.tui.screens.playing import Played
-from specchat.tui.screens.replay import ReplayScreen
+from specchat.tui.screens.replay import Played, ReplayScreen
 from specchat.tui.widgets.deck import DeckBar
 from support.sample_traces import CAT, encoded, sample_trace
 

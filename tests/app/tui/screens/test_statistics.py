@@ -13,7 +13,7 @@ from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.store.turns import Counters
 from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_page, turn_page, why_page
-from specchat.tui.reviewing import Stored, answered_of, stored_of
+from specchat.tui.recording import Stored, answered, settings_at_start, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat_engine.codec import to_json
 from specchat_engine.settings import Settings
@@ -21,7 +21,8 @@ from support.sample_traces import CAT, sample_trace
 
 COSTS = {"verify": [[1, 2.0], [2, 2.2], [4, 2.6]], "draft_step": 0.2}
 TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
-TURN = answered_of(TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS}), Settings(), ("model", "none"), 8)
+MEASURED = TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS})
+TURN = answered(MEASURED, settings_at_start(MEASURED, Settings()), ("model", "none"), 8)
 
 
 def test_the_turn_page_has_totals_break_even_and_the_what_if_chart() -> None:
@@ -43,7 +44,7 @@ def test_settings_and_costs_are_those_of_the_trace() -> None:
     assert (TURN.settings.k, TURN.settings.drafter, TURN.settings.sampling.temperature) == (3, "model", 0.8)
     assert TURN.costs.draft_step == 0.2
     odd = TRACE._replace(start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
-    fallen_back = answered_of(odd, Settings(k=5), ("none",), 8)
+    fallen_back = answered(odd, settings_at_start(odd, Settings(k=5)), ("none",), 8)
     assert fallen_back.settings.k == 5
     assert fallen_back.costs.verify
 

@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
-from specchat.stats.advice import Advice
-from specchat.tui.reviewing import answered, earlier_turns, review
+from specchat.stats.advice import Advice, Answered
+from specchat.stats.advisor import AlphaRecord, Memory, advise, fallen_alpha
+from specchat.store.store import Store
+from specchat.store.turns import RECORD_TURNS
+from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.worker.protocol import Ended
 from specchat_engine.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What there is to say about an answer: advice, a notice, or neither; and what the advisor remembers."""
+
+    memory: Memory
+    advice: Advice | None = None
+    notice: str | None = None
+
+
+def earlier_turns(store: Store, pair: str, message: int) -> Sequence[tuple[int, int]]:
+    """The compared and the accepted tokens of each of a pair's last turns, without the turn of this message."""
+    turns = [turn.counters for turn in store.turns(pair, limit=RECORD_TURNS + 1) if turn.message != message]
+    return [(counted.num_tested_tokens, counted.num_accepted_tokens) for counted in turns[:RECORD_TURNS]]
+
+
+def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | None) -> Review:
+    """What to say after an answer. There is a notice only if there is no advice, which says more."""
+    advice, memory = advise(turn, memory or Memory())
+    if advice is not None:
+        return Review(memory, advice)
+    figures = turn.figures
+    return Review(
+        memory, None, fallen_alpha(figures.num_tested_tokens, figures.num_accepted_tokens, AlphaRecord.of(before))
+    )
 
 
 class Advisor:
@@ -50,7 +80,7 @@ class Advisor:
             before = await self._state.archive.do(lambda store: earlier_turns(store, pair, turn.message.id))
         except SpecchatError:
             before = ()
-        answer = answered(trace, last.costs, settings, loaded.drafters, session.k_max, len(before))
+        answer = answered(trace, settings, loaded.drafters, session.k_max, len(before))
         found = await asyncio.to_thread(review, answer, before, session.advisor)
         session.advisor = found.memory
         if found.advice is not None:

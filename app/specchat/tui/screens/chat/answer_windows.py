@@ -13,8 +13,18 @@ from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
-from specchat.tui.recording import Recording, asked_in, looker, plain, question_of, sampling_of, speculative
-from specchat.tui.reviewing import answered_of, stored_of
+from specchat.tui.recording import (
+    Recording,
+    answered,
+    asked_in,
+    looker,
+    plain,
+    question_of,
+    sampling_of,
+    settings_at_start,
+    speculative,
+    stored_of,
+)
 from specchat.tui.screens.chat.branches import Branches
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import LOADING, ChatView
@@ -23,7 +33,6 @@ from specchat.tui.screens.race import RaceScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat.tui.screens.verify import Compared, VerifyScreen, describe_gap, not_comparable
-from specchat.tui.spots import output_tokens
 from specchat.worker.client import WorkerClient
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.settings import Settings
@@ -109,7 +118,7 @@ class AnswerWindows:
             self._view.note(why)
             return
         sampling = sampling_of(trace.start.get("params", {}), settings.sampling)
-        same = replace(plain(settings), sampling=sampling, max_tokens=len(output_tokens(trace)))
+        same = replace(plain(settings), sampling=sampling, max_tokens=len(trace.tokens))
         look = looker(self._client, question.messages, trace, settings)
 
         async def explain(difference: Compared) -> str:
@@ -136,7 +145,9 @@ class AnswerWindows:
             return
         answer = self._view.answer_in_view()
         trace = None if answer is None or self._state.is_running(answer) else await self._trace(answer)
-        turn = answered_of(trace, settings, loaded.drafters, session.k_max) if trace else None
+        turn = None
+        if trace is not None:
+            turn = answered(trace, settings_at_start(trace, settings), loaded.drafters, session.k_max)
         self._owner.app.push_screen(StatisticsScreen(pages(turn, stored, pair), page))
 
     async def _to_compare(self) -> tuple[Question, Settings, Trace] | None:

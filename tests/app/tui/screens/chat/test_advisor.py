@@ -9,24 +9,24 @@ from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, Answered, Cause
 from specchat.stats.advisor import Memory
 from specchat.traces.trace import Trace
-from specchat.tui.reviewing import Review, answered, review
-from specchat_engine.decoding.costs import MeasuredCosts
+from specchat.tui.recording import answered
+from specchat.tui.screens.chat.advisor import Review, review
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import Settings
 
 REFUSED = script("|".join(["~ a~/ b//c/> d"] * 90))
-COSTLY = MeasuredCosts(((1, 0.5), (4, 2.0), (8, 4.0)), 0.1)
+COSTLY = {"verify": [[1, 0.5], [4, 2.0], [8, 4.0]], "draft_step": 0.1}
 START = {"type": "start", "messages": [{"role": "user", "content": "Hi"}], "machine": {"threads": 2}}
 
 
 def trace(rounds: list[Round]) -> Trace:
-    line = {"type": "end", "reason": "end", "text": "", "stats": ended(rounds).stats}
+    line = {"type": "end", "reason": "end", "text": "", "stats": ended(rounds).stats, "costs": COSTLY}
     return Trace(START, tuple(rounds), line)
 
 
 def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> Review:
     drafters = ("hybrid", "model", "lookup", "none")
-    turn = answered(trace(REFUSED), COSTLY, settings, drafters, 32, len(before))
+    turn = answered(trace(REFUSED), settings, drafters, 32, len(before))
     return review(turn, before, memory or Memory())
 
 
@@ -61,7 +61,7 @@ def advises(monkeypatch: pytest.MonkeyPatch, advice: Advice | None) -> list[Answ
         turns.append(turn)
         return advice, memory
 
-    monkeypatch.setattr("specchat.tui.reviewing.advise", advise)
+    monkeypatch.setattr("specchat.tui.screens.chat.advisor.advise", advise)
     return turns
 
 

@@ -48,7 +48,7 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         looked_back.append(turn)
         return None, memory
 
-    monkeypatch.setattr("specchat.tui.reviewing.advise", advise)
+    monkeypatch.setattr("specchat.tui.screens.chat.advisor.advise", advise)
     client = ScriptedClient()
     app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
     async with app.run_test(size=(100, 40)) as pilot:
