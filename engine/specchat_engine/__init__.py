@@ -8,7 +8,7 @@
             print(event.text, end="", flush=True)
         print(session.stats.block_efficiency)
 
-Names are imported when they are first used, so that reading a trace does not load llama.cpp.
+Names from slow modules are imported on first use, so that reading a trace does not load llama.cpp.
 """
 
 from __future__ import annotations
@@ -16,7 +16,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from specchat_engine.version import __version__ as __version__
+from specchat_engine.errors import (
+    Cancelled,
+    ContextOverflowError,
+    DecodeError,
+    EngineError,
+    HeaderError,
+    ModelFileError,
+    PairError,
+    SettingError,
+    TemplateError,
+)
+from specchat_engine.load_options import LoadOptions, MemoryUse, ModelInfo
+from specchat_engine.sampling.params import SamplingParams
+from specchat_engine.settings import Settings
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -27,58 +40,22 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
     from specchat_engine.engine import Engine
-    from specchat_engine.errors import (
-        Cancelled,
-        ContextOverflowError,
-        DecodeError,
-        EngineError,
-        HeaderError,
-        ModelFileError,
-        PairError,
-        SettingError,
-        TemplateError,
-    )
-    from specchat_engine.load_options import LoadOptions
-    from specchat_engine.model_info import MemoryUse, ModelInfo
     from specchat_engine.prompt.template import Message
-    from specchat_engine.sampling.params import SamplingParams
     from specchat_engine.session import Session
-    from specchat_engine.settings import Settings
 
-_HOMES = {
-    "Cancelled": "errors",
-    "Context": "decoding.drafts",
-    "ContextOverflowError": "errors",
-    "DecodeError": "errors",
-    "Draft": "decoding.drafts",
-    "DraftedToken": "decoding.rounds",
-    "Drafter": "decoding.drafts",
-    "Engine": "engine",
-    "EngineError": "errors",
-    "HeaderError": "errors",
-    "InspectedToken": "analysis.inspection",
-    "Inspection": "analysis.inspection",
-    "LoadOptions": "load_options",
-    "MeasuredCosts": "decoding.costs",
-    "MemoryUse": "model_info",
-    "Message": "prompt.template",
-    "ModelDrafter": "drafters",
-    "ModelFileError": "errors",
-    "ModelInfo": "model_info",
-    "Outcome": "decoding.rounds",
-    "PairError": "errors",
-    "PromptLookupDrafter": "drafters",
-    "Round": "decoding.rounds",
-    "SamplingParams": "sampling.params",
-    "Session": "session",
-    "SettingError": "errors",
-    "Settings": "settings",
-    "TargetToken": "decoding.rounds",
-    "TemplateError": "errors",
-    "TokenKind": "decoding.rounds",
-    "TurnStats": "decoding.stats",
-    "Verdict": "decoding.verification",
-    "Verifier": "decoding.verification",
+__version__ = "0.1.0"
+
+_LAZY = {
+    "analysis.inspection": ("InspectedToken", "Inspection"),
+    "decoding.costs": ("MeasuredCosts",),
+    "decoding.drafts": ("Context", "Draft", "Drafter"),
+    "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
+    "decoding.stats": ("TurnStats",),
+    "decoding.verification": ("Verdict", "Verifier"),
+    "drafters": ("ModelDrafter", "PromptLookupDrafter"),
+    "engine": ("Engine",),
+    "prompt.template": ("Message",),
+    "session": ("Session",),
 }
 
 __all__ = [
@@ -119,7 +96,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"specchat_engine.{home}"), name)
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"specchat_engine.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,16 +14,15 @@ from specchat_engine.codec import to_json
 from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.devices import llama_version
+from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import Buffers, last_words
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import LoadOptions, ThreadCount
+from specchat_engine.load_options import LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
 from specchat_engine.memory.saving import restore, save
-from specchat_engine.model_info import MemoryUse
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair

@@ -1,4 +1,4 @@
-"""How models are loaded. A change of anything but threads needs a reload."""
+"""How models are loaded, and what is known of them then. A change of any option but threads needs a reload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ THREADS_LIMIT: Final = 512
 FLASH_ATTENTION: Final = ("auto", "on", "off")
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
-
 
 _THREADS = Range(0, THREADS_LIMIT, whole=True, auto=True)
 _LAYERS = Range(-1, 10_000, "-1 is all", whole=True)
@@ -59,3 +58,32 @@ class LoadOptions:
         check(self)
         if any(not 0 <= share < float("inf") for share in self.tensor_split):
             raise SettingError(f"tensor_split is {self.tensor_split}: use shares of 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A loaded model; sizes in bytes, contexts in tokens."""
+
+    name: str
+    path: str
+    n_params: int = 0
+    size_bytes: int = 0
+    n_ctx: int = 0
+    n_ctx_train: int = 0
+    n_vocab: int = 0
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """The memory of a loaded pair in bytes: 0 without a draft model, None if llama.cpp does not report it.
+
+    Weights count twice if they were copied to another layout beside the mapped file. A cache is reserved at load, for
+    the whole context. `compute` is the scratch memory of both models' passes. Each buffer is exact to 0.01 MiB.
+    """
+
+    target_weights: int | None = None
+    draft_weights: int | None = None
+    target_cache: int | None = None
+    draft_cache: int | None = None
+    compute: int | None = None

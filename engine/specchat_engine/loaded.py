@@ -7,14 +7,14 @@ import platform
 from dataclasses import replace
 from typing import Any
 
+from specchat_engine import __version__
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.devices import binding_version, llama_version
+from specchat_engine.llama.library import binding_version, llama_version
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.model_info import ModelInfo
+from specchat_engine.load_options import ModelInfo
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.threads.in_force import ThreadsInForce
-from specchat_engine.version import __version__
 
 _RECOMMENDED = {
     "temp": ("temperature", float),

@@ -27,8 +27,7 @@ from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import PlannedDrafter, Planner
-from specchat_engine.prompt.context_fit import Fitted, fit
-from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.encoding import Fitted, encode, fit
 from specchat_engine.prompt.template import Message
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of

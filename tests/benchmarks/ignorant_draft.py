@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from specchat_assets import builtin_pair
-from specchat_engine.gguf.files import read_file
+from specchat_engine.gguf.reader import read_file
 
 
 def shuffle_weights(draft: Path, copy: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.memory.estimate import Use, estimate
 from support.resident import taken

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import Message, SamplingParams, Session, SettingError
-from specchat_engine.testing import ScriptedModel
-from specchat_engine.testing.byte_tokenizer import END
+from specchat_engine.testing import END, ScriptedModel
 from support.controllers import knowing
 from support.conversations import conversation, letters, model_of, saying
 

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from specchat_engine import SamplingParams, Session, Settings
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
-from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
-from specchat_engine.testing.byte_tokenizer import END
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import END, ByteTokenizer, Law, ScriptedModel, random_law
 
 N_VOCAB = ByteTokenizer.size
 LETTERS = np.array([*range(97, 105), 32, 10, END])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from specchat_engine import Drafter, SamplingParams
 from specchat_engine.decoding.verification import Verifier
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import Law
 from support.loops import Loop
 
 N_VOCAB = 4

@@ -11,8 +11,7 @@ from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Step, generate
 from specchat_engine.decoding.verification import ProposalLaw, Verdict, Verifier
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.testing import ScriptedModel
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import Law, ScriptedModel
 from specchat_engine.verifiers import COUPLED
 
 

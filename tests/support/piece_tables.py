@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from specchat_engine.errors import SettingError
-from specchat_engine.testing.byte_tokenizer import Choices
+from specchat_engine.testing import Choices
 
 MARKS = ("<|im_start|>", "<|im_end|>")
 _WORDS = re.compile(rb"\s*[\r\n]+| ?[^\W\d]+|\d| ?[^\s\w]+|\s+(?!\S)|\s+|.", re.DOTALL)

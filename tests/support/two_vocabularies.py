@@ -14,8 +14,7 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.pair import Pair
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
-from specchat_engine.testing import ScriptedModel, random_law
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import Law, ScriptedModel, random_law
 from support.piece_tables import PieceTable
 
 ONE = PieceTable([b"he", b"ll", b" w", b" wo", b"or", b"hell", b"ld", b" a", b"an", b"\xf0\x9f", b"\x98\x80", b"\n\n"])

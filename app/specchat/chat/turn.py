@@ -15,7 +15,7 @@ from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import measured_speedup
-from specchat_engine.model_info import MemoryUse
+from specchat_engine.load_options import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
 """The most words in the ribbon. When it is full, the oldest are dropped many at a time, so that it seldom shifts."""

@@ -7,15 +7,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from specchat import __version__
 from specchat.doctor.report import Finding, Status
 from specchat.worker.records import kept_choices
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.threads.processors import read_processors
-
-if TYPE_CHECKING:
-    from specchat_engine.llama.devices import Device
 
 _REINSTALL = "pip install --force-reinstall --no-cache-dir llama-cpp-python=={version}"
 _GPU_BUILDS = (
@@ -37,21 +34,21 @@ def engine_findings() -> Iterator[Finding]:
     for package in ("llama-cpp-python", "textual"):
         yield _package(package)
     try:
-        from specchat_engine.llama import devices, machine
+        from specchat_engine.llama import library, machine
     except (ImportError, OSError, RuntimeError) as error:
         remedy = f"install it again: {_REINSTALL.format(version=_PINNED)}"
         yield Finding("Versions", "llama.cpp", f"cannot be loaded: {error}", Status.LACK, remedy)
         return
-    yield Finding("Versions", "llama.cpp", devices.llama_version())
-    yield Finding("Build", "features", devices.system_info())
-    if devices.supports_gpu_offload():
+    yield Finding("Versions", "llama.cpp", library.llama_version())
+    yield Finding("Build", "features", library.system_info())
+    if machine.supports_gpu_offload():
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, "GPU offload: untested by this project so far")
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
     if machine.crashes_on_tiles():
         told = "not used for quantised weights: this build's compiler does not set up the tiles correctly"
         yield Finding("Build", "AMX", told, Status.NOTE, _NO_TILES)
-    for device in devices.devices():
+    for device in machine.devices():
         yield Finding("Devices", device.name, _describe(device))
     yield _cores()
 
@@ -75,8 +72,8 @@ def _package(name: str) -> Finding:
         )
 
 
-def _describe(device: Device) -> str:
-    memory = f"{device.memory_free / _GIB:.1f} of {device.memory_total / _GIB:.1f} GiB free"
+def _describe(device: DeviceMemory) -> str:
+    memory = f"{device.free / _GIB:.1f} of {device.total / _GIB:.1f} GiB free"
     return f"{device.kind}: {device.description}, {memory}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from specchat.models.library import Entry
 from specchat_assets.catalog import catalog
 from specchat_engine.errors import EngineError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, judge

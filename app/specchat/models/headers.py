@@ -12,9 +12,8 @@ from specchat.models.finding import UnknownModelError, find_path
 from specchat.models.hub import Hub, split_reference
 from specchat.models.model_files import HubFile
 from specchat.models.transport import TemporaryError, request, with_retries
-from specchat_engine.gguf import Header, read_header
+from specchat_engine.gguf import Header, read_header, read_model
 from specchat_engine.gguf.cursor import MAX_HEADER_BYTES
-from specchat_engine.gguf.files import read_model
 
 _FIRST_RANGE = 64 * 1024
 _GROWTH = 4

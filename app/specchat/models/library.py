@@ -16,8 +16,7 @@ from specchat.models.sources import Found, Source, all_models
 from specchat.settings.paths import cache_folder
 from specchat_assets import BuiltinPairError, builtin_pair
 from specchat_engine.errors import ModelFileError
-from specchat_engine.gguf import Header
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import Header, read_model
 
 _log = logging.getLogger(__name__)
 _SCHEMA = 1

@@ -89,8 +89,7 @@ def _write_bandwidth(bandwidth: float) -> None:
 
 def _main() -> None:
     from specchat_engine.llama.machine import this_machine
-    from specchat_engine.memory.measured import measure_bandwidth
-    from specchat_engine.threads.processors import physical_cores
+    from specchat_engine.threads.processors import measure_bandwidth, physical_cores
 
     machine, cores = this_machine(), physical_cores()
     found = {

@@ -10,7 +10,7 @@ from specchat.stats.curve import BreakEven
 from specchat.stats.summary import Figures, Summary
 from specchat.terminal.blocks import per_cent
 from specchat.terminal.filter import clean_line
-from specchat_engine.model_info import MemoryUse
+from specchat_engine.load_options import MemoryUse
 
 
 class Figure(StrEnum):

@@ -10,7 +10,7 @@ from specchat.models.formatting import format_size
 from specchat.models.machine import ask_machine
 from specchat.settings.options import ChatOptions
 from specchat_engine.errors import EngineError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Placement, Remedy, where_it_goes
 

@@ -18,8 +18,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.load_options import LoadOptions, ThreadCount, check_threads
-from specchat_engine.model_info import MemoryUse, ModelInfo
+from specchat_engine.load_options import LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 

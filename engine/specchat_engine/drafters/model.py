@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import SessionModel
-from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings
 

@@ -13,8 +13,7 @@ from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prosp
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.copy_tracker import CopyTracker
 from specchat_engine.drafters.ngram_index import Match, NgramIndex
-from specchat_engine.prompt.context_fit import Fitted
-from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.prompt.encoding import Fitted, common_prefix
 from specchat_engine.settings import Settings, check_ngrams
 
 _PAST = 1 << 16

@@ -19,8 +19,7 @@ from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.drafters.translated_text import DraftedText, Entries, GrowingText, parted
 from specchat_engine.errors import TemplateError
 from specchat_engine.models import SessionModel, SessionVocabulary
-from specchat_engine.prompt.context_fit import Fitted
-from specchat_engine.prompt.encoding import common_prefix, encode
+from specchat_engine.prompt.encoding import Fitted, common_prefix, encode
 from specchat_engine.prompt.template import ChatTemplate, Message
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.settings import Settings

@@ -7,9 +7,8 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 from specchat_engine.errors import HeaderError
 from specchat_engine.gguf.cursor import FileSource, MoreNeeded, PrefixSource, Source
-from specchat_engine.gguf.header import Header
-from specchat_engine.gguf.reader import read_header
-from specchat_engine.gguf.tensors import TensorInfo
+from specchat_engine.gguf.header import Header, TensorInfo
+from specchat_engine.gguf.reader import read_header, read_model
 from specchat_engine.gguf.values import TextArray, Value
 
 __all__ = [
@@ -23,4 +22,5 @@ __all__ = [
     "TextArray",
     "Value",
     "read_header",
+    "read_model",
 ]

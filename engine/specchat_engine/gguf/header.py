@@ -9,8 +9,46 @@ from typing import Final
 import numpy as np
 
 from specchat_engine.gguf.cursor import ByteOrder
-from specchat_engine.gguf.tensors import TensorInfo
 from specchat_engine.gguf.values import TextArray, Value
+
+TYPES: Final[dict[int, tuple[str, int, int]]] = {
+    0: ("F32", 1, 4),
+    1: ("F16", 1, 2),
+    2: ("Q4_0", 32, 18),
+    3: ("Q4_1", 32, 20),
+    6: ("Q5_0", 32, 22),
+    7: ("Q5_1", 32, 24),
+    8: ("Q8_0", 32, 34),
+    9: ("Q8_1", 32, 36),
+    10: ("Q2_K", 256, 84),
+    11: ("Q3_K", 256, 110),
+    12: ("Q4_K", 256, 144),
+    13: ("Q5_K", 256, 176),
+    14: ("Q6_K", 256, 210),
+    15: ("Q8_K", 256, 292),
+    16: ("IQ2_XXS", 256, 66),
+    17: ("IQ2_XS", 256, 74),
+    18: ("IQ3_XXS", 256, 98),
+    19: ("IQ1_S", 256, 50),
+    20: ("IQ4_NL", 32, 18),
+    21: ("IQ3_S", 256, 110),
+    22: ("IQ2_S", 256, 82),
+    23: ("IQ4_XS", 256, 136),
+    24: ("I8", 1, 1),
+    25: ("I16", 1, 2),
+    26: ("I32", 1, 4),
+    27: ("I64", 1, 8),
+    28: ("F64", 1, 8),
+    29: ("IQ1_M", 256, 56),
+    30: ("BF16", 1, 2),
+    34: ("TQ1_0", 256, 54),
+    35: ("TQ2_0", 256, 66),
+    39: ("MXFP4", 32, 17),
+    40: ("NVFP4", 64, 36),
+    41: ("Q1_0", 128, 18),
+    42: ("Q2_0", 64, 18),
+}
+"""ggml's types: name, elements of a block, bytes of a block."""
 
 FILE_TYPES: Final = {
     0: "F32",
@@ -65,8 +103,27 @@ TOKENIZERS: Final = {
 }
 """`tokenizer.ggml.model` and the kind of tokenizer that llama.cpp uses for it."""
 
-
 _NO_TEXTS: Final = TextArray(b"", np.empty(0, np.uint32))
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """One tensor. `shape` begins with the length of a row; `offset` counts from the beginning of the tensors' data.
+
+    `size` is in bytes, None for an unknown type.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    type: int
+    offset: int
+    elements: int
+    size: int | None
+
+    @property
+    def type_name(self) -> str:
+        """llama.cpp's name of the type: Q4_K, F16."""
+        return TYPES[self.type][0] if self.type in TYPES else f"type {self.type}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

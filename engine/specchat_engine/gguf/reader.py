@@ -1,13 +1,28 @@
-"""Reads a whole header."""
+"""Reads whole headers, and checks model files on this machine before native code opens them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.cursor import MAX_ALIGNMENT, MAX_KEY_BYTES, MAX_KEYS, MAX_TENSORS, Cursor, Source
-from specchat_engine.gguf.header import Header
-from specchat_engine.gguf.tensors import TensorInfo, check_places, read_tensor
+from specchat_engine.errors import HeaderError, ModelFileError
+from specchat_engine.gguf.cursor import (
+    MAX_ALIGNMENT,
+    MAX_DIMENSIONS,
+    MAX_ELEMENTS,
+    MAX_KEY_BYTES,
+    MAX_KEYS,
+    MAX_TENSOR_NAME_BYTES,
+    MAX_TENSORS,
+    Cursor,
+    FileSource,
+    Source,
+)
+from specchat_engine.gguf.header import TYPES, Header, TensorInfo
+from specchat_engine.gguf.soundness import check_loadable
 from specchat_engine.gguf.values import Value, ValueReader
 
 _MAGIC: Final = b"GGUF"
@@ -15,6 +30,53 @@ _VERSIONS: Final = (2, 3)
 _START: Final = 24
 """Bytes of magic, version and the two counts."""
 _ALIGNMENT: Final = 32
+_PART: Final = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
+_MAX_PARTS: Final = 512
+"""The largest published models come in some 60 files."""
+
+
+def read_file(path: Path) -> Header:
+    """The header of one file. Raises ModelFileError if it cannot be read, HeaderError if it is no GGUF file."""
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ModelFileError(f"{path} is not a regular file: name the .gguf file itself")
+        with path.open("rb") as file:
+            return read_header(FileSource(file), str(path))
+    except FileNotFoundError:
+        raise ModelFileError(f"{path} does not exist: check the path") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder: name the .gguf file inside it") from None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_model(path: Path) -> Header:
+    """The header of a model that llama.cpp can load, with the tensors of all its files.
+
+    `path` is the file, or the first of several. Raises ModelFileError or HeaderError for anything else.
+    """
+    first = read_file(path)
+    headers = [first, *(read_file(part) for part in part_paths(path, first)[1:])]
+    for header in headers:
+        check_loadable(header, str(path))
+    if len(headers) == 1:
+        return first
+    sizes = [header.file_size or 0 for header in headers]
+    return replace(first, tensors=tuple(tensor for one in headers for tensor in one.tensors), file_size=sum(sizes))
+
+
+def part_paths(path: Path, header: Header) -> list[Path]:
+    """All files of the model whose first file this is. Raises HeaderError if it is not the first."""
+    count = header.split_count
+    if count == 1:
+        return [path]
+    match = _PART.fullmatch(path.name)
+    if not match or int(match[3]) != count or not 1 < count <= _MAX_PARTS:
+        raise HeaderError(f"{path} is one of {count} files: keep their names, NAME-00001-of-{count:05d}.gguf and so on")
+    stem, number, last = match.groups()
+    if int(number) != 1:
+        raise HeaderError(f"{path} is file {int(number)} of {count}: name the first, {stem}-00001-of-{last}.gguf")
+    return [path.with_name(f"{stem}-{number:05d}-of-{last}.gguf") for number in range(1, count + 1)]
 
 
 def read_header(source: Source, name: str = "the file") -> Header:
@@ -35,13 +97,13 @@ def read_header(source: Source, name: str = "the file") -> Header:
     tensors: dict[str, TensorInfo] = {}
     for _ in range(n_tensors):
         start = cursor.position
-        tensor = read_tensor(cursor, values, alignment)
+        tensor = _read_tensor(cursor, values, alignment)
         if tensor.name in tensors:
             raise cursor.error(f"there are two tensors {tensor.name!r}", start)
         tensors[tensor.name] = tensor
     data_offset = -(-cursor.position // alignment) * alignment
     infos = tuple(tensors.values())
-    check_places(cursor, infos, data_offset)
+    _check_places(cursor, infos, data_offset)
     return Header(
         version=version,
         byte_order=cursor.order,
@@ -94,3 +156,45 @@ def _alignment(cursor: Cursor, metadata: dict[str, Value]) -> int:
     if type(value) is int and 0 < value <= MAX_ALIGNMENT and not value & (value - 1):
         return value
     raise cursor.error(f"its alignment is {str(value)[:64]}, not a power of two up to {MAX_ALIGNMENT}", cursor.position)
+
+
+def _read_tensor(cursor: Cursor, values: ValueReader, alignment: int) -> TensorInfo:
+    """The next tensor's description."""
+    raw, start = values.text(MAX_TENSOR_NAME_BYTES, "a tensor's name")
+    try:
+        name = raw.decode()
+    except UnicodeDecodeError:
+        raise cursor.error(f"the tensor name {raw!r} is not UTF-8", start) from None
+    dimensions = cursor.number("I")
+    if dimensions > MAX_DIMENSIONS:
+        raise cursor.error(f"tensor {name!r} has {dimensions} dimensions, at most {MAX_DIMENSIONS} are read", start)
+    shape = tuple(cursor.number("Q") for _ in range(dimensions))
+    kind, offset = cursor.number("I"), cursor.number("Q")
+    elements = 1
+    for length in shape:
+        elements *= length
+    if not 0 < elements <= MAX_ELEMENTS or offset > MAX_ELEMENTS:
+        raise cursor.error(f"tensor {name!r} cannot have the shape {shape} and the offset {offset}", start)
+    if offset % alignment:
+        raise cursor.error(f"tensor {name!r} begins at {offset}, not a multiple of {alignment}", start)
+    size = None
+    if kind in TYPES:
+        _, block, bytes_ = TYPES[kind]
+        row = shape[0] if shape else 1
+        if row % block:
+            multiple = f"a multiple of {TYPES[kind][0]}'s {block}"
+            raise cursor.error(f"tensor {name!r} has rows of {row}, not {multiple}", start)
+        size = elements // block * bytes_
+    return TensorInfo(name, shape, kind, offset, elements, size)
+
+
+def _check_places(cursor: Cursor, tensors: Sequence[TensorInfo], data_offset: int) -> None:
+    """Raises HeaderError if tensors overlap or end after the end of the file, if that is known."""
+    size, end, before = cursor.source.size, 0, None
+    for tensor in sorted(tensors, key=lambda tensor: tensor.offset):
+        if before and tensor.offset < end:
+            raise cursor.error(f"tensors {before.name!r} and {tensor.name!r} overlap", data_offset + tensor.offset)
+        end = tensor.offset + (1 if tensor.size is None else tensor.size)
+        if size is not None and data_offset + end > size:
+            raise cursor.truncated(data_offset + end, size)
+        before = tensor

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.header import Header
-from specchat_engine.gguf.tensors import TYPES
+from specchat_engine.gguf.header import TYPES, Header
 
 _MAX_LAYERS, _MAX_EXPERTS = 512, 1024
 """LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS."""

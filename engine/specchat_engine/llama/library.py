@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
+import llama_cpp
 import llama_cpp.llama_cpp as binding
 
 from specchat_engine.errors import EngineError
@@ -68,3 +69,20 @@ def set_abort_callback(callback: Any) -> None:
     function = getattr(binding._lib, "ggml_set_abort_callback", None)
     if function is not None:
         function(callback)
+
+
+def system_info() -> str:
+    """The build's features in llama.cpp's own words."""
+    return str(api.llama_print_system_info().decode("utf-8", "replace"))
+
+
+def binding_version() -> str:
+    """The version of llama-cpp-python."""
+    return str(llama_cpp.__version__)
+
+
+def llama_version() -> str:
+    """The version of llama.cpp that was built in."""
+    version = api._lib.llama_version
+    version.restype = ctypes.c_char_p
+    return str(version().decode("utf-8", "replace"))

@@ -7,15 +7,80 @@ segmentation fault in its first pass of two tokens over weights of most quantise
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import llama_cpp._ggml as ggml
+
+from specchat_engine.errors import SettingError
 from specchat_engine.gguf import Header
-from specchat_engine.llama.devices import devices, system_info
+from specchat_engine.llama.library import api, system_info
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory, Machine
+
+_KINDS = ("cpu", "gpu", "integrated gpu", "accelerator", "meta")
+
+
+def _function(name: str, restype: Any, *argtypes: Any) -> Any:
+    function = getattr(ggml.libggml, name)
+    function.restype = restype
+    function.argtypes = argtypes
+    return function
+
+
+def _handles() -> list[int]:
+    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = _function("ggml_backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
+    return [get(index) for index in range(count)]
+
+
+def _describe(handle: int) -> DeviceMemory:
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    size = ctypes.POINTER(ctypes.c_size_t)
+    memory = _function("ggml_backend_dev_memory", None, ctypes.c_void_p, size, size)
+    memory(handle, ctypes.byref(free), ctypes.byref(total))
+    kind = _function("ggml_backend_dev_type", ctypes.c_int, ctypes.c_void_p)(handle)
+    name, description = (
+        _function(f"ggml_backend_dev_{what}", ctypes.c_char_p, ctypes.c_void_p)(handle).decode("utf-8", "replace")
+        for what in ("name", "description")
+    )
+    kind_name = _KINDS[kind] if kind < len(_KINDS) else f"kind {kind}"
+    return DeviceMemory(name, kind_name, free.value, total.value, description)
+
+
+def devices() -> list[DeviceMemory]:
+    """All devices of this build, in llama.cpp's order."""
+    return [_describe(handle) for handle in _handles()]
+
+
+def device_array(names: Sequence[str]) -> Any:
+    """The NULL-terminated array that llama.cpp takes for these device names, or None if no name is given (all devices).
+
+    Raises SettingError for a name that this build does not have.
+    """
+    if not names:
+        return None
+    by_name = {_describe(handle).name.lower(): handle for handle in _handles()}
+    for name in names:
+        if name.lower() not in by_name:
+            raise SettingError(f"there is no device {name!r}: this build has {', '.join(sorted(by_name))}")
+    return (ctypes.c_void_p * (len(names) + 1))(*(by_name[name.lower()] for name in names), None)
+
+
+def has_gpu(names: Sequence[str] = ()) -> bool:
+    """Whether layers can be placed on a GPU: on one of these devices, or on any if none is named."""
+    return supports_gpu_offload() and bool(Machine(tuple(devices())).gpus(names))
+
+
+def supports_gpu_offload() -> bool:
+    """Whether this build can put layers on a GPU."""
+    return bool(api.llama_supports_gpu_offload())
+
 
 _HALVES = frozenset({"F16"})
 """CPUs with AMX copy these types too, though they do not multiply them in tiles."""
@@ -23,17 +88,12 @@ _HALVES = frozenset({"F16"})
 
 def this_machine() -> Machine:
     """The devices that llama.cpp sees, with the memory that is free now."""
-    found = [
-        DeviceMemory(
-            device.name,
-            device.kind,
-            _free_memory(device.memory_free) if device.kind == "cpu" else device.memory_free,
-            device.memory_total,
-        )
+    found = tuple(
+        replace(device, free=_free_memory(device.free)) if device.kind == "cpu" else device
         for device in devices()
         if device.kind != "accelerator"
-    ]
-    return Machine(tuple(found), repacked_types(system_info(), broken_tiles=crashes_on_tiles()))
+    )
+    return Machine(found, repacked_types(system_info(), broken_tiles=crashes_on_tiles()))
 
 
 def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[str]:

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from specchat_engine.errors import Cancelled, ModelFileError
-from specchat_engine.gguf import Header
-from specchat_engine.gguf.files import read_model
-from specchat_engine.llama.devices import device_array, has_gpu
+from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
-from specchat_engine.llama.machine import lays_out_anew
+from specchat_engine.llama.machine import device_array, has_gpu, lays_out_anew
 from specchat_engine.llama.vocabulary import Vocabulary
 
 

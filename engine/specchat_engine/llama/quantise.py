@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from specchat_engine.errors import EngineError, ModelFileError, SettingError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.library import PINNED, api
 from specchat_engine.llama.logs import native_log
 from specchat_engine.threads.processors import physical_cores

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from specchat_engine.gguf import Header, TensorInfo
-from specchat_engine.gguf.tensors import TYPES
+from specchat_engine.gguf.header import TYPES
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.attention import Attention, rounded
 from specchat_engine.memory.layers import SNAPSHOTS, has_state, layer_memories
@@ -119,7 +119,7 @@ class Footprint:
 def estimate(header: Header, use: Use) -> Footprint:
     """The memory that the engine will need for a model; accurate to about 10 % on CPUs, less on GPUs.
 
-    A split model's header must have the tensors of all its files, as `gguf.files.read_model` returns it.
+    A split model's header must have the tensors of all its files, as `gguf.read_model` returns it.
     """
     layers = header.layers
     offloaded = layers + 1 if use.gpu_layers < 0 else min(use.gpu_layers, layers + 1)

@@ -33,12 +33,16 @@ _BITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """One device and its free and total memory in bytes. `kind` is as in `llama.devices`: cpu, gpu, integrated gpu."""
+    """One device as llama.cpp names it, and its free and total memory in bytes.
+
+    `kind` is cpu, gpu, integrated gpu, accelerator or meta.
+    """
 
     name: str
     kind: str
     free: int
     total: int
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from specchat_engine.analysis.theory import predicted_speedup
@@ -12,8 +13,7 @@ from specchat_engine.gguf import Header
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.layers import SNAPSHOTS, has_state
 from specchat_engine.memory.placement import Machine, Placement, Remedy, where_it_goes
-from specchat_engine.pairing.tokens import compare_tokens, difference
-from specchat_engine.pairing.verdict import Finding, Grade, Verdict
+from specchat_engine.pairing.tokens import Finding, Grade, compare_tokens, difference
 from specchat_engine.settings import K_LIMIT
 
 _DEAR: Final = 0.35
@@ -95,6 +95,31 @@ def _short(number: int) -> str:
         if number >= size:
             return f"{number / size:.3g}{unit}"
     return str(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All findings. `same_tokens` says that ids mean the same in both, so that drafts need no translation.
+
+    `speedup` is the expected speed-up against plain decoding, `cost` a draft step in target steps; None if unknown.
+    """
+
+    lines: tuple[Finding, ...]
+    same_tokens: bool
+    placement: Placement | None
+    cost: float | None
+    speedup: float | None
+
+    @property
+    def grade(self) -> Grade:
+        """The worst grade of all findings."""
+        grades = {line.grade for line in self.lines}
+        return next((grade for grade in (Grade.BLOCKER, Grade.WARNING) if grade in grades), Grade.OK)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing prevents running the pair."""
+        return self.grade is not Grade.BLOCKER
 
 
 _ENCODERS: Final = frozenset(

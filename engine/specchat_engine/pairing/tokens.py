@@ -7,11 +7,12 @@ tokens begin and end a text. A draft model with other special tokens reads the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from specchat_engine.gguf import Header
 from specchat_engine.gguf.header import TOKENIZERS
-from specchat_engine.pairing.verdict import Finding, Grade
 
 PADDING: Final = 512
 """Vocabularies whose sizes differ by at most this many entries at the end are equal up to padding."""
@@ -46,6 +47,29 @@ _WITH_BOS: Final = frozenset(
     }
 )
 """Pre-tokenizers for which llama.cpp begins prompts with a bos token if the file does not say."""
+
+
+class Grade(StrEnum):
+    """How much a finding matters."""
+
+    OK = "ok"
+    WARNING = "warning"
+    BLOCKER = "blocker"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding: its topic, what was found, and what to do about it, empty if nothing."""
+
+    grade: Grade
+    topic: str
+    finding: str
+    remedy: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The finding with its remedy."""
+        return f"{self.finding}; {self.remedy}" if self.remedy else self.finding
 
 
 def compare_tokens(target: Header, draft: Header) -> Iterator[Finding]:

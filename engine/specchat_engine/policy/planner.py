@@ -15,7 +15,7 @@ from specchat_engine.models import SessionModel
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
-from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import AUTO, Settings
 from specchat_engine.verifiers import COUPLED, VERIFIERS

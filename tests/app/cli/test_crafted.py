@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from support.crafted import ASSERTION, write_crafted_model
 from support.tiny_pair import TinyModels
 

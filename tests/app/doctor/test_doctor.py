@@ -11,7 +11,7 @@ from specchat.cli import main
 from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
 from specchat.settings.paths import cache_folder, config_file, data_folder
-from specchat_engine.llama import devices, machine
+from specchat_engine.llama import machine
 
 
 def finding(name: str) -> Finding:
@@ -54,12 +54,12 @@ def test_threads_are_told_with_what_was_measured_of_each_pair_the_latest_first()
 
 
 def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: True)
+    monkeypatch.setattr(machine, "supports_gpu_offload", lambda: True)
     assert finding("GPU offload").remedy == "GPU offload: untested by this project so far"
 
 
 def test_a_build_without_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "supports_gpu_offload", lambda: False)
+    monkeypatch.setattr(machine, "supports_gpu_offload", lambda: False)
     assert "CMAKE_ARGS=-DGGML_CUDA=on" in finding("GPU offload").remedy
 
 

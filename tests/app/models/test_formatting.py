@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from specchat.models.formatting import format_duration, format_parameters, format_size, model_name, pair_name
-from specchat_engine.model_info import ModelInfo
+from specchat_engine.load_options import ModelInfo
 
 
 def test_the_name_of_a_pair_starts_with_the_target() -> None:

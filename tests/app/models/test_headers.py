@@ -9,7 +9,7 @@ import pytest
 from specchat.errors import HubError
 from specchat.models.headers import remote_header
 from specchat_engine.errors import HeaderError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, REPOSITORY, listed, retry_for
 from support.hub_server import Hub, Repository

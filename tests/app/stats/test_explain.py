@@ -3,7 +3,7 @@ from __future__ import annotations
 from specchat.stats.curve import BreakEven
 from specchat.stats.explain import Figure, Shown, explain, explanations
 from specchat.stats.summary import Summary
-from specchat_engine.model_info import MemoryUse
+from specchat_engine.load_options import MemoryUse
 from support.drawn_rounds import made_round
 
 ROUNDS = [made_round(4, 1, ms=(0.5, 2.0, 0.5)), made_round(4, 4, source="lookup", ms=(0.5, 2.0, 0.5))]

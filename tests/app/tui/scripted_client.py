@@ -30,8 +30,7 @@ from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import to_json
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
-from specchat_engine.load_options import LoadOptions
-from specchat_engine.model_info import ModelInfo
+from specchat_engine.load_options import LoadOptions, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 

@@ -45,7 +45,7 @@ from specchat_engine import LoadOptions, Settings
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
-from specchat_engine.model_info import MemoryUse, ModelInfo
+from specchat_engine.load_options import MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from support.sample_rounds import sample_round
 

@@ -13,8 +13,7 @@ from specchat_engine import EngineError, Message, SamplingParams, Session, Setti
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import Cancelled
-from specchat_engine.testing import ScriptedModel
-from specchat_engine.testing.byte_tokenizer import END
+from specchat_engine.testing import END, ScriptedModel
 from support.conversations import N_VOCAB, ask, conversation, letters, model_of, read_by_a_fresh_session
 
 TARGET, DRAFT = letters(3, end=-50), letters(3, end=-50, order=1)

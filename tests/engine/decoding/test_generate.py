@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, Drafter, ModelDrafter, PromptLookupDrafter, SamplingParams, TokenKind
 from specchat_engine.decoding.verification import Rows, Verdict
-from specchat_engine.testing import ScriptedModel, peaked, random_law
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import Law, ScriptedModel, peaked, random_law
 from specchat_engine.verifiers import COUPLED
 from support.loops import FixedDrafter, Loop, RandomDrafter
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from specchat_engine import PromptLookupDrafter, SamplingParams, SettingError, Settings
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import prompt_lookup
-from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.sampler import Sampler
 
 SAMPLER = Sampler(SamplingParams(), 0)

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from specchat_engine import Message, SamplingParams, Settings
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.drafters import TranslatedDrafter, Translation
-from specchat_engine.prompt.context_fit import Fitted
+from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.testing import ByteTokenizer, ScriptedModel
-from specchat_engine.testing.byte_tokenizer import END
+from specchat_engine.testing import END, ByteTokenizer, ScriptedModel
 from support.conversations import ask
 from support.piece_tables import PieceTable
 from support.two_vocabularies import (

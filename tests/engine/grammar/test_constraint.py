@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from specchat_engine import DecodeError, SamplingParams, Session, SettingError
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.sampling.sampler import constraint_of
-from specchat_engine.testing import ByteTokenizer
-from specchat_engine.testing.byte_tokenizer import Choices
+from specchat_engine.testing import ByteTokenizer, Choices
 from support.conversations import ask, conversation, letters, model_of
 
 LAW = letters(3, end=-2)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
 
 from specchat_engine import EngineError
-from specchat_engine.llama.library import PINNED, api, check_layout
+from specchat_engine.llama.library import PINNED, api, check_layout, llama_version, system_info
 
 
 def test_the_installed_binding_is_the_pinned_one() -> None:
@@ -33,3 +34,8 @@ def test_a_default_that_moved_is_named_with_the_remedy(which: int, name: str, va
 def test_a_field_that_is_gone_is_named() -> None:
     with pytest.raises(EngineError, match="the default of n_ctx is None"):
         check_layout(SimpleNamespace(), api.llama_model_default_params())
+
+
+def test_the_build_describes_itself() -> None:
+    assert re.match(r"[\w.-]+", llama_version())
+    assert "=" in system_info()

@@ -7,13 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specchat_engine.gguf.files import read_model
+from specchat_engine import SettingError
+from specchat_engine.gguf import read_model
 from specchat_engine.llama import machine, model
 from specchat_engine.llama.context import LlamaContext
-from specchat_engine.llama.machine import lays_out_anew, leaves_tiles_out, repacked_types, this_machine
+from specchat_engine.llama.machine import (
+    device_array,
+    has_gpu,
+    lays_out_anew,
+    leaves_tiles_out,
+    repacked_types,
+    supports_gpu_offload,
+    this_machine,
+)
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
+from specchat_engine.memory.placement import DeviceMemory
+from support.engine_files import EngineFiles
 from support.tiny_models import write_tiny_model
 
 AVX2 = "CPU : SSE3 = 1 | AVX2 = 1 | FMA = 1 | OPENMP = 1 | REPACK = 1 | "
@@ -22,9 +33,9 @@ TILES = "CPU : AVX2 = 1 | AVX512 = 1 | AMX_INT8 = 1 | REPACK = 1 | "
 
 
 def test_the_computer_itself_is_one_of_its_places() -> None:
-    machine = this_machine()
-    assert machine.host.kind == "cpu"
-    assert 0 < machine.host.free <= machine.host.total
+    found = this_machine()
+    assert found.host.kind == "cpu"
+    assert 0 < found.host.free <= found.host.total
 
 
 @pytest.mark.parametrize(
@@ -130,3 +141,52 @@ def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
         assert any("ggml-cpu" in path.name for path in found)
     assert all(path.exists() for path in found)
     assert machine._is_broken(Path("/nowhere/libggml-cpu.so"))
+
+
+def test_every_build_has_a_processor() -> None:
+    found = machine.devices()
+    kinds = [device.kind for device in found]
+    assert "cpu" in kinds
+    assert all(0 <= device.free <= device.total for device in found)
+    assert all(device.name and device.description for device in found)
+
+
+def test_offload_is_promised_only_if_there_is_a_gpu_build() -> None:
+    gpus = [device for device in machine.devices() if device.kind in ("gpu", "integrated gpu")]
+    assert supports_gpu_offload() or not gpus
+
+
+def test_no_names_mean_all_devices() -> None:
+    assert device_array(()) is None
+
+
+def test_devices_are_found_by_name_whatever_the_case_and_end_with_null() -> None:
+    name = machine.devices()[0].name
+    array = device_array((name.upper(), name.lower()))
+    assert len(array) == 3
+    assert array[0] == array[1]
+    assert array[2] is None
+
+
+def test_an_unknown_device_is_rejected_with_those_there_are() -> None:
+    with pytest.raises(SettingError, match=r"no device 'CUDA77': this build has .*cpu"):
+        device_array(("CUDA77",))
+
+
+def test_layers_can_be_on_a_gpu_if_one_of_the_named_devices_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [DeviceMemory("CPU", "cpu", 1, 1), DeviceMemory("CUDA0", "gpu", 1, 1)]
+    monkeypatch.setattr(machine, "devices", lambda: found)
+    monkeypatch.setattr(machine, "supports_gpu_offload", lambda: True)
+    assert (has_gpu(), has_gpu(("cuda0",)), has_gpu(("CPU",))) == (True, True, False)
+    monkeypatch.setattr(machine, "supports_gpu_offload", lambda: False)
+    assert not has_gpu()
+    found.pop()
+    assert not has_gpu()
+
+
+def test_a_model_is_on_a_gpu_if_all_of_its_layers_are(files: EngineFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specchat_engine.llama.model.has_gpu", lambda names: "CPU" not in names)
+    for layers, names, whole in ((-1, (), True), (99, (), True), (1, (), False), (0, (), False), (-1, ("CPU",), False)):
+        model = LlamaModel(files.target, gpu_layers=layers, devices=names)
+        assert model.on_gpu == whole
+        model.close()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specchat_engine import ModelFileError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel, without_tokenizer
 from support.engine_files import EngineFiles

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.memory.attention import Attention

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specchat_assets import builtin_pair
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specchat_assets import builtin_pair
-from specchat_engine.gguf import Header
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import DeviceMemory, Machine, Remedy, footprints, where_it_goes
 

@@ -10,8 +10,7 @@ import pytest
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, PairError
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.gguf import Header, TensorInfo, Value
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import Header, TensorInfo, Value, read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, check_pair, judge
 from specchat_engine.pairing.judge import read_bytes

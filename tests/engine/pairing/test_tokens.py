@@ -10,8 +10,7 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import PairError
-from specchat_engine.gguf import Header, Value
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import Header, Value, read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.pairing import Grade, check_pair
 from specchat_engine.pairing.tokens import PADDING, adds_bos, compare_tokens, kind, special

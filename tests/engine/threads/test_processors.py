@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specchat_engine.threads import processors
-from specchat_engine.threads.processors import Processors, physical_cores, read_processors
+from specchat_engine.threads.processors import Processors, measure_bandwidth, physical_cores, read_processors
 
 
 def machine(root: Path, files: dict[str, str]) -> Path:
@@ -118,3 +118,7 @@ def test_this_machine_has_cores_and_a_process_bound_to_one_has_one(monkeypatch: 
     assert 1 <= found.fast <= found.cores == physical_cores() <= (os.cpu_count() or 1)
     monkeypatch.setattr(processors.os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert read_processors().usual == 1
+
+
+def test_memory_is_read_at_a_plausible_speed() -> None:
+    assert 1e8 < measure_bandwidth(1) < 1e13

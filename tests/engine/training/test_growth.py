@@ -15,7 +15,7 @@ from gguf.quants import dequantize
 
 from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.errors import ModelFileError, SettingError
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import lays_out_anew
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import quantise

@@ -15,8 +15,7 @@ from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.testing import ScriptedModel, random_law
-from specchat_engine.testing.scripted import Law
+from specchat_engine.testing import Law, ScriptedModel, random_law
 from specchat_engine.verifiers import BLOCK, REJECTION
 from specchat_engine.verifiers import block as block_module
 from specchat_engine.verifiers import rejection as rejection_module

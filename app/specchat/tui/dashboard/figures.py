@@ -12,7 +12,7 @@ from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
 from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, speed
 from specchat.terminal.filter import clean_line
-from specchat_engine.model_info import MemoryUse
+from specchat_engine.load_options import MemoryUse
 
 Styled = tuple[str, str] | str
 """Text, or text and its style in the theme's words."""

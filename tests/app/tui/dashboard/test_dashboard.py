@@ -6,7 +6,7 @@ from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.explain import Figure
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.model_info import MemoryUse
+from specchat_engine.load_options import MemoryUse
 
 COSTS = MeasuredCosts(((1, 1.5), (4, 1.8), (8, 2.4)), 0.1)
 MEMORY = MemoryUse(36_000_000, 4_000_000, 12_000_000, 3_000_000, 9_000_000)

@@ -29,7 +29,7 @@ from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.client import WorkerClient
-from specchat_engine.gguf.files import read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.pairing import Verdict, judge
 
 

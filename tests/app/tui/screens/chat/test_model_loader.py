@@ -6,7 +6,7 @@ from pathlib import Path
 from app.tui.chatting import ask, chat, command, header, notices, parts, shown
 from app.tui.scripted_client import LOADED, ScriptedClient, script
 from specchat.worker.protocol import WorkerFailed
-from specchat_engine.model_info import ModelInfo
+from specchat_engine.load_options import ModelInfo
 
 OTHER = replace(LOADED, target=ModelInfo("other", "other.gguf", n_params=1_000_000_000), draft=None)
 

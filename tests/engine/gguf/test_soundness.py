@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from specchat_engine import Engine, HeaderError, LoadOptions, ModelFileError, Settings
-from specchat_engine.gguf import files
-from specchat_engine.gguf.files import read_file, read_model
+from specchat_engine.gguf import reader
+from specchat_engine.gguf.reader import read_file, read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import quantise
 from support.headers import Kind, Typed, write_header
@@ -153,7 +153,7 @@ def test_each_of_several_files_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_claim_of_thousands_of_files_is_not_believed(tmp_path: Path) -> None:
-    count = files._MAX_PARTS + 1
+    count = reader._MAX_PARTS + 1
     path = write_header(
         tmp_path / f"m-00001-of-{count:05d}.gguf", {"split.count": (count, Kind.UINT16, None)}, tensors=TENSOR
     )
