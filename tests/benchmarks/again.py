@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from specchat.bench.estimates import Ratios, estimate, geometric_mean, paired_ratios
-from specchat.bench.gain import Estimate
+from specchat.bench.samples import Estimate
+from specchat.bench.summary import Ratios, estimate, geometric_mean, paired_ratios
 from specchat_assets import builtin_pair
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, LoadOptions, Message, SamplingParams, Session, Settings

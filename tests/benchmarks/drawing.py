@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from e2e.terminal import SPECCHAT, Terminal, clean_environment
-from specchat.bench.estimates import estimate, paired_ratios
+from specchat.bench.summary import estimate, paired_ratios
 from specchat.models.chosen_pair import chat_options
 from specchat.settings.config import read_config
 from specchat.settings.options import ChatOptions

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from specchat.bench.document import Benchmark
-from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.samples import Estimate
 from specchat.bench.summary import ALL_KINDS
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE

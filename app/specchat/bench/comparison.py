@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat.bench.document import Benchmark
-from specchat.bench.estimates import estimate, paired_ratios
-from specchat.bench.gain import Estimate
 from specchat.bench.plan import Arm
-from specchat.bench.samples import Sample
-from specchat.bench.summary import kinds
+from specchat.bench.samples import Estimate, Sample
+from specchat.bench.summary import estimate, kinds, paired_ratios
 from specchat.errors import ConfigError
 from specchat_engine.codec import to_json
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from specchat.bench.hindsight import Hindsight, hindsight
 from specchat.bench.plan import Arm
 from specchat.bench.samples import Sample
 from specchat.bench.summary import Choice, Overall, Row, choose, overall, rows, temperatures
 from specchat.errors import ConfigError
-from specchat.models.formatting import pair_name
+from specchat.models.formatting import recorded_pair
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.errors import SettingError
 
@@ -44,16 +44,6 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    name: str
-    n_params: int
-
-    @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Self:
-        return cls(described["name"], described["n_params"])
-
-
-@dataclass(frozen=True, slots=True)
 class Benchmark:
     """What was measured. `complete` is False where the run was stopped; `seconds` is how long it took."""
 
@@ -66,8 +56,7 @@ class Benchmark:
     @property
     def pair(self) -> str:
         """The names of both models."""
-        target, draft = self.conditions.target, self.conditions.draft
-        return pair_name(_Model.of(target), _Model.of(draft) if draft else None)
+        return recorded_pair({"target": self.conditions.target, "draft": self.conditions.draft})
 
     @property
     def rows(self) -> list[Row]:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat.bench.estimates import RESAMPLES, SEED, interval_of
-from specchat.bench.gain import Estimate
 from specchat.bench.plan import Arm
-from specchat.bench.samples import Sample
-from specchat.bench.summary import ALL_KINDS, kinds, speeds
+from specchat.bench.samples import Estimate, Sample
+from specchat.bench.summary import ALL_KINDS, RESAMPLES, SEED, interval_of, kinds, speeds
 from specchat_engine.settings import AUTO
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 
-from specchat.bench.gain import Gain
 from specchat.bench.plan import DRAFTED, PLAIN, Arm, Turn, turns
-from specchat.bench.samples import Sample, summed
+from specchat.bench.samples import Gain, Sample, summed
 from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Round, SamplingParams, Settings

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from specchat.bench.comparison import Comparison
 from specchat.bench.document import Benchmark
-from specchat.bench.gain import Estimate
 from specchat.bench.plan import PLAIN
+from specchat.bench.samples import Estimate
 from specchat.bench.summary import ALL_KINDS, Overall, Row
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, GREY, ORANGE

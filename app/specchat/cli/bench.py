@@ -14,8 +14,8 @@ from specchat.bench.exports import Tool
 from specchat.bench.measure import Runner, Setup, peak_memory_bytes
 from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Prompts, Turn, default_arms, parse_arms, read_prompts, turns
 from specchat.bench.samples import Sample
-from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison, print_json
-from specchat.cli.reporting import one_line_from_native_code, say
+from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison
+from specchat.cli.reporting import one_line_from_native_code, print_json, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat_engine import Engine, EngineError, SamplingParams

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from specchat.bench.exports import Tool, export
 from specchat.bench.samples import Sample
 from specchat.bench.summary import in_words
 from specchat.bench.tables import bars, comparison_tables, hindsight_table, legend, tables
-from specchat.cli.reporting import say, show_progress
+from specchat.cli.reporting import print_json, say, show_progress
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY
 
@@ -83,12 +82,6 @@ def print_comparison(comparison: Comparison, first: Path, second: Path) -> None:
     if comparison.only_a or comparison.only_b:
         left_out = f"{comparison.only_a} answers of A and {comparison.only_b} of B have no counterpart"
         console.print(Text(left_out, GREY))
-
-
-def print_json(document: Mapping[str, Any]) -> None:
-    """Prints a JSON document on one line."""
-    sys.stdout.write(json.dumps(document) + "\n")
-    sys.stdout.flush()
 
 
 def _console(stream: TextIO) -> Console:

@@ -11,8 +11,7 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from specchat.cli.reporting import say
-from specchat.cli.tables import print_json, print_rows
+from specchat.cli.reporting import print_json, print_rows, say
 from specchat.errors import INTERRUPTED
 from specchat.models.control import Stopped
 from specchat.models.formatting import format_duration, format_parameters, format_size

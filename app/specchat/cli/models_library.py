@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from specchat.cli.reporting import say
-from specchat.cli.tables import print_json, print_rows
+from specchat.cli.reporting import print_json, print_rows, say
 from specchat.errors import FAILED, WRONG_USAGE
 from specchat.models.finding import find, find_path
 from specchat.models.formatting import format_parameters, format_size

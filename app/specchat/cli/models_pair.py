@@ -9,11 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from specchat.bench.gain import Gain
 from specchat.bench.measure import time_draft
 from specchat.bench.plan import DRAFTED
-from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, say
-from specchat.cli.tables import print_json, print_rows
+from specchat.bench.samples import Gain
+from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
 from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
 from specchat.models.chosen_pair import load_options

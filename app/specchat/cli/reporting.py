@@ -1,11 +1,13 @@
-"""How commands report: one line on standard error, progress in the last row, and exit codes instead of tracebacks."""
+"""How commands report: one line on standard error, progress in the last row, tables and JSON on standard output, and
+exit codes instead of tracebacks."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -74,3 +76,28 @@ def _in_words(error: Exception, debug: bool) -> str:
         return f"{error.filename}: {reason}" if error.filename else reason
     hint = "" if debug else "; run it again with --debug and report the output"
     return f"an unexpected {type(error).__name__}: {error}{hint}"
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table on a terminal, where the last column takes the remaining width, and lines with tabs elsewhere."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    cleaned = [[clean_line(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join("\t".join(row) + "\n" for row in cleaned))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+    for name in columns:
+        table.add_column(name, overflow="fold", no_wrap=name != columns[-1])
+    for row in cleaned:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def print_json(*objects: Mapping[str, object]) -> None:
+    """Prints one object a line."""
+    for one in objects:
+        sys.stdout.write(json.dumps(one, ensure_ascii=True) + "\n")
+    sys.stdout.flush()

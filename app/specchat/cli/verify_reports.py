@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from specchat.cli.reporting import show_progress
+from specchat.cli.reporting import print_json, show_progress
 from specchat.models.formatting import pair_name
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
@@ -24,21 +22,8 @@ from specchat_engine.codec import to_json
 _ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
 
 
-class Report(Protocol):
-    """Is told of every answer, in the order of the cases."""
-
-    def case(self, case: Case, difference: Difference | None) -> None:
-        """Takes one compared answer."""
-
-    def stopped(self) -> str:
-        """Ends the report of an interrupted run. Returns how far it came."""
-
-    def finish(self, result: Audit) -> None:
-        """Ends the report of a complete run."""
-
-
-def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> Report:
-    """The report that was asked for."""
+def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> _JsonReport | _TextReport:
+    """The report that was asked for. It is told of every answer, in the order of the cases."""
     return _JsonReport(engine, cases, seed) if as_json else _TextReport(engine, cases, seed)
 
 
@@ -82,7 +67,7 @@ class _JsonReport:
     def case(self, case: Case, difference: Difference | None) -> None:
         """Prints the answer's line."""
         self._done += 1
-        self._print({"type": "case", **described(case), "difference": measured(difference) if difference else None})
+        print_json({"type": "case", **described(case), "difference": measured(difference) if difference else None})
 
     def stopped(self) -> str:
         """Prints nothing: a run without a last line was interrupted."""
@@ -90,7 +75,7 @@ class _JsonReport:
 
     def finish(self, result: Audit) -> None:
         """Prints the last line."""
-        self._print(
+        print_json(
             {
                 "type": "audit",
                 **self._pair,
@@ -107,10 +92,6 @@ class _JsonReport:
                 "seconds": result.seconds,
             }
         )
-
-    def _print(self, line: Mapping[str, Any]) -> None:
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
 
 
 class _TextReport:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from specchat.terminal.filter import clean_line
 
@@ -39,6 +41,29 @@ def model_name(model: Named) -> str:
             size = model.n_params / scale
             return f"{name} {size:.1f}{unit}" if unit == "B" and size < 10 else f"{name} {size:.0f}{unit}"
     return name
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    name: str
+    n_params: int
+
+
+def recorded_pair(start: Mapping[str, Any]) -> str:
+    """The names of `target` and `draft` in the start line of a trace; empty if they were not recorded."""
+    target, draft = _recorded(start, "target"), _recorded(start, "draft")
+    return pair_name(target, draft) if target else ""
+
+
+def recorded_target(start: Mapping[str, Any]) -> str:
+    """The name of the target in the start line of a trace; empty if it was not recorded."""
+    target = _recorded(start, "target")
+    return model_name(target) if target else ""
+
+
+def _recorded(start: Mapping[str, Any], role: str) -> _Recorded | None:
+    described = start.get(role)
+    return _Recorded(described["name"], described["n_params"]) if described else None
 
 
 def format_size(size: float) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.bench.gain import Gain
 from specchat.bench.plan import DRAFTED
+from specchat.bench.samples import Gain
 from specchat.models.last_pairs import Timing, read_timings, write_timings
 from specchat.models.preferences import remember_pair
 from specchat.worker.client import WorkerClient

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from specchat.bench.gain import Gain
+from specchat.bench.samples import Gain
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from specchat.bench.estimates import estimate
 from specchat.bench.hindsight import Hindsight, hindsight
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.samples import Sample
-from specchat.bench.summary import ALL_KINDS
+from specchat.bench.summary import ALL_KINDS, estimate
 from specchat_engine.settings import AUTO
 from support.bench_samples import LOOKUP, MODEL, benchmark, sample
 

@@ -5,9 +5,12 @@ import math
 import pytest
 from hypothesis import given
 
-from specchat.traces.timeline import Playhead, Timeline
+from specchat.errors import TraceError
+from specchat.traces.timeline import Playhead, Race, Timeline
 from specchat.traces.trace import Trace
-from support.sample_traces import sample_trace, start_line, traces
+from specchat_engine.decoding.rounds import TokenKind
+from support.sample_rounds import sample_round
+from support.sample_traces import CAT, sample_trace, start_line, traces
 
 
 def test_a_round_is_due_when_it_was_done() -> None:
@@ -73,3 +76,66 @@ def test_without_a_limit_everything_is_due_at_once() -> None:
 def test_a_speed_that_leads_nowhere_is_refused(speed: float) -> None:
     with pytest.raises(ValueError, match="must be above 0"):
         Playhead(1.0).at_speed(speed, 0.0)
+
+
+WORDS = ["The", " cat", " sat", " on", " the", " red", " mat", "."]
+PLAIN = sample_trace([sample_round([], (TokenKind.PLAIN, word)) for word in WORDS], step_ms=100.0)
+SPECULATIVE = sample_trace(CAT, step_ms=150.0)
+
+
+def test_both_run_on_their_own_clocks_and_the_lead_is_in_tokens() -> None:
+    race = Race.of(PLAIN, SPECULATIVE)
+    assert race.duration == 0.8
+    assert (race.plain.duration, race.speculative.duration) == (0.8, 0.6)
+    assert [race.lead(seconds) for seconds in (0, 0.1, 0.15, 0.3, 0.6, 0.8)] == [0, -1, 0, 2, 2, 0]
+
+
+def test_tokens_per_second_is_over_the_time_of_decoding_so_far_and_ends_as_the_statistics() -> None:
+    timeline = Race.of(PLAIN, SPECULATIVE).speculative
+    assert timeline.tokens_per_second(0.1) is None
+    assert timeline.tokens_per_second(0.15) == pytest.approx(1 / 3.5 * 1000)
+    assert timeline.tokens_per_second(0.3) == pytest.approx(5 / 7 * 1000)
+    assert timeline.tokens_per_second(9) == pytest.approx(SPECULATIVE.stats["tokens_per_second"])
+
+
+def test_equal_texts_are_told() -> None:
+    verdict = Race.of(PLAIN, SPECULATIVE).verdict()
+    assert verdict.equal
+    assert verdict.words == "texts equal: 27 characters"
+    assert (verdict.character, verdict.token) == (None, None)
+
+
+def test_the_first_difference_is_told_with_its_character_and_token() -> None:
+    other = sample_trace([sample_round([], (TokenKind.PLAIN, word)) for word in [*WORDS[:5], " rug", "."]])
+    verdict = Race.of(other, SPECULATIVE).verdict()
+    assert not verdict.equal
+    assert (verdict.character, verdict.token) == (20, 5)
+    assert verdict.words == "the texts differ from character 20, token 5: “ug.” and “ed mat.”"
+
+
+def test_an_answer_that_was_stopped_is_equal_as_far_as_it_goes() -> None:
+    short = sample_trace(PLAIN.rounds[:3], reason="cancelled")
+    verdict = Race.of(short, SPECULATIVE).verdict()
+    assert verdict.words == "equal up to character 11, token 3, where the plain one stops (cancelled)"
+    assert not verdict.equal
+    assert "the speculative one stops (no end recorded)" in Race.of(PLAIN, short._replace(end=None)).verdict().words
+
+
+def test_a_difference_names_what_else_was_different() -> None:
+    other = sample_trace([sample_round([], (TokenKind.PLAIN, "No"))], seed=8, params={"k": 0, "temperature": 1.0})
+    assert Race.of(other, SPECULATIVE).verdict().words.endswith("; not the same: seed, temperature")
+
+
+def test_answers_to_different_prompts_do_not_race() -> None:
+    with pytest.raises(TraceError, match="answer different messages"):
+        Race.of(PLAIN, sample_trace(question="Something else?"))
+
+
+@given(traces(), traces())
+def test_a_verdict_is_true_of_any_two_answers(left: Trace, right: Trace) -> None:
+    verdict = Race.of(left, right._replace(start={**right.start, "messages": left.start["messages"]})).verdict()
+    assert verdict.equal == (left.text == right.text)
+    if verdict.character is not None:
+        place = verdict.character
+        assert left.text[:place] == right.text[:place]
+        assert left.text[place : place + 1] != right.text[place : place + 1]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.bench.gain import Estimate, Gain
+from specchat.bench.samples import Estimate, Gain
 from specchat.worker.protocol import (
     Cancel,
     ChatMessage,

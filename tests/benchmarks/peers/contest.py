@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from specchat.bench.estimates import geometric_mean, paired_ratios
-from specchat.bench.gain import Estimate
+from specchat.bench.samples import Estimate
+from specchat.bench.summary import geometric_mean, paired_ratios
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,18 @@
-"""The contents of an export, and how models and figures are named in it."""
+"""What the formats of an export share: the contents, the lines of figures, and the colours.
+
+The colours are the palette as a style sheet for light and dark pages, with a shape for each ink.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from specchat.models.formatting import model_name, pair_name
 from specchat.stats.line import statistics_line, with_ending
+from specchat.terminal.palette import LOOKS, ON_LIGHT, Look
+from specchat.terminal.pieces import Ink
 from specchat.traces.trace import Trace
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 SaidMessage = tuple[str, str, str]
 """Role, content and a line of figures, which may be empty."""
@@ -21,24 +25,6 @@ class Document:
     title: str
     messages: tuple[SaidMessage, ...]
     traces: tuple[Trace, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    name: str
-    n_params: int
-
-
-def pair_of(start: Mapping[str, Any]) -> str:
-    """The names of target and draft of a turn; empty if they were not recorded."""
-    target, draft = _model(start, "target"), _model(start, "draft")
-    return pair_name(target, draft) if target else ""
-
-
-def target_of(start: Mapping[str, Any]) -> str:
-    """The name of the target; empty if it was not recorded."""
-    target = _model(start, "target")
-    return model_name(target) if target else ""
 
 
 def figures_of(trace: Trace) -> str:
@@ -59,6 +45,59 @@ def conversation(traces: Sequence[Trace]) -> list[SaidMessage]:
     return said
 
 
-def _model(start: Mapping[str, Any], name: str) -> _Model | None:
-    described = start.get(name)
-    return _Model(described["name"], described["n_params"]) if described else None
+FOLDED = "⋯"
+FOLD = "fold"
+"""The class of a sign for several tokens, which is not struck through, to keep it visible."""
+
+_DARK = {
+    "page": "#14171c",
+    "panel": "#1d2229",
+    "line": "#343b46",
+    "text": "#d7dae0",
+    "strong": "#ffffff",
+    "quiet": "#98a1ae",
+}
+_LIGHT = {
+    "page": "#fbfbfa",
+    "panel": "#f0f1f3",
+    "line": "#c9ced6",
+    "text": "#1f2328",
+    "strong": "#000000",
+    "quiet": "#59616b",
+}
+_OUTCOMES = {outcome.value for outcome in Outcome}
+_SHAPES = {
+    "bold": "font-weight: 700",
+    "underline": "text-decoration: underline",
+    "strike": "text-decoration: line-through",
+}
+
+
+def values(*, dark: bool) -> dict[str, str]:
+    """The colours of the parts of the page and of each ink, by name."""
+    page = _DARK if dark else _LIGHT
+    found = dict(page)
+    for ink in Ink:
+        look = look_of(ink)
+        if look.colour:
+            found[ink.value] = look.colour if dark else ON_LIGHT[look.colour]
+        else:
+            found[ink.value] = page["strong" if "bold" in look.attributes else "text"]
+    return found
+
+
+def when_dark(rules: str) -> str:
+    """Rules that apply if the viewer prefers dark pages."""
+    return f"@media (prefers-color-scheme: dark) {{\n{rules}\n}}"
+
+
+def shapes() -> str:
+    """A rule with the shape of each ink that differs by more than colour. The class is the name of the ink."""
+    told = {ink: [_SHAPES[name] for name in look_of(ink).attributes if name in _SHAPES] for ink in Ink}
+    rules = [f".{ink.value} {{ {'; '.join(ways)} }}" for ink, ways in told.items() if ways]
+    return "\n".join([*rules, f".{FOLD} {{ text-decoration: none }}"])
+
+
+def look_of(ink: Ink) -> Look:
+    """The palette's entry for an ink."""
+    return LOOKS[Outcome(ink.value)] if ink.value in _OUTCOMES else LOOKS[TokenKind(ink.value)]

@@ -11,12 +11,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from specchat.models.formatting import recorded_pair
 from specchat.stats.line import ending, rule_label
 from specchat.terminal.filter import clean
 from specchat.terminal.palette import word_of
 from specchat.terminal.pieces import Ink, Inker
-from specchat.traces.exports.colours import shapes, values, when_dark
-from specchat.traces.exports.document import Document, figures_of, pair_of
+from specchat.traces.exports.document import Document, figures_of, shapes, values, when_dark
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Outcome, Round
 
@@ -51,7 +51,7 @@ def turn_data(trace: Trace) -> dict[str, Any]:
     start = trace.start
     return {
         "question": clean(trace.question),
-        "pair": pair_of(start),
+        "pair": recorded_pair(start),
         "rule": rule_label(start["verifier"], lossless=start["lossless"]),
         "figures": figures_of(trace),
         "ending": ending(trace.reason),

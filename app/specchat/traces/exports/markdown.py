@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 
+from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.terminal.filter import clean, clean_line
-from specchat.traces.exports.document import Document, pair_of, target_of
+from specchat.traces.exports.document import Document
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
 _NEXT = "what follows"
@@ -17,7 +18,7 @@ _NAMES = {"user": "You", "system": "System"}
 
 def markdown(document: Document) -> str:
     """The session as Markdown. Answers are Markdown themselves; other messages are put into fences unchanged."""
-    answered_by = target_of(document.traces[-1].start) if document.traces else ""
+    answered_by = recorded_target(document.traces[-1].start) if document.traces else ""
     parts = [f"# {_escaped(document.title)}", *_models(document)]
     for role, content, figures in document.messages:
         answer = role == "assistant"
@@ -49,7 +50,7 @@ def _ends_by_itself(text: str) -> bool:
 
 def _models(document: Document) -> Iterator[str]:
     """The names of all pairs that answered, each once."""
-    pairs = dict.fromkeys(pair_of(trace.start) for trace in document.traces)
+    pairs = dict.fromkeys(recorded_pair(trace.start) for trace in document.traces)
     if names := ", ".join(pair for pair in pairs if pair):
         yield _escaped(names)
 

@@ -8,11 +8,11 @@ from html import escape
 
 from rich.cells import cell_len
 
+from specchat.models.formatting import recorded_pair
 from specchat.terminal.filter import clean
 from specchat.terminal.pieces import Ink, Inker, Piece
 from specchat.terminal.wrapping import Wrapper
-from specchat.traces.exports.colours import FOLD, FOLDED, shapes, values, when_dark
-from specchat.traces.exports.document import Document, figures_of, pair_of
+from specchat.traces.exports.document import FOLD, FOLDED, Document, figures_of, shapes, values, when_dark
 from specchat.traces.trace import Trace
 
 COLUMNS = 96
@@ -70,7 +70,7 @@ def svg(document: Document) -> str:
         page.line([(line, "title")])
     pair = ""
     for trace in document.traces:
-        if (named := pair_of(trace.start)) != pair:
+        if (named := recorded_pair(trace.start)) != pair:
             pair = named
             for line in _wrapped(pair):
                 page.line([(line, "quiet")])

@@ -14,8 +14,7 @@ from textual.widgets import Static
 from specchat.errors import SpecchatError
 from specchat.terminal.blocks import speed
 from specchat.terminal.filter import clean_line
-from specchat.traces.race import Race
-from specchat.traces.timeline import Timeline
+from specchat.traces.timeline import Race, Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.recording import Recording, from_reading
 from specchat.tui.screens.replay import Played, PlayingScreen, deck_bindings

@@ -14,10 +14,10 @@ from textual.widgets import Static
 
 from specchat.chat.session import plain_ms_of
 from specchat.chat.turn import TurnModel, TurnView
+from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.stats.curve import fitted
 from specchat.stats.line import with_ending
 from specchat.terminal.filter import clean_line
-from specchat.traces.exports.document import pair_of, target_of
 from specchat.traces.timeline import Timeline
 from specchat.traces.trace import Trace
 from specchat.tui.dashboard.dashboard import Dashboard, DashboardRow
@@ -95,7 +95,7 @@ class Played(Transcript, can_focus=False):
         self._count = 0
         self._costs = fitted(costs_in(trace), trace.rounds)
         self._model = TurnModel(plain_ms_of(trace.stats), self._costs)
-        self._answer = Answer(target_of(trace.start) or "answer", self._view)
+        self._answer = Answer(recorded_target(trace.start) or "answer", self._view)
         self._answer.figures = ""
         asked = [UserMessage(trace.question)] if self._alone and trace.question else []
         self.load([*asked, self._answer])
@@ -208,7 +208,7 @@ class ReplayScreen(PlayingScreen):
         self.query_one("#head", Static).update(
             Content.assemble(
                 ("replay   ", "bold"),
-                (pair_of(start), "$text-secondary"),
+                (recorded_pair(start), "$text-secondary"),
                 (f"   {turn}seed {start['seed']}   {clean_line(self._source)}", "$quiet"),
             )
         )

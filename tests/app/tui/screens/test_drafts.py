@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.tui.chatting import Chat, command, notices, parts, quiet, screen
 from app.tui.screens.test_models import chatting, choose, lists, options, shown, until
-from specchat.bench.gain import Estimate, Gain
+from specchat.bench.samples import Estimate, Gain
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import Timed, WorkerFailed

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from app.tui.chatting import Chat, ask, chat, command, header, parts, quiet, shown
 from app.tui.scripted_client import ScriptedClient, script
-from specchat.traces.race import Race
+from specchat.traces.timeline import Race
 from specchat.tui.screens.race import RaceScreen, lane_title, lead_line, most_lead, verdict_line
 from specchat.tui.screens.replay import Played
 from specchat.worker.protocol import WorkerFailed
