@@ -30,6 +30,7 @@ from specchat_engine.errors import (
 from specchat_engine.load_options import LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
+from specchat_engine.version import __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from specchat_engine.prompt.template import Message
     from specchat_engine.session import Session
 
-__version__ = "0.1.0"
 
 _LAZY = {
     "analysis.inspection": ("InspectedToken", "Inspection"),

@@ -7,7 +7,6 @@ import platform
 from dataclasses import replace
 from typing import Any
 
-from specchat_engine import __version__
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import binding_version, llama_version
 from specchat_engine.llama.model import LlamaModel
@@ -15,6 +14,7 @@ from specchat_engine.load_options import ModelInfo
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.threads.in_force import ThreadsInForce
+from specchat_engine.version import __version__
 
 _RECOMMENDED = {
     "temp": ("temperature", float),
