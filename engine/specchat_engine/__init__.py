@@ -92,6 +92,7 @@ __all__ = [
     "TurnStats",
     "Verdict",
     "Verifier",
+    "__version__",
 ]
 
 
