@@ -30,7 +30,7 @@ from specchat_engine.errors import (
 from specchat_engine.load_options import LoadOptions, MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
-from specchat_engine.version import __version__
+from specchat_engine.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
@@ -92,7 +92,6 @@ __all__ = [
     "TurnStats",
     "Verdict",
     "Verifier",
-    "__version__",
 ]
 
 
