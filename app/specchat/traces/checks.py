@@ -6,7 +6,7 @@ Each function returns the value, or raises ValueError with a message that names 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -37,9 +37,8 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError(f"its schema is {schema}, and this specchat reads up to {READS}: update specchat")
     _shallow(line)
     text(line, "verifier")
-    flag(line, "lossless")
-    if type(line.get("seed")) is not int or abs(line["seed"]) > 2**64:
-        raise _wrong(line, "seed", "a whole number")
+    _checked(line, "lossless", lambda value: isinstance(value, bool), "true or false")
+    _checked(line, "seed", lambda value: type(value) is int and abs(value) <= 2**64, "a whole number")
     whole(line, "turn")
     if "prompt_tokens" in line:
         whole(line, "prompt_tokens")
@@ -81,8 +80,7 @@ def round_of(line: Mapping[str, Any]) -> Round:
     for best in listed(line, "top"):
         whole(best, "id")
         text(best, "text")
-        if share(best, "p") is None:
-            raise _wrong(best, "p", "a number from 0 to 1")
+        _checked(best, "p", _is_share, "a number from 0 to 1")
     times = mapping(line, "ms")
     known = {name: time(times, name) for name in _TIMES if name in times or name != "rollback"}
     time(line, "t_ms")
@@ -108,83 +106,75 @@ def end(line: Mapping[str, Any]) -> Mapping[str, Any]:
     return line
 
 
+def _checked(line: Mapping[str, Any], name: str, is_valid: Callable[[Any], bool], wanted: str) -> Any:
+    value = line.get(name)
+    if not is_valid(value):
+        raise _wrong(line, name, wanted)
+    return value
+
+
 def whole(line: Mapping[str, Any], name: str) -> int:
     """Checks a count or an id."""
-    value = line.get(name)
-    if not _is_count(value):
-        raise _wrong(line, name, "a whole number that is not negative")
-    return int(line[name])
+    return int(_checked(line, name, _is_count, "a whole number that is not negative"))
 
 
-def counts(line: Mapping[str, Any], name: str) -> list[int]:
+def counts(line: Mapping[str, Any], name: str) -> None:
     """Checks a list of counts or ids."""
-    value = line.get(name)
-    if not isinstance(value, list) or not all(_is_count(count) for count in value):
-        raise _wrong(line, name, "a list of whole numbers that are not negative")
-    return value
+
+    def are_counts(value: Any) -> bool:
+        return isinstance(value, list) and all(map(_is_count, value))
+
+    _checked(line, name, are_counts, "a list of whole numbers that are not negative")
 
 
 def time(line: Mapping[str, Any], name: str) -> float:
     """Checks milliseconds or a ratio: finite and not negative."""
-    value = line.get(name)
-    if type(value) not in (int, float) or not (-SLACK <= line[name] <= LARGEST):
-        raise _wrong(line, name, "a number that is not negative")
-    return float(line[name])
+    return float(
+        _checked(line, name, lambda value: _is_between(value, -SLACK, LARGEST), "a number that is not negative")
+    )
 
 
-def share(line: Mapping[str, Any], name: str) -> float | None:
+def share(line: Mapping[str, Any], name: str) -> None:
     """Checks a probability, which may be null."""
-    value = line.get(name)
-    if value is None and name in line:
-        return None
-    if type(value) not in (int, float) or not (0 <= line[name] <= 1 + SLACK):
-        raise _wrong(line, name, "a number from 0 to 1 or null")
-    return float(line[name])
+    if line.get(name, "missing") is not None:
+        _checked(line, name, _is_share, "a number from 0 to 1 or null")
 
 
 def text(line: Mapping[str, Any], name: str) -> str:
     """Checks a text."""
-    value = line.get(name)
-    if not isinstance(value, str):
-        raise _wrong(line, name, "a text")
-    return value
-
-
-def flag(line: Mapping[str, Any], name: str) -> bool:
-    """Checks a boolean."""
-    value = line.get(name)
-    if not isinstance(value, bool):
-        raise _wrong(line, name, "true or false")
-    return value
+    return str(_checked(line, name, lambda value: isinstance(value, str), "a text"))
 
 
 def one_of(line: Mapping[str, Any], name: str, known: type[Outcome] | type[TokenKind]) -> str:
     """Checks a word of a fixed list."""
-    value = line.get(name)
     words = [word.value for word in known]
-    if not isinstance(value, str) or value not in words:
-        raise _wrong(line, name, f"one of {', '.join(words)}")
-    return value
+    return str(_checked(line, name, lambda value: value in words, f"one of {', '.join(words)}"))
 
 
 def mapping(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Checks an object."""
-    value = line.get(name)
-    if not isinstance(value, dict):
-        raise _wrong(line, name, "an object")
-    return value
+    return dict(_checked(line, name, lambda value: isinstance(value, dict), "an object"))
 
 
 def listed(line: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Checks a list of objects."""
-    value = line.get(name)
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise _wrong(line, name, "a list of objects")
-    return value
+
+    def are_objects(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+
+    return list(_checked(line, name, are_objects, "a list of objects"))
 
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= LARGEST
+
+
+def _is_between(value: Any, low: float, high: float) -> bool:
+    return type(value) in (int, float) and low <= value <= high
+
+
+def _is_share(value: Any) -> bool:
+    return _is_between(value, 0, 1 + SLACK)
 
 
 def _shallow(line: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from specchat.chat.commands.invocations import (
     Speculate,
 )
 from specchat.chat.commands.reading import Read, Reader, Sources, closest, named
-from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs
+from specchat.chat.knobs import LOAD_KNOBS, Holder, Knob, live_knobs
 from specchat.settings.presets import apply, find_preset, forget_preset, preset_of, read_presets, save_preset
 from specchat.settings.schema import BY_KEY, SETTINGS
 from specchat.settings.values import BadValue
@@ -53,7 +53,8 @@ def setter(key: str) -> Reader:
     """A command for one setting."""
 
     def read(argument: str, sources: Sources) -> Read:
-        return _changed(live_knobs(sources.drafters, sources.k_max)[key], argument)
+        knob = live_knobs(sources.drafters, sources.k_max)[key]
+        return _refused(knob, argument, Settings()) or Change(knob, argument)
 
     return read
 
@@ -69,9 +70,9 @@ def read_set(argument: str, sources: Sources) -> Read:
     if name == _SEED.typed:
         return _read_seed(value)
     if name in LOAD_KNOBS:
-        return _reloaded(LOAD_KNOBS[name], value)
+        return _refused(LOAD_KNOBS[name], value, LoadOptions()) or Reload(LOAD_KNOBS[name], value)
     if name in live:
-        return _changed(live[name], value)
+        return _refused(live[name], value, Settings()) or Change(live[name], value)
     return Refusal(f"there is no setting {typed}: {closest(name, known)}")
 
 
@@ -126,24 +127,17 @@ def do_preset(invocation: OfPresets, settings: Settings, recommended: SamplingPa
             return PresetDone("\n".join(["/preset NAME applies one of these:", *listed]))
 
 
-def _changed(knob: Knob[Settings], value: str) -> Read:
+def _refused(knob: Knob[Holder], value: str, usual: Holder) -> Refusal | None:
+    """Why the setting cannot have this value, or None. `usual` holds the default, which is named as an example."""
     if not value:
-        return Refusal(f"{knob.key} needs a value, such as {knob.text(Settings()).partition(' ')[0]}")
+        example = knob.text(usual)
+        number = example.partition(" ")[0] if example[0].isdigit() else example
+        return Refusal(f"{knob.key} needs a value, such as {number}")
     try:
-        knob.typed(Settings(), value)
+        knob.typed(usual, value)
     except SettingError as error:
         return Refusal(str(error))
-    return Change(knob, value)
-
-
-def _reloaded(knob: Knob[LoadOptions], value: str) -> Read:
-    if not value:
-        return Refusal(f"{knob.key} needs a value, such as {knob.text(LoadOptions())}")
-    try:
-        knob.typed(LoadOptions(), value)
-    except SettingError as error:
-        return Refusal(str(error))
-    return Reload(knob, value)
+    return None
 
 
 def _read_seed(value: str) -> Read:
