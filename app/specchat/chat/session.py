@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from specchat.chat.conversation import Conversation, title_of
 from specchat.models.formatting import pair_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
-from specchat.stats.advice import Advice
-from specchat.stats.advisor import Memory
+from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
 from specchat.store.records import State, StoredMessage, StoredSession, new_id, new_seed
 from specchat.terminal.filter import clean_line

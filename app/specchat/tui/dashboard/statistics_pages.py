@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from textual.content import Content
 
 from specchat.stats.advice import Answered
-from specchat.stats.advisor import causes
+from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart
 from specchat.stats.explain import Figure, Shown, explain
 from specchat.stats.summary import Figures, Summary

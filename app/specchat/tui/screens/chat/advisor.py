@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
 from specchat.models.formatting import pair_name
-from specchat.stats.advice import Advice, Answered
-from specchat.stats.advisor import AlphaRecord, Memory, advise, fallen_alpha
+from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise, fallen_alpha
+from specchat.stats.causes import causes
 from specchat.store.store import Store
 from specchat.store.turns import RECORD_TURNS
 from specchat.tui.recording import answered
@@ -38,7 +38,7 @@ def earlier_turns(store: Store, pair: str, message: int) -> Sequence[tuple[int, 
 
 def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | None) -> Review:
     """What to say after an answer. There is a notice only if there is no advice, which says more."""
-    advice, memory = advise(turn, memory or Memory())
+    advice, memory = advise(causes(turn), memory or Memory())
     if advice is not None:
         return Review(memory, advice)
     figures = turn.figures

@@ -6,8 +6,7 @@ import pytest
 
 from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
-from specchat.stats.advice import Advice, Answered, Cause
-from specchat.stats.advisor import Memory
+from specchat.stats.advice import Advice, Answered, Cause, Memory
 from specchat.traces.trace import Trace
 from specchat.tui.recording import answered
 from specchat.tui.screens.chat.advisor import Review, review
@@ -57,11 +56,12 @@ ADVICE = Advice(Cause.LENGTH, "k 8 would have been 6 % faster here", 0.06, ("Mea
 def advises(monkeypatch: pytest.MonkeyPatch, advice: Advice | None) -> list[Answered]:
     turns: list[Answered] = []
 
-    def advise(turn: Answered, memory: Memory) -> tuple[Advice | None, Memory]:
+    def causes(turn: Answered) -> dict[Cause, Advice]:
         turns.append(turn)
-        return advice, memory
+        return {}
 
-    monkeypatch.setattr("specchat.tui.screens.chat.advisor.advise", advise)
+    monkeypatch.setattr("specchat.tui.screens.chat.advisor.causes", causes)
+    monkeypatch.setattr("specchat.tui.screens.chat.advisor.advise", lambda _found, memory: (advice, memory))
     return turns
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from app.tui.chatting import Chat, ask, chat, header, prompt, questions, quiet
 from app.tui.scripted_client import ScriptedClient, chat_options
-from specchat.stats.advice import Answered
-from specchat.stats.advisor import Memory
+from specchat.stats.advice import Advice, Answered, Cause
 from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.chat.tour import STEPS, Tour
 from specchat.tui.widgets.step_bar import TourBar
@@ -44,11 +43,11 @@ def bar(pilot: Chat) -> str:
 async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_back: list[Answered] = []
 
-    def advise(turn: Answered, memory: Memory) -> tuple[None, Memory]:
+    def causes(turn: Answered) -> dict[Cause, Advice]:
         looked_back.append(turn)
-        return None, memory
+        return {}
 
-    monkeypatch.setattr("specchat.tui.screens.chat.advisor.advise", advise)
+    monkeypatch.setattr("specchat.tui.screens.chat.advisor.causes", causes)
     client = ScriptedClient()
     app = SpecchatApp(chat_options(target=Path(TARGET_NAME)), client)
     async with app.run_test(size=(100, 40)) as pilot:

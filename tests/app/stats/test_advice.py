@@ -8,8 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specchat.stats.advice import Advice, Answered, Cause
-from specchat.stats.advisor import AT_ONCE, CHANCE, AlphaRecord, Memory, Reported, advise, at_most, causes, fallen_alpha
+from specchat.stats.advice import (
+    AT_ONCE,
+    CHANCE,
+    Advice,
+    AlphaRecord,
+    Answered,
+    Cause,
+    Memory,
+    Reported,
+    advise,
+    at_most,
+    fallen_alpha,
+)
+from specchat.stats.causes import causes
 from specchat.stats.curve import CostCurve
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
@@ -41,8 +53,8 @@ def answered(
 
 def settled(turn: Answered, memory: Memory | None = None) -> tuple[Advice | None, Memory]:
     """What is said behind the second of two such answers, unless it was said behind the first."""
-    advice, after = advise(turn, memory or Memory())
-    return (advice, after) if advice else advise(turn, after)
+    advice, after = advise(causes(turn), memory or Memory())
+    return (advice, after) if advice else advise(causes(turn), after)
 
 
 def test_a_k_that_is_too_low_is_named_with_what_it_would_give() -> None:
@@ -86,7 +98,7 @@ def test_auto_is_left_alone_unless_it_is_far_off() -> None:
 
 def test_few_tokens_are_no_ground_for_advice() -> None:
     assert causes(answered(0.3, 4, STEEP, rounds=10)) == {}
-    assert advise(Answered((), Settings(), FLAT), Memory())[0] is None
+    assert advise(causes(Answered((), Settings(), FLAT)), Memory())[0] is None
 
 
 def test_nothing_is_said_of_k_where_costs_were_not_measured() -> None:
@@ -171,7 +183,7 @@ def plain(times: list[float], other: float = 0.1) -> tuple[Round, ...]:
 
 def test_a_cold_start_is_told_of_the_first_answer_only_and_needs_no_remedy() -> None:
     cold = Answered(plain([20.0] * 4 + [2.0] * 60), Settings(k=0), FLAT)
-    advice, _ = advise(cold, Memory())
+    advice, _ = advise(causes(cold), Memory())
     assert advice is not None
     assert advice.cause is Cause.COLD
     assert advice.remedy is None
@@ -209,11 +221,11 @@ def small_gain() -> Answered:
 
 
 def test_a_small_gain_is_told_when_it_comes_twice_in_a_row() -> None:
-    first, memory = advise(small_gain(), Memory())
+    first, memory = advise(causes(small_gain()), Memory())
     assert first is None
-    assert advise(small_gain(), memory)[0] is not None
-    _, forgotten = advise(answered(0.75, 5), memory)
-    assert advise(small_gain(), forgotten)[0] is None
+    assert advise(causes(small_gain()), memory)[0] is not None
+    _, forgotten = advise(causes(answered(0.75, 5)), memory)
+    assert advise(causes(small_gain()), forgotten)[0] is None
 
 
 def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
@@ -221,18 +233,18 @@ def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
     assert [0.03 < advice.gain < 0.06 for advice in causes(few).values()] == [True]
     memory = Memory()
     for _ in range(5):
-        advice, memory = advise(few, memory)
+        advice, memory = advise(causes(few), memory)
         assert advice is None
-    assert advise(small_gain(), memory)[0] is None
-    _, memory = advise(small_gain(), memory)
-    _, memory = advise(few, memory)
-    assert advise(small_gain(), memory)[0] is not None
+    assert advise(causes(small_gain()), memory)[0] is None
+    _, memory = advise(causes(small_gain()), memory)
+    _, memory = advise(causes(few), memory)
+    assert advise(causes(small_gain()), memory)[0] is not None
 
 
 def test_what_was_told_is_not_told_again_for_eight_answers() -> None:
     memory, told = Memory(), []
     for answer in range(1, 13):
-        advice, memory = advise(small_gain(), memory)
+        advice, memory = advise(causes(small_gain()), memory)
         if advice:
             told.append(answer)
     assert told == [2, 11]
@@ -242,8 +254,8 @@ def test_it_is_told_again_at_once_when_it_has_become_twice_as_bad() -> None:
     turn = answered(0.3, 4, STEEP)
     gain = causes(turn)[Cause.LOW_ALPHA].gain
     before = Memory(5, {}, {Cause.LOW_ALPHA: Reported(4, gain / 2.1)})
-    assert advise(turn, before)[0] is not None
-    assert advise(turn, replace(before, told={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
+    assert advise(causes(turn), before)[0] is not None
+    assert advise(causes(turn), replace(before, told={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
 
 
 def test_of_several_causes_the_dearest_is_told() -> None:
