@@ -13,12 +13,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.growth import Growth, Shape, choose_shape
+from benchmarks.growth_writer import Source, read_source, write_grown
 from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
 from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
-from specchat_engine.training.growth import Growth, Shape, choose_shape
-from specchat_engine.training.growth_writer import Source, read_source, write_grown
 
 UNITS = {"M": 10**6, "B": 10**9}
 WRITTEN_AT_ONCE = (*FLOAT_TYPES, "Q8_0")

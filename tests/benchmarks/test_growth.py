@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from gguf.quants import dequantize
 
+from benchmarks.growth import Growth, Shape, choose_shape
+from benchmarks.growth_writer import read_source, write_grown
 from specchat_engine import Engine, LoadOptions, Settings
-from specchat_engine.errors import ModelFileError, SettingError
+from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import lays_out_anew
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.quantise import quantise
-from specchat_engine.training.growth import Growth, Shape, choose_shape
-from specchat_engine.training.growth_writer import read_source, write_grown
 from support.conversations import GREEDY
 from support.tiny_models import TEMPLATE, write_tiny_model
 
@@ -175,49 +175,6 @@ def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
     assert one != other
 
 
-@pytest.mark.parametrize(
-    ("wish", "complaint"),
-    [
-        ({"vocabulary": 100}, "vocabulary is 100"),
-        ({"width": 128}, "width is 128"),
-        ({"layers": 1}, "layers is 1"),
-        ({"feed_forward": 256}, "feed_forward is 256"),
-        ({"heads": 4, "kv_heads": 1}, "kv_heads is 1"),
-        ({"heads": 4, "kv_heads": 4}, "group is 1"),
-        ({"heads": 16, "kv_heads": 3}, "heads is 16"),
-        ({"head_width": 32}, "heads of 32 channels"),
-        ({"width": 300}, "width is 300: use a multiple of 256"),
-        ({"feed_forward": 600}, "feed_forward is 600: use a multiple of 256"),
-        ({"heads": 6}, "heads times their width is 384: use a multiple of 256"),
-        ({"vocabulary": PADDED}, "use at least 512"),
-    ],
-)
-def test_sizes_that_cannot_hold_the_model_are_rejected(wish: dict[str, int], complaint: str) -> None:
-    shape = Shape(261, width=256, layers=2, heads=4, kv_heads=2, head_width=64, feed_forward=512)
-    with pytest.raises(SettingError, match=complaint):
-        Growth(shape, replace(shape, **wish), 1e-5, 1)
-
-
-def test_tokens_cannot_be_added_where_the_norms_have_no_epsilon() -> None:
-    shape = Shape(261, width=256, layers=2, heads=4, kv_heads=2, head_width=64, feed_forward=512)
-    with pytest.raises(SettingError, match="epsilon is 0"):
-        Growth(shape, replace(shape, width=512, vocabulary=PADDED), 0.0, 1)
-
-
-def test_a_model_of_another_form_is_rejected(tmp_path: Path, small: Path) -> None:
-    (tmp_path / "text.gguf").write_text("no model")
-    with pytest.raises(ModelFileError, match="cannot be read"):
-        read_source(tmp_path / "text.gguf")
-    untied = gguf.GGUFWriter(tmp_path / "untied.gguf", "llama")
-    for key, (value, kind, entries) in read_source(small).metadata().items():
-        untied.add_key_value(key, value, kind, entries)
-    untied.add_tensor("output.weight", np.zeros((VOCABULARY, 256), np.float32))
-    for step in (untied.write_header_to_file, untied.write_kv_data_to_file, untied.write_tensors_to_file, untied.close):
-        step()
-    with pytest.raises(ModelFileError, match="it cannot be grown"):
-        read_source(tmp_path / "untied.gguf")
-
-
 def logits(path: Path, ids: Sequence[int] = IDS) -> np.ndarray:
     """A row for each token [tokens, vocabulary]; keys and values in F32, so that only the weights' type counts."""
     how = llama_cpp.llama_model_default_params()
@@ -254,7 +211,6 @@ def test_a_size_becomes_a_shape_of_usual_proportions(wanted: int, vocabulary: in
     assert 768 <= shape.width <= 2048
     assert 2.5 <= shape.feed_forward / shape.width <= 4.5
     assert shape.heads * shape.head_width == shape.width
-    Growth(GUIDE, shape, 1e-5, 1)
 
 
 @pytest.mark.parametrize("vocabulary", [4096, 12_000])
@@ -262,7 +218,6 @@ def test_a_size_becomes_a_shape_of_usual_proportions(wanted: int, vocabulary: in
 def test_a_draft_gets_its_share(share: float, vocabulary: int) -> None:
     shape = choose_shape(DRAFT, round(500_000_000 * share), vocabulary)
     assert shape.parameters == pytest.approx(500_000_000 * share, rel=0.05)
-    Growth(DRAFT, shape, 1e-5, 1)
 
 
 @pytest.mark.parametrize(

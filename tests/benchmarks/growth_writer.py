@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gguf
 import numpy as np
 from gguf.quants import dequantize, quantize
 
-from specchat_engine.errors import ModelFileError
-from specchat_engine.training.growth import Floats, Growth, Shape
-
-if TYPE_CHECKING:
-    from specchat_engine.training.gguf import Precision
+from benchmarks.growth import Floats, Growth, Shape
 
 _STRING, _UINT32, _INT32, _FLOAT32, _ARRAY = (
     gguf.GGUFValueType[name] for name in ("STRING", "UINT32", "INT32", "FLOAT32", "ARRAY")
@@ -46,43 +42,28 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """Opens a file to grow it.
+    """Opens a file to grow it."""
+    reader = gguf.GGUFReader(path)
 
-    Raises:
-        ModelFileError: no GGUF file, another architecture, missing sizes, or tensors that growing knows nothing about.
-    """
-    try:
-        reader = gguf.GGUFReader(path)
-    except (OSError, ValueError) as error:
-        raise ModelFileError(f"{path} cannot be read: {error}; name a GGUF file") from error
-    architecture = _value(reader, path, "general.architecture")
-    if architecture != "llama":
-        raise ModelFileError(f"{path} holds the architecture {architecture}: only llama can be grown")
-    width, heads = (_value(reader, path, f"llama.{key}") for key in ("embedding_length", "attention.head_count"))
+    def of_llama(key: str) -> Any:
+        return _value(reader, f"llama.{key}")
+
     shape = Shape(
-        vocabulary=len(_value(reader, path, "tokenizer.ggml.tokens")),
-        width=width,
-        layers=_value(reader, path, "llama.block_count"),
-        heads=heads,
-        kv_heads=_value(reader, path, "llama.attention.head_count_kv"),
-        head_width=_value(reader, path, "llama.rope.dimension_count"),
-        feed_forward=_value(reader, path, "llama.feed_forward_length"),
+        vocabulary=len(_value(reader, "tokenizer.ggml.tokens")),
+        width=of_llama("embedding_length"),
+        layers=of_llama("block_count"),
+        heads=of_llama("attention.head_count"),
+        kv_heads=of_llama("attention.head_count_kv"),
+        head_width=of_llama("rope.dimension_count"),
+        feed_forward=of_llama("feed_forward_length"),
     )
-    epsilon = _value(reader, path, "llama.attention.layer_norm_rms_epsilon")
-    expected = shape.tensors()
-    found = {tensor.name: tuple(int(size) for size in reversed(tensor.shape)) for tensor in reader.tensors}
-    for name in sorted(expected.keys() ^ found.keys()) or [name for name in expected if expected[name] != found[name]]:
-        raise ModelFileError(
-            f"{path} has {name} of size {found.get(name)} where a plain llama with tied embeddings has "
-            f"{expected.get(name)}: it cannot be grown"
-        )
-    return Source(path, shape, epsilon, reader)
+    return Source(path, shape, of_llama("attention.layer_norm_rms_epsilon"), reader)
 
 
-def write_grown(path: Path, source: Source, growth: Growth, precision: Precision, name: str) -> None:
-    """Writes the grown model: matrices in `precision`, norms in F32, a new name, the tokenizer and all else as it was.
+def write_grown(path: Path, source: Source, growth: Growth, precision: str, name: str) -> None:
+    """Writes the grown model: matrices in `precision` (F32, F16, BF16 or Q8_0), norms in F32, under a new name.
 
-    Holds one tensor in memory at a time. The same growth writes the same bytes.
+    All else stays as it was. Holds one tensor in memory at a time. The same growth writes the same bytes.
     """
     writer = gguf.GGUFWriter(path, "llama")
     file_type = "ALL_F32" if precision == "F32" else f"MOSTLY_{precision}"
@@ -124,7 +105,7 @@ def _sizes(growth: Growth) -> dict[str, tuple[Any, Any, Any]]:
 
 def _tokens(source: Source, growth: Growth) -> dict[str, tuple[Any, Any, Any]]:
     """The vocabulary with its new tokens, whose texts are their own since they name their ids."""
-    tokens, kinds = (_value(source.reader, source.path, f"tokenizer.ggml.{key}") for key in ("tokens", "token_type"))
+    tokens, kinds = (_value(source.reader, f"tokenizer.ggml.{key}") for key in ("tokens", "token_type"))
     new = range(len(tokens), growth.large.vocabulary)
     return {
         "tokenizer.ggml.tokens": ([*tokens, *(f"<unused{token}>" for token in new)], _ARRAY, _STRING),
@@ -132,8 +113,5 @@ def _tokens(source: Source, growth: Growth) -> dict[str, tuple[Any, Any, Any]]:
     }
 
 
-def _value(reader: gguf.GGUFReader, path: Path, key: str) -> Any:
-    field = reader.get_field(key)
-    if field is None:
-        raise ModelFileError(f"{path} lacks the key {key}: it is not a complete llama model")
-    return field.contents()
+def _value(reader: gguf.GGUFReader, key: str) -> Any:
+    return reader.fields[key].contents()

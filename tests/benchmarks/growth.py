@@ -37,41 +37,13 @@ _WRITES_TO_STREAM = ("attn_output", "ffn_down")
 class Growth:
     """From the sizes `small` to the sizes `large`; `epsilon` is the small model's, `seed` decides what is random.
 
-    Raises:
-        SettingError: the large sizes cannot hold the small model.
+    The large sizes have to hold the small model, as those of `choose_shape` do.
     """
 
     small: Shape
     large: Shape
     epsilon: float
     seed: int
-
-    def __post_init__(self) -> None:
-        small, large = self.small, self.large
-        if large.head_width != small.head_width:
-            raise SettingError(f"heads of {large.head_width} channels: they have to stay at {small.head_width}")
-        for name in ("vocabulary", "width", "layers", "kv_heads", "group", "feed_forward"):
-            wanted, least = getattr(large, name), getattr(small, name)
-            if wanted < least:
-                raise SettingError(f"{name} is {wanted}: the model to be grown has {least}, use at least that")
-        if large.heads % large.kv_heads:
-            raise SettingError(f"heads is {large.heads}: use a multiple of the {large.kv_heads} key/value heads")
-        for name, row in (
-            ("width", large.width),
-            ("feed_forward", large.feed_forward),
-            ("heads times their width", large.heads * large.head_width),
-        ):
-            if row % BLOCK:
-                raise SettingError(f"{name} is {row}: use a multiple of {BLOCK}, or no K-quant fits")
-        if self.pads and large.width < small.width + BLOCK:
-            raise SettingError(
-                f"width is {large.width}: new tokens need a block of {BLOCK} beside the {small.width} in use, use at "
-                f"least {-(-small.width // BLOCK) * BLOCK + BLOCK}"
-            )
-        if self.pads and not self.epsilon > 0:
-            raise SettingError(f"the norms' epsilon is {self.epsilon}: without one no tokens can be added")
-        if self.seed < 0:
-            raise SettingError(f"seed is {self.seed}: use 0 or more")
 
     @property
     def pads(self) -> bool:
