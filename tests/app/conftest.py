@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tiny_pair import TinyModels, write_tiny_pair
+from support.tiny_models import TinyModels, write_tiny_pair
 
 
 @pytest.fixture(scope="session", autouse=True)

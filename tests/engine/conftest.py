@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.engine_files import EngineFiles, write_engine_files
+from support.tiny_models import EngineFiles, write_engine_files
 
 
 @pytest.fixture(scope="session")

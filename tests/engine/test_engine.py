@@ -21,7 +21,7 @@ from specchat_engine import (
 )
 from specchat_engine.codec import to_json
 from support.controllers import taught
-from support.engine_files import EngineFiles
+from support.tiny_models import EngineFiles
 
 ONE_THREAD = LoadOptions(threads=1)
 PROMPTS = ("Hello there", "And again: hello there, hello there")

@@ -18,8 +18,7 @@ from specchat_engine import (
     TemplateError,
 )
 from specchat_engine.llama.model import LlamaModel
-from support.engine_files import EngineFiles
-from support.tiny_models import write_tiny_model
+from support.tiny_models import EngineFiles, write_tiny_model
 
 ONE_THREAD = LoadOptions(threads=1)
 

@@ -19,9 +19,9 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.training.bpe import awkward_texts
 from support.conversations import ask
-from support.engine_files import EngineFiles
 from support.memory_models import write_memory_model
 from support.other_tokens import OtherTokens, write_other_tokens, write_shuffled_draft
+from support.tiny_models import EngineFiles
 from support.two_vocabularies import drafter_of
 
 PROMPTS = ("Hello there 😀", "naïve\n\ncode: x = 1")

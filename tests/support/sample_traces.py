@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.decoding.stats import TurnStats
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 MODEL = {"name": "specchat-guide", "path": "/secret/guide.gguf", "n_params": 17_832_448}
 DRAFT = {"name": "specchat-draft", "path": "/secret/draft.gguf", "n_params": 1_934_592}

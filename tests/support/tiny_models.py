@@ -1,9 +1,10 @@
-"""Real GGUF files with random weights, small enough to be written and loaded in milliseconds."""
+"""Model files for tests: tiny llamas with random weights, pairs of them, and one that aborts llama.cpp."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import gguf
 import numpy as np
@@ -115,3 +116,80 @@ def end_model(writer: gguf.GGUFWriter, path: Path) -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+class TinyModels(NamedTuple):
+    """Files with random weights. The vocabulary of `draft` fits the target, that of `stranger` does not."""
+
+    target: Path
+    draft: Path
+    stranger: Path
+
+
+def write_tiny_pair(folder: Path) -> TinyModels:
+    """Writes models that load in milliseconds. The draft sometimes agrees with the target."""
+    letters = byte_vocabulary()[len(SPECIALS) : -1]
+    return TinyModels(
+        target=write_tiny_model(folder / "target.gguf", seed=1, sharpness=0.1),
+        draft=write_tiny_model(folder / "draft.gguf", seed=2, like=1, layers=1, sharpness=0.1),
+        stranger=write_tiny_model(folder / "stranger.gguf", seed=3, vocabulary=[*SPECIALS, *letters, "zz"]),
+    )
+
+
+class EngineFiles(NamedTuple):
+    """`short` has a context of 256 tokens, the target 1024; `stranger` and `bigger` have other vocabularies."""
+
+    target: Path
+    draft: Path
+    short: Path
+    stranger: Path
+    bigger: Path
+
+
+def write_engine_files(folder: Path) -> EngineFiles:
+    """Writes all models. Their weights are random; the drafts sometimes agree with the target."""
+    plain = byte_vocabulary()
+    other = [*plain[:50], *reversed(plain[50:60]), *plain[60:]]
+    longer = [*plain, *(f"extra{number}" for number in range(600))]
+    return EngineFiles(
+        target=write_tiny_model(folder / "target.gguf", seed=1, sharpness=0.15, n_ctx=1024),
+        draft=write_tiny_model(folder / "draft.gguf", seed=2, like=1, layers=1, sharpness=0.15, n_ctx=1024),
+        short=write_tiny_model(folder / "short.gguf", seed=2, like=1, layers=1, sharpness=0.15, n_ctx=256),
+        stranger=write_tiny_model(folder / "stranger.gguf", seed=3, vocabulary=other),
+        bigger=write_tiny_model(folder / "bigger.gguf", seed=3, vocabulary=longer),
+    )
+
+
+ASSERTION = "GGML_ASSERT(n_embd_head == n_rot) failed"
+"""What llama.cpp prints when it creates a context for the model."""
+
+
+def write_crafted_model(path: Path) -> Path:
+    """Writes a qwen3 model that rotates half of each head.
+
+    Its header and tensors agree, but the architecture asserts that whole heads are rotated.
+    """
+    tokens, width, heads, feed_forward = byte_vocabulary(), 64, 4, 128
+    writer = begin_model(path, "qwen3", tokens=tokens, layers=1, width=width, n_ctx=256)
+    writer.add_feed_forward_length(feed_forward)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(heads)
+    writer.add_rope_dimension_count(width // heads // 2)
+    shapes: dict[str, tuple[int, ...]] = {
+        "attn_norm": (width,),
+        "attn_q": (width, width),
+        "attn_k": (width, width),
+        "attn_v": (width, width),
+        "attn_q_norm": (width // heads,),
+        "attn_k_norm": (width // heads,),
+        "attn_output": (width, width),
+        "ffn_norm": (width,),
+        "ffn_gate": (feed_forward, width),
+        "ffn_up": (feed_forward, width),
+        "ffn_down": (width, feed_forward),
+    }
+    for name, shape in {"token_embd": (len(tokens), width), "output_norm": (width,)}.items():
+        writer.add_tensor(f"{name}.weight", np.ones(shape, np.float32))
+    for name, shape in shapes.items():
+        writer.add_tensor(f"blk.0.{name}.weight", np.ones(shape, np.float32))
+    return end_model(writer, path)

@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import Session, Settings
 from specchat_engine.drafters import TranslatedDrafter, Translation
+from specchat_engine.errors import SettingError
 from specchat_engine.models import SessionVocabulary
 from specchat_engine.pair import Pair
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
-from specchat_engine.testing import Law, ScriptedModel, random_law
-from support.piece_tables import PieceTable
+from specchat_engine.testing import Choices, Law, ScriptedModel, random_law
+
+MARKS = ("<|im_start|>", "<|im_end|>")
+_WORDS = re.compile(rb"\s*[\r\n]+| ?[^\W\d]+|\d| ?[^\s\w]+|\s+(?!\S)|\s+|.", re.DOTALL)
+
+
+class PieceTable:
+    """The 256 bytes, then these pieces, then `<|im_start|>` and `<|im_end|>`, which ends an answer.
+
+    Neighbours that form an earlier piece of the table are merged first; with `words`, only within words.
+    """
+
+    adds_bos = False
+    special_texts = MARKS
+
+    def __init__(self, pieces: Sequence[bytes] = (), *, words: bool = True) -> None:
+        self.pieces = [*(bytes((value,)) for value in range(256)), *pieces, b"", b""]
+        self.size = len(self.pieces)
+        self.start, self.end = self.size - 2, self.size - 1
+        self.ends = frozenset({self.end})
+        self.special = {"bos": -1, "eos": self.end, "eot": -1}
+        self.tokenized = 0
+        self._ids = {piece: token for token, piece in reversed([*enumerate(self.pieces)]) if piece}
+        self._words = words
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token; empty for a control token."""
+        return self.pieces[token]
+
+    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
+        """The ids of a text. With `special`, control tokens in the text are recognised."""
+        self.tokenized += len(text)
+        if special:
+            for mark, token in zip(MARKS, (self.start, self.end), strict=True):
+                before, found, after = text.partition(mark)
+                if found:
+                    return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
+        data = text.encode()
+        words = _WORDS.findall(data) if self._words else [data]
+        assert b"".join(words) == data
+        return [token for word in words for token in self._joined(word)]
+
+    def compile_grammar(self, text: str) -> Choices:
+        """Raises: grammars are not supported here."""
+        raise SettingError("a table of pieces does not support grammars")
+
+    def _joined(self, word: bytes) -> list[int]:
+        parts = [bytes((value,)) for value in word]
+        while True:
+            ranks = [self._ids.get(one + two, self.size) for one, two in pairwise(parts)]
+            best = min(ranks, default=self.size)
+            if best == self.size:
+                return [self._ids[part] for part in parts]
+            place = ranks.index(best)
+            parts[place : place + 2] = [parts[place] + parts[place + 1]]
+
 
 ONE = PieceTable([b"he", b"ll", b" w", b" wo", b"or", b"hell", b"ld", b" a", b"an", b"\xf0\x9f", b"\x98\x80", b"\n\n"])
 OTHER = PieceTable([b"el", b" h", b" hel", b"lo", b" wor", b"wor", b"ab", b"and", b"\x9f\x98", b"\xc3\xa9", b"  "])

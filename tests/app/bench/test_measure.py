@@ -15,7 +15,7 @@ from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.policy.controller import Controller
 from specchat_engine.settings import AUTO
 from support.bench_samples import sample
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 SETUP = Setup(system=None, sampling=Settings().sampling, verifier="coupled", max_tokens=12, seed=5)
 ARMS = (PLAIN, Arm("model", 3), Arm("lookup", 4), Arm("hybrid", AUTO))

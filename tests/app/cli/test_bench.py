@@ -18,7 +18,7 @@ from specchat.cli import main
 from specchat_engine.errors import DecodeError
 from specchat_engine.threads.processors import read_processors
 from support.bench_samples import MODEL, PLAIN, benchmark
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 
 @pytest.fixture

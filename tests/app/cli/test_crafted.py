@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from specchat_engine.gguf import read_model
-from support.crafted import ASSERTION, write_crafted_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import ASSERTION, TinyModels, write_crafted_model
 
 
 @pytest.fixture

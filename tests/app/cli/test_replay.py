@@ -22,7 +22,7 @@ from specchat.errors import ConfigError
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.decoding.rounds import Round
 from support.sample_traces import encoded, sample_trace
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 SPECCHAT = [sys.executable, "-m", "specchat"]
 

@@ -18,7 +18,7 @@ from specchat.cli import main
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.threads.in_force import Threads
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 FLAGS = ["-t", "1", "-s", "7", "-n", "24"]
 SPECCHAT = [sys.executable, "-m", "specchat"]

@@ -17,7 +17,7 @@ from specchat_engine.analysis.audit import Audit, Case, Difference, Pass, Record
 from specchat_engine.errors import DecodeError
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 FEW = ["verify", "--prompts", "1", "-n", "12", "-t", "1"]
 KINDS = 5

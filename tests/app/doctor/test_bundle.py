@@ -19,7 +19,7 @@ from specchat_engine.decoding.rounds import Round, TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import round_line
 from specchat_engine.policy.controller import Controller
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 SECRET = "xyzzyplugh"
 TOKENS = ("frobnitz", "quuxify", "wombatish")

@@ -22,7 +22,7 @@ from specchat.models.preferences import read_preferences
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import MODEL, REPOSITORY, listed, tiny_repository
 from support.hub_server import Hub, Repository
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 SPECCHAT = [sys.executable, "-m", "specchat"]
 

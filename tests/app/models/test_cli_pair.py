@@ -10,8 +10,7 @@ import pytest
 from specchat.cli import main
 from specchat.models.environment import hub_environment
 from support.hub_server import Hub, Repository
-from support.tiny_models import write_tiny_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 
 def test_a_pair_that_fits_says_how_to_chat_with_it(tiny_models: TinyModels, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from specchat.cli import main, models_pair
 from specchat.models.last_pairs import last_draft, read_timings
 from specchat.models.preferences import Preferences, read_preferences, write_preferences
-from support.tiny_pair import TinyModels, write_tiny_pair
+from support.tiny_models import TinyModels, write_tiny_pair
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from specchat.settings.paths import cache_folder
 from support.hub_faults import Fault, Wrong
 from support.hub_samples import REPOSITORY, listed, pulled, tiny_repository
 from support.hub_server import Hub, Repository
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 DIGEST = "ab" * 32
 

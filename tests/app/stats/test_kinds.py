@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from specchat.stats.kinds import THINKING_TAGS, ContentKind, kinds_of, kinds_of_rounds
 from specchat_engine.decoding.rounds import TokenKind
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 PROSE, CODE, LIST, THINKING = ContentKind.PROSE, ContentKind.CODE, ContentKind.LIST, ContentKind.THINKING
 

@@ -11,7 +11,7 @@ from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.settings import LOSSY_VERIFIERS, VERIFIER_NAMES, Settings
 from specchat_engine.verifiers import VERIFIERS
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 START = {"seed": 7, "verifier": "coupled", "lossless": True}
 

@@ -9,7 +9,7 @@ from specchat.terminal.filter import TerminalFilter
 from specchat.terminal.palette import LOOKS
 from specchat.terminal.pieces import Ink, Inker, Piece, round_text
 from specchat_engine.decoding.rounds import Outcome, TokenKind
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 
 def pieces(notation: str) -> list[Piece]:

@@ -9,7 +9,7 @@ from specchat.errors import TraceError
 from specchat.traces.timeline import Playhead, Race, Timeline
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 from support.sample_traces import CAT, sample_trace, start_line, traces
 
 

@@ -10,8 +10,7 @@ from app.tui.scripted_client import chat_options
 from specchat.tui.app import SpecchatApp
 from specchat.worker.client import WorkerClient
 from specchat_engine.load_options import LoadOptions
-from support.crafted import ASSERTION, write_crafted_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import ASSERTION, TinyModels, write_crafted_model
 
 
 async def test_the_chat_says_once_which_file_it_was_and_loads_another(tmp_path: Path, tiny_models: TinyModels) -> None:

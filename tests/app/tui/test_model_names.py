@@ -10,7 +10,7 @@ from app.tui.screens.test_models import chatting, options
 from app.tui.scripted_client import LOADED
 from specchat.models.preferences import Preferences, write_preferences
 from specchat.settings.options import ChatOptions
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 __all__ = ["options"]
 

@@ -12,7 +12,7 @@ from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded
 from specchat_engine import LoadOptions, Settings
 from specchat_engine.sampling.params import SamplingParams
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 OPTIONS = LoadOptions(threads=1, n_ctx=4096)
 HELLO = (ChatMessage("user", "hello"),)

@@ -15,8 +15,7 @@ from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Ended, Event, Loaded, Loading, Started, WorkerFailed
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.sampling.params import SamplingParams
-from support.tiny_models import write_tiny_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 
 def test_what_is_read_ahead_changes_nothing_but_the_waiting(client: WorkerClient, tiny_models: TinyModels) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from app.worker.conftest import OPTIONS, answer, text_of
 from specchat.worker.client import WorkerClient, named
 from specchat.worker.protocol import Load, Loaded, Loading, WorkerFailed
-from support.crafted import ASSERTION, write_crafted_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import ASSERTION, TinyModels, write_crafted_model
 
 
 def test_it_ends_in_one_line_that_names_the_file_and_another_pair_can_be_loaded(

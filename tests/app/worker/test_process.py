@@ -16,7 +16,7 @@ from app.worker.conftest import ENDLESS, OPTIONS, answer, process_of
 from specchat.worker.client import WorkerClient
 from specchat.worker.process import describe_death, telling_line
 from specchat.worker.protocol import Ended, Event, WorkerFailed
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

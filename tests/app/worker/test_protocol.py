@@ -47,7 +47,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Candidate, DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
 from specchat_engine.load_options import MemoryUse, ModelInfo
 from specchat_engine.sampling.params import SamplingParams
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 
 SETTINGS = Settings(
     k=2,

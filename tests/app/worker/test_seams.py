@@ -25,8 +25,8 @@ from specchat_assets import builtin_pair
 from specchat_engine import Inspection, LoadOptions, Settings
 from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.sampling.params import SamplingParams
-from support.tiny_pair import TinyModels
-from support.weights import tells_weights
+from support.memory_models import tells_weights
+from support.tiny_models import TinyModels
 
 HELLO = (ChatMessage("user", "What is speculative decoding?"),)
 SETTINGS = Settings(k=4, max_tokens=40)

@@ -29,7 +29,7 @@ from specchat.worker.protocol import (
 from specchat.worker.server import Server
 from specchat_engine import LoadOptions, Session, Settings
 from specchat_engine.threads.processors import read_processors
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 SETTINGS = Settings(k=2, max_tokens=4)
 WRITTEN = (ChatMessage("user", "what is being writ"),)

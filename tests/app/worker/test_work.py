@@ -10,7 +10,7 @@ from app.worker.conftest import ENDLESS, HELLO, OPTIONS, SHORT, answer, process_
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, Started, Timed, Timing, WorkerFailed
 from specchat_engine.decoding.rounds import Round
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels
 
 
 def test_a_draft_is_timed_with_progress_and_the_chat_goes_on_with_its_own_pair(

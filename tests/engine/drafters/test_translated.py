@@ -12,10 +12,10 @@ from specchat_engine import Message, SamplingParams, Settings
 from specchat_engine.testing import ByteTokenizer, ScriptedModel
 from support.controllers import knowing
 from support.conversations import ask, letters
-from support.piece_tables import PieceTable
 from support.two_vocabularies import (
     ONE,
     OTHER,
+    PieceTable,
     babbling,
     check_memory,
     plainly,

@@ -16,10 +16,10 @@ from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import END, ByteTokenizer, ScriptedModel
 from support.conversations import ask
-from support.piece_tables import PieceTable
 from support.two_vocabularies import (
     ONE,
     OTHER,
+    PieceTable,
     babbling,
     drafter_of,
     saying_text,

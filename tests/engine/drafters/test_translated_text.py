@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine.drafters.translated_text import Entries, GrowingText, parted
-from support.piece_tables import PieceTable
+from support.two_vocabularies import PieceTable
 
 ALPHABET = "aab bn\n  .é😀'1x"
 WORDS = (

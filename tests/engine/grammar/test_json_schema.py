@@ -15,7 +15,7 @@ from specchat_engine import SettingError
 from specchat_engine.grammar.json_schema import schema_grammar
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from support.engine_files import EngineFiles
+from support.tiny_models import EngineFiles
 
 PERSON = {
     "type": "object",

@@ -9,9 +9,8 @@ import pytest
 
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from support.engine_files import EngineFiles
-from support.memories import Make
-from support.memory_models import ARCHITECTURES, write_memory_model
+from support.memory_models import ARCHITECTURES, Make, write_memory_model
+from support.tiny_models import EngineFiles
 
 
 @pytest.fixture(scope="session")

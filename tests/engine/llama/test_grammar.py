@@ -16,7 +16,7 @@ from specchat_engine.llama.grammar import LlamaGrammarState
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.sampling.sampler import Sampler, constraint_of
-from support.engine_files import EngineFiles
+from support.tiny_models import EngineFiles
 
 
 @pytest.fixture(scope="module")

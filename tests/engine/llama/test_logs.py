@@ -6,8 +6,8 @@ import pytest
 
 from specchat_engine import Engine, LoadOptions
 from specchat_engine.llama.logs import Buffers, read_buffers, read_weights
-from support.engine_files import EngineFiles
-from support.weights import tells_weights
+from support.memory_models import tells_weights
+from support.tiny_models import EngineFiles
 
 MIB = 2**20
 

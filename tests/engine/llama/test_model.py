@@ -13,8 +13,7 @@ from specchat_engine import ModelFileError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel, without_tokenizer
-from support.engine_files import EngineFiles
-from support.tiny_models import TEMPLATE
+from support.tiny_models import TEMPLATE, EngineFiles
 
 
 def test_a_model_tells_what_its_file_says(files: EngineFiles) -> None:

@@ -13,8 +13,7 @@ from specchat_engine import DecodeError, Engine, LoadOptions, PairError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
 from specchat_engine.llama.rollback import SNAPSHOTS, Rollback
-from support.memories import REACH, RECURRENT, TOKENS, WITH_SNAPSHOTS, Make, check
-from support.memory_models import ARCHITECTURES, WINDOW
+from support.memory_models import ARCHITECTURES, REACH, RECURRENT, TOKENS, WINDOW, WITH_SNAPSHOTS, Make, check
 
 Step = tuple[str, int]
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from specchat_engine.errors import DecodeError
-from support.memories import Make
-from support.memory_models import ARCHITECTURES
+from support.memory_models import ARCHITECTURES, Make
 
 READ = [5, 9, 17, 33, 9, 17, 40, 3]
 

@@ -14,8 +14,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.prompt.encoding import encode
 from specchat_engine.prompt.template import ChatTemplate
-from support.engine_files import EngineFiles
-from support.tiny_models import SPECIALS, TEMPLATE, byte_vocabulary, write_tiny_model
+from support.tiny_models import SPECIALS, TEMPLATE, EngineFiles, byte_vocabulary, write_tiny_model
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import Engine, EngineError, LoadOptions, Settings
 from specchat_engine.llama.context import LlamaContext
-from support.engine_files import EngineFiles
+from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(threads=1, n_ctx=512)
 PROMPT = "a prompt that takes a while to read, again and again and again"

@@ -14,8 +14,8 @@ from specchat_engine.gguf import Header, TensorInfo, Value, read_model
 from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.pairing import Finding, Grade, Verdict, check_pair, judge
 from specchat_engine.pairing.judge import read_bytes
-from support.engine_files import EngineFiles
 from support.memory_models import write_memory_model
+from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(n_ctx=1024)
 ROOMY = Machine((DeviceMemory("CPU", "cpu", 2**34, 2**34),))

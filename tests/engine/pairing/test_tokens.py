@@ -14,9 +14,9 @@ from specchat_engine.gguf import Header, Value, read_model
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.pairing import Grade, check_pair
 from specchat_engine.pairing.tokens import PADDING, adds_bos, compare_tokens, kind, special
-from support.engine_files import EngineFiles
 from support.headers import parse, text_array
 from support.memory_models import write_memory_model
+from support.tiny_models import EngineFiles
 
 TOKENS = [f"t{number}" for number in range(1000)]
 

@@ -16,8 +16,8 @@ from specchat_engine.load_options import ThreadCount
 from specchat_engine.policy.controller import Controller
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import Processors, read_processors
-from support.engine_files import EngineFiles
 from support.threaded import ThreadedScript, Times, shared_out
+from support.tiny_models import EngineFiles
 
 DAY = date(2026, 3, 1)
 EIGHT = Processors(8, 8)

@@ -12,7 +12,7 @@ from specchat.traces.exports.document import Document
 from specchat.traces.exports.html import html
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 from support.sample_traces import sample_trace, traces
 
 

@@ -11,7 +11,7 @@ from specchat.traces.exports.document import Document
 from specchat.traces.exports.svg import COLUMNS, svg
 from specchat.traces.trace import Trace
 from specchat_engine.decoding.rounds import TokenKind
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 from support.sample_traces import sample_trace, traces
 
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -8,8 +8,7 @@ from specchat.bench.samples import Estimate, Gain
 from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
 from specchat.settings.options import ChatOptions
 from specchat.worker.protocol import Timed, WorkerFailed
-from support.tiny_models import write_tiny_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 __all__ = ["options"]
 

@@ -20,8 +20,7 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.listing import Listing
 from support.hub_server import Hub, Repository, running_hub
-from support.tiny_models import write_tiny_model
-from support.tiny_pair import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 
 @pytest.fixture

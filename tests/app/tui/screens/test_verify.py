@@ -15,7 +15,7 @@ from specchat_engine.analysis.inspection import InspectedToken, Inspection
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.sampling.noise import gumbel, turn_seed
 from specchat_engine.sampling.params import SamplingParams
-from support.sample_rounds import sample_round
+from support.drawn_rounds import sample_round
 from support.sample_traces import CAT, sample_trace
 
 
