@@ -46,11 +46,6 @@ class ThoughtSplitter:
         self.began_inside = False
 
     @property
-    def thinking(self) -> bool:
-        """True if the next text is thought."""
-        return self._closing is not None
-
-    @property
     def holding(self) -> bool:
         """True if the end of the text may still become a mark."""
         return bool(self._held)

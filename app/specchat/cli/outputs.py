@@ -5,39 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from io import TextIOWrapper
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from specchat.cli.reporting import say
 from specchat.stats.line import statistics_line
 from specchat.terminal.filter import TerminalFilter
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.trace_lines import round_line
-
-
-class Output(Protocol):
-    """Receives one turn: its start, its rounds, an error if one ended it, its end."""
-
-    def start(self, line: Mapping[str, Any]) -> None:
-        """The turn begins."""
-
-    def round(self, event: Round) -> None:
-        """A round was decoded."""
-
-    def error(self, message: str) -> None:
-        """The turn failed; `end` follows."""
-
-    def end(self, line: Mapping[str, Any]) -> None:
-        """The turn is over."""
-
-
-def output_for(stream: TextIO, *, as_json: bool) -> Output:
-    """The output for a stream: coloured on a terminal, else plain text."""
-    if isinstance(stream, TextIOWrapper):
-        # A lone surrogate, or a character that the encoding lacks, must not end the answer.
-        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
-    if as_json:
-        return JsonOutput(stream)
-    return ColourOutput(stream) if stream.isatty() else PlainOutput(stream)
 
 
 class JsonOutput:
@@ -48,21 +22,22 @@ class JsonOutput:
 
     def start(self, line: Mapping[str, Any]) -> None:
         """Prints the start line."""
-        self._print(line)
+        self.print(line)
 
     def round(self, event: Round) -> None:
         """Prints the round."""
-        self._print(round_line(event))
+        self.print(round_line(event))
 
     def error(self, message: str) -> None:
         """Prints an error line."""
-        self._print({"type": "error", "message": message})
+        self.print({"type": "error", "message": message})
 
     def end(self, line: Mapping[str, Any]) -> None:
         """Prints the end line."""
-        self._print(line)
+        self.print(line)
 
-    def _print(self, line: Mapping[str, Any]) -> None:
+    def print(self, line: Mapping[str, Any]) -> None:
+        """Prints any line of a trace."""
         self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._stream.flush()
 
@@ -134,3 +109,17 @@ class ColourOutput:
 def _said_nothing(line: Mapping[str, Any]) -> bool:
     """True if an error ended the turn before its first token: only the error is printed then."""
     return line["reason"] == "error" and not line["stats"]["num_tokens"]
+
+
+Output = JsonOutput | PlainOutput | ColourOutput
+"""Receives one turn: its start, its rounds, an error if one ended it, its end."""
+
+
+def output_for(stream: TextIO, *, as_json: bool) -> Output:
+    """The output for a stream: coloured on a terminal, else plain text."""
+    if isinstance(stream, TextIOWrapper):
+        # A lone surrogate, or a character that the encoding lacks, must not end the answer.
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    if as_json:
+        return JsonOutput(stream)
+    return ColourOutput(stream) if stream.isatty() else PlainOutput(stream)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.cli.outputs import Output, output_for
+from specchat.cli.outputs import JsonOutput, Output, output_for
 from specchat.cli.reporting import say
 from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.terminal.filter import clean
@@ -55,8 +55,9 @@ def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
     live = sys.stdout.isatty() and not as_json
     for trace in traces:
         output = output_for(sys.stdout, as_json=as_json)
-        if as_json:
-            print_lines(trace, output)
+        if isinstance(output, JsonOutput):
+            for line in trace.lines():
+                output.print(line)
             continue
         if live and trace.question:
             _show_question(trace)
@@ -107,17 +108,6 @@ def play(
     elif trace.end is None:
         say("the recording stops here: the trace has no end")
     return 0
-
-
-def print_lines(trace: Trace, output: Output) -> None:
-    """Prints the recorded lines and no others."""
-    output.start(trace.start)
-    for event in trace.rounds:
-        output.round(event)
-    if trace.error is not None:
-        output.error(trace.error)
-    if trace.end:
-        output.end(trace.end)
 
 
 def export_traces(traces: Sequence[Trace], path: Path, *, overwrite: bool) -> None:

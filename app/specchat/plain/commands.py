@@ -12,7 +12,6 @@ from specchat.chat.commands import invocations as asked
 from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
-from specchat.chat.exporting import export_conversation
 from specchat.chat.knobs import settings_from
 from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError
@@ -98,7 +97,7 @@ class Commands:
                 self._say_rejections(path)
             case asked.Export(kind, path):
                 try:
-                    written = export_conversation(self._archive, session.conversation, session.loaded, kind, path)
+                    written = self._archive.export(session.conversation, session.loaded, kind, path)
                     say(f"Exported to {asyncio.run(written)}.")
                 except (SpecchatError, OSError) as error:
                     say(f"Nothing was exported: {error}")

@@ -31,7 +31,6 @@ def test_a_mark_in_pieces_is_held_back_until_it_is_decided() -> None:
     splitter = ThoughtSplitter()
     assert splitter.feed("<th") == []
     assert splitter.feed("ink>") == [Span("<think>", thought=True)]
-    assert splitter.thinking
     assert splitter.feed("so</thi") == [Span("so", thought=True)]
     assert splitter.feed("s") == [Span("</this", thought=True)]
 

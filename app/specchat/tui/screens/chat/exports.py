@@ -42,11 +42,9 @@ class Exports:
 
     async def export(self, kind: str, path: Path | None = None) -> None:
         """Writes the conversation to a file of this kind."""
-        from specchat.chat.exporting import export_conversation  # takes 0.08 s to import, and few chats need it
-
         session = self._state.session
         try:
-            written = await export_conversation(self._state.archive, session.conversation, session.loaded, kind, path)
+            written = await self._state.archive.export(session.conversation, session.loaded, kind, path)
         except (SpecchatError, OSError) as error:
             await self._view.notice(f"nothing was exported: {error}", failure=True)
         else:
