@@ -119,10 +119,6 @@ def _number(value: float | None, digits: int) -> Text:
     return Text(NOTHING if value is None else f"{value:.{digits}f}")
 
 
-def _value(ratio: Estimate | None) -> Text:
-    return _number(ratio.value if ratio else None, 2)
-
-
 def _speed(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 

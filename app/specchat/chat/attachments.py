@@ -154,12 +154,8 @@ def mention_at(text: str, cursor: int) -> Mention | None:
     """The mention at the cursor, which may be only an `@` so far."""
     start = text.rfind("\n", 0, cursor) + 1
     end = text.find("\n", cursor)
-    line = text[start : end if end >= 0 else len(text)]
-    for match in _MENTION.finditer(line):
-        if match.start() < cursor - start <= match.end():
-            found = _mention(match)
-            return Mention(found.name, found.start + start, found.end + start, found.quoted, found.closed)
-    return None
+    found = _MENTION.finditer(text, start, end if end >= 0 else len(text))
+    return next((_mention(match) for match in found if match.start() < cursor <= match.end()), None)
 
 
 def written(name: str, *, closed: bool = True) -> str:

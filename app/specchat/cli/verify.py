@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
-from pathlib import Path
 
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
@@ -161,7 +160,9 @@ class _DifferenceFile:
             "speculative": asdict(difference.speculative),
         }
         try:
-            _append(self._file, json.dumps(line))
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(line)}\n")
         except OSError as error:
             self._failure = f"the trace {self._file} cannot be written: {error.strerror or error}"
 
@@ -171,9 +172,3 @@ class _DifferenceFile:
             return ""
         these = "1 difference is" if self._count == 1 else f"{self._count} differences are"
         return f"{these} not numerics: {self._first.reason}; {self._failure or f'trace: {self._file}'}"
-
-
-def _append(file: Path, line: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write(f"{line}\n")

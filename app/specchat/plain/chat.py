@@ -65,8 +65,7 @@ class PlainChat:
         """Reads messages and commands until there are no more, and returns the exit code."""
         if not self._load():
             return FAILED
-        answering = Answering(self._client, self._archive, self._paper)
-        commands = Commands(self._session, self._archive, self._paper, answering.answer)
+        commands = Commands(self._session, self._archive, self._paper, self._answer)
         if resume is not None:
             commands.resume(resume)
         for text in _messages(source, self._paper):
@@ -103,44 +102,11 @@ class PlainChat:
             self._paper.say(str(error))
             return None
 
+    def _answer(self, session: ChatSession, settings: Settings) -> Trace | None:
+        """Answers the last message and says the figures in one line. Returns None if no answer began.
 
-def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
-    """The user's messages, one a line; a backslash at the end of a line continues it."""
-    written: list[str] = []
-    while True:
-        paper.ask(more=bool(written))
-        line = source.readline()
-        if line.endswith("\n"):
-            paper.heard()
-        text = line.rstrip("\r\n")
-        if line and text.endswith("\\") and not text.endswith("\\\\"):
-            written.append(text[:-1])
-            continue
-        message = "\n".join([*written, text]).strip()
-        written = []
-        if message:
-            yield message
-        if not line:
-            paper.leave()
-            return
-
-
-def _about_saving(problem: str | None) -> str:
-    if problem is None:
-        return "Conversations are being saved again."
-    return f"The chat continues, but it is not being saved: {problem}"
-
-
-class Answering:
-    """Asks the engine, writes the answer, saves it. What was written is saved, whatever ends the answer."""
-
-    def __init__(self, client: WorkerClient, archive: Archive, paper: Paper) -> None:
-        self._client = client
-        self._archive = archive
-        self._paper = paper
-
-    def answer(self, session: ChatSession, settings: Settings) -> Trace | None:
-        """Answers the last message and says the figures in one line. Returns None if no answer began."""
+        What was written is saved, whatever ends the answer.
+        """
         message, question = session.begin()
         self._archive.said(session.conversation, message)
         model, rounds, started = TurnModel(session.plain_ms), list[Round](), dict[str, object]()
@@ -179,31 +145,19 @@ class Answering:
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended else _text(rounds)
         figures = with_ending(ended.reason if ended else "error", view.summary())
-        self._end(session, message, text, view.figures.num_tokens, last, figures)
-        trace = _trace(started, rounds, last) if started else None
-        self._save(session, message, trace)
-        if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
-            figures_spoken = spoken_figures(trace.stats, trace.start)
-            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken) if part)}.]")
-        return trace
-
-    def _end(
-        self,
-        session: ChatSession,
-        message: StoredMessage,
-        text: str,
-        num_tokens: int,
-        last: Ended | WorkerFailed,
-        figures: str,
-    ) -> None:
-        ended = last if isinstance(last, Ended) else None
-        unanswered = session.answered(message.id, text, num_tokens, ended, figures)
+        unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
         if isinstance(last, WorkerFailed):
             self._paper.say(last.message)
             if session.broke(last.died):
                 self._paper.say(_SPECULATION_OFF)
         if unanswered is not None:
             self._paper.say("Nothing was answered: the message was withdrawn.")
+        trace = _trace(started, rounds, last) if started else None
+        self._save(session, message, trace)
+        if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
+            figures_spoken = spoken_figures(trace.stats, trace.start)
+            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken) if part)}.]")
+        return trace
 
     def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:
         conversation, loaded = session.conversation, session.loaded
@@ -214,6 +168,33 @@ class Answering:
         elif trace is not None and loaded is not None:
             node = conversation.message(message.id)
             self._archive.answered(node, pair_name(loaded.target, loaded.draft), trace)
+
+
+def _messages(source: TextIO, paper: Paper) -> Iterator[str]:
+    """The user's messages, one a line; a backslash at the end of a line continues it."""
+    written: list[str] = []
+    while True:
+        paper.ask(more=bool(written))
+        line = source.readline()
+        if line.endswith("\n"):
+            paper.heard()
+        text = line.rstrip("\r\n")
+        if line and text.endswith("\\") and not text.endswith("\\\\"):
+            written.append(text[:-1])
+            continue
+        message = "\n".join([*written, text]).strip()
+        written = []
+        if message:
+            yield message
+        if not line:
+            paper.leave()
+            return
+
+
+def _about_saving(problem: str | None) -> str:
+    if problem is None:
+        return "Conversations are being saved again."
+    return f"The chat continues, but it is not being saved: {problem}"
 
 
 def _text(rounds: list[Round]) -> str:
