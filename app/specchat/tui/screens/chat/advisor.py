@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from textual.screen import Screen
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
@@ -17,6 +19,7 @@ from specchat.tui.recording import answered
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
+from specchat.tui.screens.help import written_key
 from specchat.worker.protocol import Ended
 from specchat_engine.settings import Settings
 
@@ -50,12 +53,11 @@ def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | N
 class Advisor:
     """Looks back at each answer when it is over, without holding up the chat."""
 
-    def __init__(self, state: ChatState, view: ChatView, turns: TurnRunner, key_of: Callable[[str], str]) -> None:
-        """`key_of` returns the key of a binding, as it is shown."""
+    def __init__(self, screen: Screen[None], state: ChatState, view: ChatView, turns: TurnRunner) -> None:
+        self._screen = screen
         self._state = state
         self._view = view
         self._turns = turns
-        self._key_of = key_of
 
     def take(self) -> None:
         """Follows the last advice. A command is written into the prompt, where Enter gives it."""
@@ -92,7 +94,12 @@ class Advisor:
     def _line(self, advice: Advice) -> str:
         parts = [advice.sentence]
         if advice.remedy is not None:
-            parts.append(f"{self._key_of('chat.take_advice')} takes it")
+            parts.append(f"{self._key()} takes it")
         elif advice.command:
-            parts.append(f"{self._key_of('chat.take_advice')} writes {advice.command}")
+            parts.append(f"{self._key()} writes {advice.command}")
         return " · ".join([*parts, "/why"])
+
+    def _key(self) -> str:
+        """The key that takes advice, as it is shown."""
+        keys = [key for key, active in self._screen.active_bindings.items() if active.binding.id == "chat.take_advice"]
+        return written_key(keys[0]) if keys else "a key"

@@ -25,8 +25,8 @@ from specchat.tui.recording import (
     speculative,
     stored_of,
 )
-from specchat.tui.screens.chat.branches import Branches
 from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import LOADING, ChatView
 from specchat.tui.screens.inspector import InspectorScreen
 from specchat.tui.screens.race import RaceScreen
@@ -44,14 +44,14 @@ class AnswerWindows:
     """Finds the traces of answers and opens the windows over the chat."""
 
     def __init__(
-        self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient, branches: Branches
+        self, owner: Widget, state: ChatState, view: ChatView, client: WorkerClient, turns: TurnRunner
     ) -> None:
         """`owner` is a widget of the app over which the windows open."""
         self._owner = owner
         self._state = state
         self._view = view
         self._client = client
-        self._branches = branches
+        self._turns = turns
 
     async def inspect_in_view(self) -> None:
         """Opens the inspector on the answer that the user looks at."""
@@ -74,7 +74,7 @@ class AnswerWindows:
 
         async def branch(prefix: tuple[int, ...] | None) -> None:
             if prefix is not None:
-                await self._branches.answer_again(answer, prefix)
+                await self._turns.answer_again(answer, prefix)
 
         look = looker(self._client, asked_in(trace), trace, settings)
         self._owner.app.push_screen(InspectorScreen(trace, at, place, look), branch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from textual.app import SystemCommand
 
@@ -12,9 +13,11 @@ from specchat.chat.commands.changing import OfPresets, do_preset
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import COMMANDS
 from specchat.errors import SpecchatError
+from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id
 from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.answer import Answer
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 
@@ -44,19 +47,19 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
             await _preset(parts, invocation)
         case asked.SetTheme(name):
-            parts.panels.set_theme(name)
+            _set_theme(parts, name)
         case asked.Regenerate():
-            await parts.branches.regenerate()
+            await parts.turns.regenerate()
         case asked.EditLast():
-            parts.branches.edit()
+            parts.turns.edit()
         case asked.Branch():
             await parts.conversations.fork()
         case asked.Clear():
-            await parts.branches.go_on_from(None)
+            await parts.turns.go_on_from(None)
         case asked.Copy(part):
-            parts.exports.copy_part(part)
+            _copy_part(parts, part)
         case asked.Export(kind, path):
-            await parts.exports.export(kind, path)
+            await _export(parts, kind, path)
         case asked.StepMode(on):
             parts.step_mode.turn(on)
         case asked.LoadTarget(model):
@@ -80,7 +83,7 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         case asked.Explain():
             await parts.answer_windows.statistics("Why")
         case asked.Quit():
-            await parts.panels.quit()
+            await parts.screen.app.action_quit()
 
 
 async def act_on_entry(parts: ChatParts, message: MessageActions.OfEntry) -> None:
@@ -88,21 +91,21 @@ async def act_on_entry(parts: ChatParts, message: MessageActions.OfEntry) -> Non
     key = message_id(message.entry)
     match message:
         case MessageActions.Copy():
-            parts.exports.copy(message.text, "message")
+            copy_text(parts, message.text, "message")
         case MessageActions.CopyCode():
-            parts.exports.copy(message.text, f"code block {message.number} of {message.count}")
+            copy_text(parts, message.text, f"code block {message.number} of {message.count}")
         case MessageActions.Export():
-            await parts.exports.export("markdown")
+            await _export(parts, "markdown")
         case MessageActions.Edit():
-            parts.branches.edit(key)
+            parts.turns.edit(key)
         case MessageActions.Regenerate():
-            await parts.branches.regenerate(key)
+            await parts.turns.regenerate(key)
         case MessageActions.Play():
             await parts.answer_windows.replay(key)
         case MessageActions.Branch() if key is not None:
-            await parts.branches.go_on_from(key)
+            await parts.turns.go_on_from(key)
         case MessageActions.Sibling() if key is not None:
-            await parts.branches.switch(key, message.steps)
+            await parts.turns.switch(key, message.steps)
         case MessageActions.Inspect() if key is not None:
             await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
 
@@ -155,3 +158,44 @@ async def _preset(parts: ChatParts, invocation: OfPresets) -> None:
         await parts.view.notice(done.words)
     else:
         parts.view.note(done.words)
+
+
+def copy_text(parts: ChatParts, text: str, what: str) -> None:
+    """Copies a text to the clipboard; `what` names it in the note."""
+    if text:
+        parts.view.note(f"{what} {copy(text, parts.screen.app.copy_to_clipboard)}")
+    else:
+        parts.view.note(f"there is no {what} to copy yet")
+
+
+def _copy_part(parts: ChatParts, part: str) -> None:
+    """Copies the last answer, its last block of code, or the whole chat."""
+    answers = [entry for entry in parts.view.transcript.entries if isinstance(entry, Answer)]
+    if part == "chat":
+        messages = parts.state.session.conversation.path()
+        text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+    elif part == "code":
+        text = next((entry.codes[-1] for entry in reversed(answers) if entry.codes), "")
+    else:
+        text = answers[-1].raw if answers else ""
+    copy_text(parts, text, part)
+
+
+async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None:
+    """Writes the conversation to a file of this kind."""
+    session = parts.state.session
+    try:
+        written = await parts.state.archive.export(session.conversation, session.loaded, kind, path)
+    except (SpecchatError, OSError) as error:
+        await parts.view.notice(f"nothing was exported: {error}", failure=True)
+    else:
+        await parts.view.notice(f"exported to {written}")
+
+
+def _set_theme(parts: ChatParts, name: str | None) -> None:
+    """Uses another theme; opens the list of themes if no name is given."""
+    app = parts.screen.app
+    if name is None:
+        app.action_change_theme()
+    elif name in app.available_themes:
+        app.theme = name

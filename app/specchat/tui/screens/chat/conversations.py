@@ -94,6 +94,8 @@ class Conversations:
         self._view = view
         self._turns = turns
         self._caches = caches
+        self.resumed: int | None = None
+        """The conversation that the app was started with, until the models are loaded."""
 
     async def new(self, title: str | None = None) -> None:
         """Starts an empty conversation with the same pair and settings. A running answer is stopped and stored."""
@@ -114,7 +116,8 @@ class Conversations:
 
     async def resume(self, session: int) -> None:
         """Shows the stored conversation that the app was started with; the models are loaded later."""
-        await self._show_stored(session)
+        if await self._show_stored(session):
+            self.resumed = session
 
     async def fork(self) -> None:
         """Copies the conversation into a session of its own."""

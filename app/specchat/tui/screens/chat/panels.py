@@ -96,15 +96,3 @@ class Panels:
 
         shown = self._state.session.conversation.id
         self._screen.app.push_screen(SessionsScreen(self._state.archive, shown, search), chosen)
-
-    def set_theme(self, name: str | None) -> None:
-        """Uses another theme; opens the list of themes if no name is given."""
-        app = self._screen.app
-        if name is None:
-            app.action_change_theme()
-        elif name in app.available_themes:
-            app.theme = name
-
-    async def quit(self) -> None:
-        """Ends the app."""
-        await self._screen.app.action_quit()

@@ -1,8 +1,8 @@
-"""What the chat screen is composed of: each part gets here what it works with."""
+"""What the chat screen is composed of: each part gets here what it works with, and its share of the engine's events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,23 +13,24 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.history import History, history_file
 from specchat.chat.library_names import LibraryNames
 from specchat.chat.session import ChatSession
+from specchat.chat.turn import TurnView
 from specchat.settings.options import ChatOptions
 from specchat.settings.paths import memories_folder
 from specchat.settings.presets import preset_names
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.advisor import Advisor
-from specchat.tui.screens.chat.branches import Branches
 from specchat.tui.screens.chat.conversations import Conversations, PromptCaches
-from specchat.tui.screens.chat.exports import Exports
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.panels import Panels
-from specchat.tui.screens.chat.state import ChatState
+from specchat.tui.screens.chat.state import ChatState, RunningTurn
 from specchat.tui.screens.chat.step_mode import StepMode
 from specchat.tui.screens.chat.tour import TourGuide
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.worker.client import WorkerClient
+from specchat.worker.protocol import Ended, Event, Loaded, Loading, Notice, Started, WorkerFailed
+from specchat_engine.decoding.rounds import Round
 
 if TYPE_CHECKING:
     from specchat.tui.screens.chat.answer_windows import AnswerWindows
@@ -47,24 +48,20 @@ class ChatParts:
         archive: Archive,
         downloads: LazyDownloads,
         own_keys: Mapping[str, str],
-        key_of: Callable[[str], str],
-        on_turn_change: Callable[[], None],
     ) -> None:
-        self._screen = screen
+        self.screen = screen
         self._client = client
         self.library = LibraryNames()
         self.link = EngineLink(client, screen)
         self.state = ChatState(ChatSession(options), archive)
         self.view = ChatView(self.state, self._sources, History(history_file()), downloads)
-        self.turns = TurnRunner(screen, self.state, self.view, self.link, on_turn_change)
-        self.branches = Branches(self.state, self.view, self.turns)
+        self.turns = TurnRunner(screen, self.state, self.view, self.link, self._turn_changed)
         caches = PromptCaches(client, memories_folder())
         self.conversations = Conversations(self.state, self.view, self.turns, caches)
         self.loader = ModelLoader(self.state, self.view, self.link, self.library)
         self.step_mode = StepMode(screen, self.state, self.view, client)
         self.tour = TourGuide(self.state, self.view, self.turns, self.conversations)
-        self.advisor = Advisor(self.state, self.view, self.turns, key_of)
-        self.exports = Exports(screen, self.state, self.view)
+        self.advisor = Advisor(screen, self.state, self.view, self.turns)
         self.panels = Panels(screen, self.state, self.view, self.turns, self.conversations, own_keys)
 
     @cached_property
@@ -72,21 +69,74 @@ class ChatParts:
         """The windows about answers. Importing them takes 0.1 s."""
         from specchat.tui.screens.chat.answer_windows import AnswerWindows
 
-        return AnswerWindows(self._screen, self.state, self.view, self._client, self.branches)
+        return AnswerWindows(self.screen, self.state, self.view, self._client, self.turns)
 
     @cached_property
     def model_windows(self) -> ModelWindows:
         """The windows about models. Importing them takes 0.5 s, most of it for the Hugging Face library."""
         from specchat.tui.screens.chat.model_windows import ModelWindows
 
-        return ModelWindows(self._screen, self.state, self._client, self.loader, self.view.download_bar)
+        return ModelWindows(self.screen, self.state, self._client, self.loader, self.view.download_bar)
+
+    async def take(self, events: Sequence[Event]) -> None:
+        """Takes events of a load or of an answer that arrived together, in order."""
+        turn = self.state.turn
+        for event in events:
+            if isinstance(event, Loading):
+                self.state.session.progress = event.progress
+            elif isinstance(event, Loaded):
+                await self._loaded(event)
+            elif isinstance(event, Started):
+                self.turns.started(event.line)
+            elif isinstance(event, Notice):
+                await self.view.notice(event.text)
+        rounds = [event for event in events if isinstance(event, Round)]
+        last = events[-1]
+        if turn is None:
+            if isinstance(last, WorkerFailed):
+                await self.loader.failed(last)
+            self.view.show_header()
+            return
+        if rounds:
+            await self.turns.take(turn, rounds)
+        else:
+            self.view.show_header()
+        if isinstance(last, Ended | WorkerFailed):
+            await self._ended(turn, last)
 
     def _sources(self) -> Sources:
         """What commands can name at present."""
         loaded = self.state.session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
-        themes = dict.fromkeys(self._screen.app.available_themes, "")
+        themes = dict.fromkeys(self.screen.app.available_themes, "")
         self.library.refresh()
         return Sources(
             drafters, self.state.session.k_max, models=self.library, themes=themes.items, presets=preset_names
         )
+
+    def _turn_changed(self) -> None:
+        self.step_mode.show()
+        self.screen.refresh_bindings()
+
+    async def _loaded(self, event: Loaded) -> None:
+        state = self.state
+        first_time = state.settings is None
+        if await self.loader.loaded(event):
+            self.conversations.pair_changed()
+        self.conversations.pair_loaded(first_time=first_time)
+        self.view.download_bar.show_unfinished()
+        if state.turn is None:
+            self.view.show_figures(TurnView.before(event.memory))
+        resumed, self.conversations.resumed = self.conversations.resumed, None
+        if resumed == state.session.conversation.id and state.turn is None and state.waiting is None:
+            self.screen.run_worker(self.conversations.restore_prompt_cache(), group="prompt cache")
+        await self.turns.send_waiting()
+
+    async def _ended(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+        session, settings = self.state.session, self.state.settings
+        await self.turns.finish(turn, last)
+        self.view.load_knobs.tell_machine(session.machine)
+        if isinstance(last, Ended) and last.reason != "cancelled":
+            if settings is not None:
+                self.screen.run_worker(self.advisor.look_back(session, settings, turn, last), group="advice")
+            self.tour.answered(turn.answer.figures)

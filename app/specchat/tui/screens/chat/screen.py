@@ -16,10 +16,8 @@ from specchat.chat.session import Phase
 from specchat.errors import SpecchatError
 from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
-from specchat.tui.screens.chat.commands import act_on_entry, perform
-from specchat.tui.screens.chat.engine_events import EngineEvents
+from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
-from specchat.tui.screens.help import written_key
 from specchat.tui.transcript.actions import MessageActions
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
@@ -75,10 +73,7 @@ class ChatScreen(Screen[None]):
         self._resume = resume
         self._first_run = first_run
         self._quit_pressed = float("-inf")
-        self.parts = ChatParts(
-            self, options, client, archive, downloads, own_keys or {}, self._key_of, self._turn_changed
-        )
-        self._events = EngineEvents(self, self.parts, resume)
+        self.parts = ChatParts(self, options, client, archive, downloads, own_keys or {})
 
     def compose(self) -> ComposeResult:
         """The widgets of the chat."""
@@ -116,12 +111,8 @@ class ChatScreen(Screen[None]):
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes events of the engine."""
         message.stop()
-        await self._events.take(message.events)
+        await self.parts.take(message.events)
         self.parts.step_mode.show()
-
-    def _turn_changed(self) -> None:
-        self.parts.step_mode.show()
-        self.refresh_bindings()
 
     # Messages of the prompt
 
@@ -296,7 +287,7 @@ class ChatScreen(Screen[None]):
         selected = self.get_selected_text()
         if selected:
             self.clear_selection()
-            self.parts.exports.copy(selected, "selection")
+            copy_text(self.parts, selected, "selection")
         elif monotonic() - self._quit_pressed < _SECOND_PRESS:
             self.app.call_next(self.app.action_quit)
         else:
@@ -305,8 +296,3 @@ class ChatScreen(Screen[None]):
 
     def _welcome(self) -> None:
         self.parts.model_windows.welcome(self.parts.view.prompt, self.parts.tour.start)
-
-    def _key_of(self, binding: str) -> str:
-        """The key of a binding as it is shown, such as Ctrl+T."""
-        keys = [key for key, active in self.active_bindings.items() if active.binding.id == binding]
-        return written_key(keys[0]) if keys else "a key"
