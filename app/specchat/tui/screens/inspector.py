@@ -150,16 +150,9 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             seen = known(self._inspection(spot.position), spot.id)
             q, p = (seen.raw_q, seen.raw_p) if self._raw and seen else (spot.q, spot.p)
             rank = f"{seen.rank:>5}" if seen else "    –"
-            lines.append(
-                Content.assemble(
-                    ("▸ " if number == self._mark else "  ", "$primary"),
-                    (spot.glyph, f"$outcome-{spot.ink}"),
-                    " ",
-                    (fitted(visible(clean(spot.text))), f"$outcome-{spot.ink}"),
-                    f" {share(q)}  {share(p)} {rank}  ",
-                    (spot.remark, "$quiet"),
-                )
-            )
+            colour = f"$outcome-{spot.ink}"
+            name = Content.assemble((spot.glyph, colour), " ", (fitted(visible(clean(spot.text))), colour))
+            lines.append(self._line(number, name, f" {share(q)}  {share(p)} {rank}  ", spot.remark))
         return Content("\n").join(lines)
 
     def _others(self) -> Content:
@@ -172,24 +165,19 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
         if isinstance(found, str):
             return Content.styled(clean_line(found), "$text-warning")
         kind = "before sampling" if self._raw else "after sampling"
-        lines = [
-            Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  draft's rank   {kind}", "$quiet"),
-        ]
+        lines = [Content.styled(f"    {'here':<{_WIDTH}}   q      p    rank  draft's rank   {kind}", "$quiet")]
         for number, token in enumerate(found.tokens, len(self._spots)):
             q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
             draft_rank = "–" if token.draft_rank is None else str(token.draft_rank)
-            said = token.id == found.said
-            lines.append(
-                Content.assemble(
-                    ("▸ " if number == self._mark else "  ", "$primary"),
-                    ("◆" if said else " ", "$outcome-bonus"),
-                    " ",
-                    (fitted(visible(clean(token.text))), "bold" if said else ""),
-                    f" {share(q)}  {share(p)} {token.rank:>5}  {draft_rank:>12}   ",
-                    (f"removed by {token.removed_by}" if token.removed_by else "", "$quiet"),
-                )
-            )
+            said, text = token.id == found.said, fitted(visible(clean(token.text)))
+            name = Content.assemble(("◆" if said else " ", "$outcome-bonus"), " ", (text, "bold" if said else ""))
+            values = f" {share(q)}  {share(p)} {token.rank:>5}  {draft_rank:>12}   "
+            lines.append(self._line(number, name, values, f"removed by {token.removed_by}" if token.removed_by else ""))
         return Content("\n").join(lines)
+
+    def _line(self, number: int, name: Content, values: str, remark: str) -> Content:
+        mark = "▸ " if number == self._mark else "  "
+        return Content.assemble((mark, "$primary"), name, values, (remark, "$quiet"))
 
     def _inspection(self, position: int | None) -> Inspection | None:
         found = None if position is None else self._found.get(position)

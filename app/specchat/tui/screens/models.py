@@ -140,10 +140,5 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
         if not self._pane().back():
             self.dismiss(None)
 
-    def _current(self) -> str:
-        return self.query_one(ContentSwitcher).current or "here"
-
     def _pane(self) -> Pane[Any]:
-        pane = self.query_one(f"#{self._current()}")
-        assert isinstance(pane, Pane)
-        return pane
+        return self.query_one(f"#{self.query_one(ContentSwitcher).current or self._part}", Pane)

@@ -111,12 +111,8 @@ class VerifyScreen(ModalScreen[None]):
 
     def _show_progress(self) -> None:
         if not self._over:
-            text = f"Decoding the answer again without speculation: {self._plain.num_tokens} of {self._tokens} tokens …"
-            self.query_one("#result", Static).update(text)
-
-    @property
-    def _tokens(self) -> int:
-        return len(self._answer.tokens)
+            done = f"{self._plain.num_tokens} of {len(self._answer.tokens)} tokens"
+            self.query_one("#result", Static).update(f"Decoding the answer again without speculation: {done} …")
 
 
 def compared(answer: Trace, plain: Trace) -> Compared:
@@ -143,19 +139,19 @@ def not_comparable(answer: Trace) -> str:
 
 def describe_gap(found: Inspection | str, difference: Compared, seed: int, turn: int, attempt: int) -> str:
     """How close the two tokens are for the target, or why that is not known."""
-    ours, theirs = difference.tokens
-    if isinstance(found, str) or difference.place is None or ours is None or theirs is None:
-        return f"it is not known how close they are: {found}" if isinstance(found, str) else ""
-    pair = (known(found, ours), known(found, theirs))
-    if pair[0] is None or pair[1] is None:
+    if isinstance(found, str):
+        return f"it is not known how close they are: {found}"
+    pair = [token for token in (known(found, one) for one in difference.tokens if one is not None) if token is not None]
+    if difference.place is None or len(pair) < 2:
         return "it is not known how close they are"
     greedy = found.sampling.temperature == 0
-    noise = (0.0, 0.0) if greedy else gumbel(turn_seed(seed, turn, attempt), difference.place, (ours, theirs)).tolist()
-    values = [_value(token, own, greedy=greedy) for token, own in zip(pair, noise, strict=True) if token is not None]
-    removed = [token.removed_by for token in pair if token is not None and token.p == 0 and not greedy]
+    removed = [token.removed_by for token in pair if token.p == 0 and not greedy]
     if removed:
         return f"one of them does not survive {removed[0]}: the last bits of the logits can decide that"
-    gap = abs(values[0] - values[1])
+    ids = [token.id for token in pair]
+    noise = [0.0, 0.0] if greedy else gumbel(turn_seed(seed, turn, attempt), difference.place, ids).tolist()
+    ours, theirs = (_value(token, own, greedy=greedy) for token, own in zip(pair, noise, strict=True))
+    gap = abs(ours - theirs)
     what = "log p" if greedy else "log p + g"
     near = "a near-tie, which the last bits of the logits can decide" if gap < _NEAR else "no near-tie"
     return f"their {what} differ by {gap:.2g}: {near}"

@@ -72,9 +72,9 @@ class AnswerWindows:
         indices = [event.index for event in trace.rounds]
         at = indices.index(round_index) if round_index in indices else _telling_round(trace)
 
-        async def branch(prefix: tuple[int, ...] | None) -> None:
+        def branch(prefix: tuple[int, ...] | None) -> None:
             if prefix is not None:
-                await self._turns.answer_again(answer, prefix)
+                self._turns.answer_again(answer, prefix)
 
         look = looker(self._client, asked_in(trace), trace, settings)
         self._owner.app.push_screen(InspectorScreen(trace, at, place, look), branch)

@@ -37,25 +37,25 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
         case asked.Change() | asked.Speculate():
             _change_settings(parts, invocation)
         case asked.Reload():
-            await parts.loader.load_again(invocation.applied)
+            parts.loader.load_again(invocation.applied)
         case asked.SetSeed(seed):
             parts.conversations.set_seed(seed)
         case asked.SetSystem(text):
             parts.conversations.set_system(text)
         case asked.ShowSystem():
-            await parts.conversations.show_system()
+            parts.conversations.show_system()
         case asked.ApplyPreset() | asked.SavePreset() | asked.ForgetPreset():
-            await _preset(parts, invocation)
+            _preset(parts, invocation)
         case asked.SetTheme(name):
             _set_theme(parts, name)
         case asked.Regenerate():
-            await parts.turns.regenerate()
+            parts.turns.regenerate()
         case asked.EditLast():
             parts.turns.edit()
         case asked.Branch():
-            await parts.conversations.fork()
+            parts.conversations.fork()
         case asked.Clear():
-            await parts.turns.go_on_from(None)
+            parts.turns.go_on_from(None)
         case asked.Copy(part):
             _copy_part(parts, part)
         case asked.Export(kind, path):
@@ -99,13 +99,13 @@ async def act_on_entry(parts: ChatParts, message: MessageActions.OfEntry) -> Non
         case MessageActions.Edit():
             parts.turns.edit(key)
         case MessageActions.Regenerate():
-            await parts.turns.regenerate(key)
+            parts.turns.regenerate(key)
         case MessageActions.Play():
             await parts.answer_windows.replay(key)
         case MessageActions.Branch() if key is not None:
-            await parts.turns.go_on_from(key)
+            parts.turns.go_on_from(key)
         case MessageActions.Sibling() if key is not None:
-            await parts.turns.switch(key, message.steps)
+            parts.turns.switch(key, message.steps)
         case MessageActions.Inspect() if key is not None:
             await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
 
@@ -141,7 +141,7 @@ def _change_settings(parts: ChatParts, invocation: asked.Change | asked.Speculat
         parts.turns.change_settings(changed)
 
 
-async def _preset(parts: ChatParts, invocation: OfPresets) -> None:
+def _preset(parts: ChatParts, invocation: OfPresets) -> None:
     """Saves, applies or removes a preset. A list of presets is a notice, everything else a note."""
     settings, loaded = parts.state.settings, parts.state.session.loaded
     if settings is None or loaded is None:
@@ -155,7 +155,7 @@ async def _preset(parts: ChatParts, invocation: OfPresets) -> None:
     if done.settings is not None:
         parts.turns.change_settings(done.settings)
     if "\n" in done.words:
-        await parts.view.notice(done.words)
+        parts.view.notice(done.words)
     else:
         parts.view.note(done.words)
 
@@ -187,9 +187,9 @@ async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None
     try:
         written = await parts.state.archive.export(session.conversation, session.loaded, kind, path)
     except (SpecchatError, OSError) as error:
-        await parts.view.notice(f"nothing was exported: {error}", failure=True)
+        parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:
-        await parts.view.notice(f"exported to {written}")
+        parts.view.notice(f"exported to {written}")
 
 
 def _set_theme(parts: ChatParts, name: str | None) -> None:

@@ -103,7 +103,7 @@ class Conversations:
         conversation = new_conversation(self._state.session.options)
         if title:
             conversation.change(title=title)
-        await self._enter(conversation)
+        self._enter(conversation)
 
     async def open(self, session: int) -> None:
         """Opens a stored conversation, to go on where it stopped."""
@@ -119,7 +119,7 @@ class Conversations:
         if await self._show_stored(session):
             self.resumed = session
 
-    async def fork(self) -> None:
+    def fork(self) -> None:
         """Copies the conversation into a session of its own."""
         if self._view.is_busy():
             return
@@ -127,7 +127,7 @@ class Conversations:
             self._view.note("there is nothing to copy yet")
             return
         copy = self._state.session.conversation.copy()
-        await self._enter(copy)
+        self._enter(copy)
         for message in copy.path():
             self._state.archive.said(copy, message)
         self._view.note("a copy of the session: the first one stays as it is")
@@ -154,10 +154,10 @@ class Conversations:
         self._state.archive.changed(self._state.session.conversation.change(system=text))
         self._view.note("the system prompt holds from the next message on" if text else "no system prompt any more")
 
-    async def show_system(self) -> None:
+    def show_system(self) -> None:
         """Shows the system prompt."""
         system = self._state.session.conversation.session.system
-        await self._view.notice(f"The system prompt: {system}" if system else "There is no system prompt: /system TEXT")
+        self._view.notice(f"The system prompt: {system}" if system else "There is no system prompt: /system TEXT")
 
     def set_seed(self, seed: int | None) -> None:
         """Sets the seed of this session, from the next answer on; None draws a new one."""
@@ -188,17 +188,17 @@ class Conversations:
             return False
         if self._state.turn is not None:
             self._turns.leave()
-        await self._enter(conversation)
+        self._enter(conversation)
         return True
 
-    async def _enter(self, conversation: Conversation) -> None:
+    def _enter(self, conversation: Conversation) -> None:
         view = self._view
         view.give_back()
         self._state.editing = None
         self._state.session = self._state.session.renewed(conversation)
         if conversation.empty:
             self._name_models()
-        await view.show_conversation()
+        view.show_conversation()
         view.show_figures(TurnView())
         view.show_header()
 

@@ -47,7 +47,7 @@ class ModelLoader:
         if target is not None and draft is None:
             draft = await asyncio.to_thread(last_draft, target)
         options = self._state.session.options
-        await self.reload(replace(options, target=target or options.target, draft=draft))
+        self.reload(replace(options, target=target or options.target, draft=draft))
 
     async def load_target(self, name: str) -> None:
         """Loads another target, by its path or its name in the library."""
@@ -59,14 +59,14 @@ class ModelLoader:
         """Loads another draft model for this target; None for no draft model."""
         path = None if name is None else await self._find(name)
         if name is None or path is not None:
-            await self.reload(replace(self._state.session.options, draft=path))
+            self.reload(replace(self._state.session.options, draft=path))
 
-    async def load_again(self, changed: Callable[[LoadOptions], LoadOptions]) -> None:
+    def load_again(self, changed: Callable[[LoadOptions], LoadOptions]) -> None:
         """Loads the same models with other options."""
         options = self._state.session.options
-        await self.reload(replace(options, options=changed(options.options)))
+        self.reload(replace(options, options=changed(options.options)))
 
-    async def reload(self, options: ChatOptions) -> None:
+    def reload(self, options: ChatOptions) -> None:
         """Loads what these options name. Other thread counts alone take effect without loading."""
         state, session = self._state, self._state.session
         threads = with_threads(session.options.options, options.options)
@@ -126,27 +126,25 @@ class ModelLoader:
         if first_time:
             self._state.archive.tidy()
             if event.refusal is not None:
-                await view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
+                view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
             if event.plain_because:
-                await view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
+                view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
             elif event.translated_because:
-                await view.notice(event.translated_because)
+                view.notice(event.translated_because)
         if replaced and session.options.draft is not None and event.draft is not None:
             await asyncio.to_thread(remember_pair, session.options.target, session.options.draft)
         return replaced
 
-    async def failed(self, event: WorkerFailed) -> None:
+    def failed(self, event: WorkerFailed) -> None:
         """Reports why the models cannot be loaded, and loads those that were there before."""
         session = self._state.session
         if self._before is not None:
-            await self._view.notice(f"{event.message}\nThe pair that was there is loaded again.", failure=True)
+            self._view.notice(f"{event.message}\nThe pair that was there is loaded again.", failure=True)
             (session.options, session.settings), self._before = self._before, None
             self.load()
             return
         session.phase = Phase.FAILED
-        await self._view.notice(
-            f"{event.message}\nA message tries to load the model again; Ctrl+Q quits.", failure=True
-        )
+        self._view.notice(f"{event.message}\nA message tries to load the model again; Ctrl+Q quits.", failure=True)
         self._view.give_back()
         self._view.show_header()
 
@@ -159,7 +157,7 @@ class ModelLoader:
         except SpecchatError as error:
             known = self._library.path_of(name)  # the built-in pair is in no library
             if known is None:
-                await self._view.notice(str(error), failure=True)
+                self._view.notice(str(error), failure=True)
                 return None
             path = known
         return path.expanduser().absolute()

@@ -99,9 +99,9 @@ class ModelWindows:
         def judged() -> Iterator[Candidate]:
             return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine)
 
-        async def picked(result: PickedDraft | None) -> None:
+        def picked(result: PickedDraft | None) -> None:
             if result is not None:
-                await self._loader.reload(replace(self._state.session.options, target=big, draft=result.draft))
+                self._loader.reload(replace(self._state.session.options, target=big, draft=result.draft))
             if timer.used:
                 self._loader.load_back()
 

@@ -65,7 +65,7 @@ class Panels:
         self._screen.remove_class("-figures")
         self._view.prompt.focus()
 
-    async def cycle_view(self) -> None:
+    def cycle_view(self) -> None:
         """Shows the answer in view in another way. If it is still streaming, later answers stream that way too."""
         answer = self._view.transcript.answer_in_view()
         if answer is not None:

@@ -89,20 +89,20 @@ class ChatParts:
             elif isinstance(event, Started):
                 self.turns.started(event.line)
             elif isinstance(event, Notice):
-                await self.view.notice(event.text)
+                self.view.notice(event.text)
         rounds = [event for event in events if isinstance(event, Round)]
         last = events[-1]
         if turn is None:
             if isinstance(last, WorkerFailed):
-                await self.loader.failed(last)
+                self.loader.failed(last)
             self.view.show_header()
             return
         if rounds:
-            await self.turns.take(turn, rounds)
+            self.turns.take(turn, rounds)
         else:
             self.view.show_header()
         if isinstance(last, Ended | WorkerFailed):
-            await self._ended(turn, last)
+            self._ended(turn, last)
 
     def _sources(self) -> Sources:
         """What commands can name at present."""
@@ -130,11 +130,11 @@ class ChatParts:
         resumed, self.conversations.resumed = self.conversations.resumed, None
         if resumed == state.session.conversation.id and state.turn is None and state.waiting is None:
             self.screen.run_worker(self.conversations.restore_prompt_cache(), group="prompt cache")
-        await self.turns.send_waiting()
+        self.turns.send_waiting()
 
-    async def _ended(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+    def _ended(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
         session, settings = self.state.session, self.state.settings
-        await self.turns.finish(turn, last)
+        self.turns.finish(turn, last)
         self.view.load_knobs.tell_machine(session.machine)
         if isinstance(last, Ended) and last.reason != "cancelled":
             if settings is not None:

@@ -116,9 +116,9 @@ class ChatScreen(Screen[None]):
 
     # Messages of the prompt
 
-    async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+    def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Sends a message; loads the models again if that failed before."""
-        await self.parts.turns.submit(message.text, message.shown)
+        self.parts.turns.submit(message.text, message.shown)
         if self.parts.state.waiting is not None and self.parts.state.session.phase is Phase.FAILED:
             self.parts.loader.load()
 
@@ -156,9 +156,9 @@ class ChatScreen(Screen[None]):
         """Applies settings at once."""
         self.parts.turns.apply(message.settings)
 
-    async def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
+    def on_load_knobs_load(self, message: LoadKnobs.Load) -> None:
         """Loads the pair again with other options."""
-        await self.parts.loader.load_again(lambda _: message.options)
+        self.parts.loader.load_again(lambda _: message.options)
 
     def on_load_knobs_live(self, message: LoadKnobs.Live) -> None:
         """Uses other thread counts at once."""
@@ -218,9 +218,9 @@ class ChatScreen(Screen[None]):
         """Shows or hides the knobs."""
         await self.parts.panels.toggle_knobs()
 
-    async def action_view(self) -> None:
+    def action_view(self) -> None:
         """Shows the answer in view in another way."""
-        await self.parts.panels.cycle_view()
+        self.parts.panels.cycle_view()
 
     def action_models(self) -> None:
         """Opens the model browser."""

@@ -87,7 +87,7 @@ _OTHERS = "The tour was made for the built-in pair: with yours its questions may
 
 
 class Tour:
-    """Where a visitor is. `builtin`: the pair is the one that the questions were chosen for."""
+    """The progress of a visitor. `builtin` tells whether the pair is the one that the questions were chosen for."""
 
     def __init__(self, *, builtin: bool) -> None:
         self._place = 0
@@ -96,24 +96,24 @@ class Tour:
 
     @property
     def step(self) -> Step | None:
-        """The step to be taken, None behind the last."""
+        """The step to be taken; None after the last."""
         return STEPS[self._place] if self._place < len(STEPS) else None
 
     @property
     def title(self) -> str:
-        """What stands above the text."""
+        """The line above the text."""
         if self.step is None:
             return "Tour: the end · Esc closes"
         return f"Tour {self._place + 1} of {len(STEPS)}: {self.step.title} · Enter asks · Esc leaves the tour"
 
     @property
     def text(self) -> str:
-        """What the last step gave, and what to look at next."""
+        """The figures of the last step, and what to look at next."""
         note = _OTHERS if self._place == 0 and not self._builtin else ""
         return self._told + note + (self.step.text if self.step else _END)
 
     def answered(self, figures: str) -> None:
-        """An answer is over, whatever was asked: its line of figures is told, and the next step begins."""
+        """Goes to the next step after any answer; its line of figures is shown first."""
         self._told = f"That was {figures}. " if figures else ""
         self._place = min(self._place + 1, len(STEPS))
 

@@ -45,7 +45,7 @@ class TurnRunner:
         self._reading = Pace(owner, _READING_PAUSE, self._read_ahead)
         self._storing = Pace(owner, _STORING_PAUSE, self.store_running)
 
-    async def submit(self, text: str, shown: str) -> None:
+    def submit(self, text: str, shown: str) -> None:
         """Takes a message from the prompt; `shown` is its text with long pastes folded.
 
         A message waits while the models are loading. While another one is answered or waits, it stays in the prompt.
@@ -61,18 +61,18 @@ class TurnRunner:
         view.prompt.taken()
         view.transcript.add(UserMessage(shown or text), follow=True)
         if state.session.phase is Phase.READY and state.settings is not None:
-            await self._begin(unsent, state.settings)
+            self._begin(unsent, state.settings)
         else:
             state.waiting = unsent
 
-    async def send_waiting(self) -> None:
+    def send_waiting(self) -> None:
         """Sends the message that waited for the models."""
         waiting, settings = self._state.waiting, self._state.settings
         if waiting is not None and settings is not None and self._state.turn is None:
             self._state.waiting = None
-            await self._begin(waiting, settings)
+            self._begin(waiting, settings)
 
-    async def answer(self, settings: Settings, prefix: tuple[int, ...] = ()) -> None:
+    def answer(self, settings: Settings, prefix: tuple[int, ...] = ()) -> None:
         """Begins an answer to the end of the conversation; its first tokens are `prefix`."""
         state, session = self._state, self._state.session
         message, question = session.begin(prefix, frozen=state.frozen)
@@ -83,7 +83,7 @@ class TurnRunner:
         self._link.ask(question, settings)
         self._on_change()
 
-    async def regenerate(self, answer: int | None = None) -> None:
+    def regenerate(self, answer: int | None = None) -> None:
         """Adds another answer beside this one, or beside the last one."""
         if self._view.is_busy() or self._state.settings is None:
             return
@@ -91,16 +91,16 @@ class TurnRunner:
         if last is None:
             self._view.note("there is no answer yet")
             return
-        await self.answer_again(last.id if answer is None else answer)
+        self.answer_again(last.id if answer is None else answer)
 
-    async def answer_again(self, answer: int, prefix: tuple[int, ...] = ()) -> None:
+    def answer_again(self, answer: int, prefix: tuple[int, ...] = ()) -> None:
         """Adds another answer beside this one; its first tokens are `prefix`."""
         conversation, settings = self._state.session.conversation, self._state.settings
         if self._view.is_busy() or settings is None:
             return
         conversation.rewind_to(conversation.message(answer).parent)
-        await self._view.show_conversation()
-        await self.answer(settings, prefix)
+        self._view.show_conversation()
+        self.answer(settings, prefix)
 
     def edit(self, question: int | None = None) -> None:
         """Puts this message of the user, or the last one, back into the prompt."""
@@ -116,16 +116,16 @@ class TurnRunner:
         self._view.prompt.focus()
         self._view.note("Enter sends it in place of the first one, which stays beside it")
 
-    async def switch(self, message: int, steps: int) -> None:
+    def switch(self, message: int, steps: int) -> None:
         """Shows the branch `steps` beside the one with this message."""
         if not self._view.is_busy() and self._state.session.conversation.switch(message, steps):
-            await self._branched()
+            self._branched()
 
-    async def go_on_from(self, message: int | None) -> None:
+    def go_on_from(self, message: int | None) -> None:
         """Ends what is shown with this message; None shows an empty beginning. The next message is a new branch."""
         if not self._view.is_busy():
             self._state.session.conversation.rewind_to(message)
-            await self._branched()
+            self._branched()
 
     def started(self, line: Mapping[str, Any]) -> None:
         """Takes the first line of the turn's trace: the engine has read the prompt."""
@@ -133,13 +133,13 @@ class TurnRunner:
         if self._state.turn is not None:
             self._state.turn.started(line)
 
-    async def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
+    def take(self, turn: RunningTurn, rounds: Sequence[Round]) -> None:
         """Adds rounds to the answer that is being written."""
         turn.take(rounds)
         self._figures.request()
         self._storing.request()
 
-    async def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
+    def finish(self, turn: RunningTurn, last: Ended | WorkerFailed) -> None:
         """Closes the answer, stores it, and gives an unanswered message back to the prompt."""
         state, view = self._state, self._view
         state.turn = None
@@ -149,9 +149,9 @@ class TurnRunner:
         self._archive(turn, turn.trace(last))
         view.show_figures(outcome.figures)
         if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
-            await view.show_conversation()
+            view.show_conversation()
         if outcome.failure is not None:
-            await view.notice(outcome.failure, failure=True)
+            view.notice(outcome.failure, failure=True)
             if state.settings is not None:
                 view.show_settings(state.settings)
         if outcome.unanswered is not None:
@@ -213,16 +213,16 @@ class TurnRunner:
         if turn is not None:
             self._state.archive.grew(turn.message, turn.text)
 
-    async def _begin(self, unsent: Unsent, settings: Settings) -> None:
+    def _begin(self, unsent: Unsent, settings: Settings) -> None:
         session = self._state.session
         self._state.archive.said(session.conversation, session.ask(unsent.text, unsent.edited))
         if unsent.edited is not None:
-            await self._view.show_conversation()
-        await self.answer(settings)
+            self._view.show_conversation()
+        self.answer(settings)
 
-    async def _branched(self) -> None:
+    def _branched(self) -> None:
         self._state.archive.changed(self._state.session.conversation.session)
-        await self._view.show_conversation()
+        self._view.show_conversation()
 
     def _archive(self, turn: RunningTurn, trace: Trace | None) -> None:
         archive, conversation = self._state.archive, self._state.session.conversation

@@ -76,7 +76,7 @@ class ChatView:
         """Shows a short text in the header for a moment."""
         self.header.note(text)
 
-    async def notice(self, text: str, *, failure: bool = False) -> None:
+    def notice(self, text: str, *, failure: bool = False) -> None:
         """Adds a notice to the transcript, where it stays."""
         self.transcript.add(TranscriptNotice(text, failure=failure))
 
@@ -100,7 +100,7 @@ class ChatView:
         """Shows settings in the knobs."""
         self.knobs.show(settings)
 
-    async def show_conversation(self) -> None:
+    def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""
         self.transcript.load([self._entry(message) for message in self._state.session.conversation.path()])
 

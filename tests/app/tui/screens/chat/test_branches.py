@@ -17,7 +17,7 @@ async def test_another_answer_stands_beside_the_first_which_can_be_shown_again()
         assert shown(pilot) == ["Who?", " two"]
         assert (answer(pilot).siblings.number, answer(pilot).siblings.count) == (2, 2)
         assert [asked[-1].content for asked in client.asked] == ["Who?", "Who?"]
-        await parts(pilot).branches.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
+        parts(pilot).turns.switch(answer(pilot).key, -1)  # type: ignore[arg-type]
         assert shown(pilot) == ["Who?", " one"]
 
 
@@ -150,8 +150,8 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
     client = ScriptedClient(script("> one| two"), hold_after=1)
     async with chat(client) as pilot:
         await ask(pilot, "Who?")
-        await parts(pilot).branches.regenerate()
-        await parts(pilot).branches.go_on_from(None)
+        parts(pilot).turns.regenerate()
+        parts(pilot).turns.go_on_from(None)
         parts(pilot).branches.edit()
         assert "Esc stops the answer first" in header(pilot)
         assert len(client.asked) == 1
@@ -178,7 +178,7 @@ async def test_an_answer_that_was_stopped_before_its_first_token_leaves_the_one_
         await ask(pilot, "Who?")
         first = parts(pilot).state.session.conversation.id
         client.hold_after = 0
-        await parts(pilot).branches.regenerate()
+        parts(pilot).turns.regenerate()
         await pilot.press("escape")
         await quiet(pilot)
         assert shown(pilot) == ["Who?", " one"]
