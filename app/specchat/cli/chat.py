@@ -45,8 +45,11 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
     client = WorkerClient(worker_log())
     client.begin_load(options.target, options.draft, options.options)
     with Looks(config, theme) as looks:
-        from specchat.tui.app import run_chat
-    run_chat(options, client, looks.appearance(), session, first_run=first_run, background=looks.background)
+        from specchat.tui.app import SpecchatApp
+    app = SpecchatApp(options, client, looks.appearance(), session, first_run=first_run, background=looks.background)
+    app.run()
+    for name, percent in app.unfinished:
+        say(f"{percent:.0f} % of {name} are here and kept: F8 in the chat goes on")
     return 0
 
 

@@ -74,8 +74,8 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
     from specchat.cli.chat import Looks
 
     with Looks(config) as looks:
-        from specchat.tui.app import run_replay
-    run_replay(traces, source, looks.appearance(), looks.background)
+        from specchat.tui.app import ReplayApp
+    ReplayApp(traces, source, looks.appearance(), looks.background).run()
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -160,25 +159,6 @@ class SpecchatApp(ThemedApp):
             )
 
 
-def run_chat(
-    options: ChatOptions,
-    client: WorkerClient,
-    appearance: Appearance,
-    resume: int | None = None,
-    *,
-    first_run: bool = False,
-    background: Background | None = None,
-) -> None:
-    """Opens the terminal app and returns when the user quits; the arguments are those of `SpecchatApp`.
-
-    `client` may be loading the pair already; it is closed at the end.
-    """
-    app = SpecchatApp(options, client, appearance, resume, first_run=first_run, background=background)
-    app.run()
-    for name, percent in app.unfinished:
-        sys.stderr.write(f"specchat: {percent:.0f} % of {clean_line(name)} are here and kept: F8 in the chat goes on\n")
-
-
 class ReplayApp(ThemedApp):
     """Plays the turns of one trace until the user leaves."""
 
@@ -205,8 +185,3 @@ class ReplayApp(ThemedApp):
     def on_mount(self) -> None:
         """Opens the replay; leaving it ends the app."""
         self.push_screen(ReplayScreen(self._traces, source=self._source), lambda _: self.exit())
-
-
-def run_replay(traces: Sequence[Trace], source: str, appearance: Appearance, background: Background) -> None:
-    """Opens the replay and returns when the user leaves; `background` holds what was read from the terminal before."""
-    ReplayApp(traces, source, appearance, background).run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from textual.message import Message
 from textual.timer import Timer
@@ -24,12 +25,11 @@ _INTERVAL = 1 / 12
 class EngineLink:
     """Loads models and asks questions for a widget, which gets an `Arrived` message for each batch of events."""
 
+    @dataclass
     class Arrived(Message):
         """Events of the running load or answer, in order. Every event arrives once."""
 
-        def __init__(self, events: tuple[Event, ...]) -> None:
-            super().__init__()
-            self.events = events
+        events: tuple[Event, ...]
 
     def __init__(self, client: WorkerClient, owner: Widget) -> None:
         self._client = client

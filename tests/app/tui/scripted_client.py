@@ -133,7 +133,6 @@ class ScriptedClient:
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     recalled: list[Path] = field(default_factory=list)
-    keeps: bool = True
     timed: list[Path] = field(default_factory=list)
     gains: dict[str, Event] = field(default_factory=dict)
     hold_timing: bool = False
@@ -225,7 +224,7 @@ class ScriptedClient:
 
     def keep(self, folder: Path, *, limit: int) -> Iterator[Event]:
         self.kept.append(folder)
-        yield Kept(self.keeps, "" if self.keeps else f"it takes more than {limit} bytes")
+        yield Kept(True)
 
     def recall(self, folder: Path) -> Iterator[Event]:
         self.recalled.append(folder)

@@ -81,8 +81,8 @@ class RaceScreen(PlayingScreen):
 
     def action_leave(self) -> None:
         """Stop the recording if it runs, and go back."""
-        for recording in self._recordings:
-            if recording is self._current or self._race is None:
+        if self._race is None:
+            for recording in self._recordings:
                 recording.stop()
         self.dismiss()
 

@@ -22,7 +22,7 @@ from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
 from specchat.worker.client import WorkerClient
-from specchat.worker.protocol import Event, Kept, Recalled
+from specchat.worker.protocol import Event, Kept
 from specchat_engine.errors import EngineError
 
 MIN_TOKENS = 256
@@ -44,26 +44,19 @@ class PromptCaches:
         self._client = client
         self._folder = folder
 
-    async def save(self, session: int, num_tokens: int) -> bool:
-        """Saves the cache of a session of this many tokens; False if that is not worth it or fails.
-
-        Call it only between two answers.
-        """
+    async def save(self, session: int, num_tokens: int) -> None:
+        """Saves the cache of a session of this many tokens, if that is worth it. Call it only between two answers."""
         if num_tokens < MIN_TOKENS:
-            return False
+            return
         kept = await self._last(self._client.keep(self._path(session), limit=MAX_BYTES))
-        if not (isinstance(kept, Kept) and kept.ok):
-            return False
-        await asyncio.to_thread(self._remove_old)
-        return True
+        if isinstance(kept, Kept) and kept.ok:
+            await asyncio.to_thread(self._remove_old)
 
-    async def restore(self, session: int) -> bool:
-        """Restores the cache of a session; False if there is none."""
+    async def restore(self, session: int) -> None:
+        """Restores the cache of a session if there is one."""
         folder = self._path(session)
-        if not folder.is_dir():
-            return False
-        recalled = await self._last(self._client.recall(folder))
-        return isinstance(recalled, Recalled) and recalled.ok
+        if folder.is_dir():
+            await self._last(self._client.recall(folder))
 
     async def _last(self, events: Iterator[Event]) -> Event | None:
         """The last event of a blocking call; None after a timeout."""
