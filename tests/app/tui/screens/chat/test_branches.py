@@ -152,7 +152,7 @@ async def test_nothing_changes_the_branch_while_an_answer_runs() -> None:
         await ask(pilot, "Who?")
         parts(pilot).turns.regenerate()
         parts(pilot).turns.go_on_from(None)
-        parts(pilot).branches.edit()
+        parts(pilot).turns.edit()
         assert "Esc stops the answer first" in header(pilot)
         assert len(client.asked) == 1
         client.go.set()
