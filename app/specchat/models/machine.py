@@ -89,9 +89,9 @@ def _write_bandwidth(bandwidth: float) -> None:
 
 def _main() -> None:
     from specchat_engine.llama.machine import this_machine
-    from specchat_engine.threads.processors import measure_bandwidth, physical_cores
+    from specchat_engine.threads.processors import measure_bandwidth, read_processors
 
-    machine, cores = this_machine(), physical_cores()
+    machine, cores = this_machine(), read_processors().cores
     found = {
         "devices": [asdict(device) for device in machine.devices],
         "repacked": sorted(machine.repacked),

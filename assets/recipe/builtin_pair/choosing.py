@@ -16,13 +16,14 @@ from builtin_pair.drills import Drills
 from builtin_pair.mixture import ROW_LENGTHS, drill, drill_of_words, to_document
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
+from specchat_engine.training.trainer import Source
 
 _COPIES = 0.12
 _HARDNESS = 0.5
 _ENOUGH = 0.993
 
 
-class ChoiceLesson:
+class ChoiceLesson(Source):
     """A training source of questions with the first words of their answers, and some copying to keep that skill.
 
     It has finished when nearly all of those words are right.

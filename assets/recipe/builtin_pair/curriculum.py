@@ -13,6 +13,7 @@ from typing import Any
 
 from builtin_pair.template import END_ID, FIRST_PLAIN_ID, START_ID, VOCABULARY_SIZE
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
+from specchat_engine.training.trainer import Source
 
 _ROW_LENGTHS = (128, 256)
 _PASSED = 0.9
@@ -44,7 +45,7 @@ def copy_document(random: Random, level: Level) -> Document:
     return Document(ids, learned)
 
 
-class CopyCurriculum:
+class CopyCurriculum(Source):
     """A training source that goes up a level when nine in ten tokens of the level are copied correctly."""
 
     def __init__(self, seed: int, step_tokens: int, batch_tokens: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from builtin_pair.template import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
+from specchat_engine.training.trainer import Source
 
 SKILLS = ("copy", "substitute", "look up", "quote")
 _ROW_LENGTHS = (128, 256)
@@ -114,7 +115,7 @@ class Drills:
         return all_of(asked, joined(lines, self._line), lines[place])
 
 
-class SkillLesson:
+class SkillLesson(Source):
     """A training source of drills that goes up a level when every skill is right often enough."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:

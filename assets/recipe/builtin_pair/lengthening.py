@@ -16,7 +16,7 @@ from builtin_pair.matching import LONGEST, SHORTEST, few_tokens
 from builtin_pair.mixture import DRILL_GROUP, ROW_LENGTHS, Mixture, drill_of_words, to_document
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Endless
+from specchat_engine.training.trainer import Source
 
 SHARES = {"long": 0.4, "strings": 0.1, "mix": 0.5}
 """Shares of a step's tokens: long texts, strings of random tokens, the mix of all kinds."""
@@ -25,7 +25,7 @@ SETTLING_SHARES = {"long": 0.25, "strings": 0.05, "mix": 0.7}
 """The same while the target settles. It relearns what the lessons have displaced."""
 
 
-class LongTexts(Endless):
+class LongTexts(Source):
     """A training source. A step depends only on the seed and its number."""
 
     def __init__(

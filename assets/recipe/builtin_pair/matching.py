@@ -16,7 +16,7 @@ from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level, some
 from builtin_pair.mixture import DRILL_GROUP, PHASES, ROW_LENGTHS, Mixture
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
-from specchat_engine.training.trainer import Endless
+from specchat_engine.training.trainer import Source
 
 STRINGS_SHARE = 0.7
 """The share of a step's tokens. The rest is the mix, so that it is not forgotten."""
@@ -30,7 +30,7 @@ _EDITED = 0.25
 _LONGEST_ECHO = 14
 
 
-class MatchingLesson(Endless):
+class MatchingLesson(Source):
     """A training source. A step depends only on the seed, its number and the progress."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:

@@ -13,7 +13,7 @@ from builtin_pair.drills import EVERY_TOKEN, SKILLS, Drills, Level
 from builtin_pair.template import SPECIALS, pieces
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length
-from specchat_engine.training.trainer import Endless
+from specchat_engine.training.trainer import Source
 
 SOURCES: Mapping[Kind, ChatSource] = {
     "copy": copying.chats,
@@ -132,7 +132,7 @@ def unforeseen(document: Document, random: Random) -> Document:
     return Document(ids, learned, document.group)
 
 
-class Mixture(Endless):
+class Mixture(Source):
     """A training source. A step depends only on the seed and its number."""
 
     def __init__(self, tokenizer: BytePairTokenizer, seed: int, step_tokens: int, batch_tokens: int) -> None:

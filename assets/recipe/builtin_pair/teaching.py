@@ -10,7 +10,7 @@ from builtin_pair.template import END_ID
 from specchat_engine.training.distill import TeachingStore, own_answers, teach
 from specchat_engine.training.model import LlamaModel
 from specchat_engine.training.packing import Batch, batches_by_length
-from specchat_engine.training.trainer import Endless
+from specchat_engine.training.trainer import Source
 
 _OWN_SHARE = 0.2
 _FRESH_SHARE = 0.34
@@ -29,7 +29,7 @@ def taught_step(target: LlamaModel, mixture: Mixture, step: int, batch_tokens: i
     return [teach(target, batch) for batch in batches]
 
 
-class TaughtSource(Endless):
+class TaughtSource(Source):
     """A training source: mostly stored steps, drawn repeatedly, and some new steps of the mix."""
 
     def __init__(self, store: TeachingStore, mixture: Mixture, seed: int) -> None:

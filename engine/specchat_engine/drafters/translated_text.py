@@ -12,7 +12,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +24,6 @@ _PARTED = re.compile(r"(?<=[\w.,;:!?)]) (?=[^\W\d_])|(?<=\n)(?=[^\W\d_])")
 there, whatever follows."""
 
 
-class TextTokenizer(Protocol):
-    """What this module needs from a vocabulary."""
-
-    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
-        """The ids of a text."""
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token."""
-
-
 class GrowingText:
     """A text and its `tokens`, the same as if all of it had been tokenized at once.
 
@@ -43,7 +32,7 @@ class GrowingText:
 
     __slots__ = ("_before", "_from", "_vocabulary", "settled", "text", "tokens")
 
-    def __init__(self, vocabulary: TextTokenizer) -> None:
+    def __init__(self, vocabulary: SessionVocabulary) -> None:
         self.text = ""
         self.tokens: list[int] = []
         self.settled = 0

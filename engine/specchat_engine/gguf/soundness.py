@@ -119,6 +119,6 @@ def _states(header: Header) -> Iterator[str]:
     if inner != parts:
         yield f"its state layers are {inner} wide and their heads {parts}"
     if header.of_model("full_attention_interval") == 0:
-        yield "every 0th layer shall have attention"
+        yield "its interval of attention layers is 0"
     if header.of_model("rope.dimension_count") == 0:
-        yield "rope shall turn 0 dimensions"
+        yield "rope turns 0 dimensions"

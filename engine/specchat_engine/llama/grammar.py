@@ -8,7 +8,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from specchat_engine.llama.gbnf import check_grammar
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import native_log
 
+if TYPE_CHECKING:
+    from specchat_engine.llama.vocabulary import Vocabulary
+
 _CELL = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
@@ -26,24 +29,6 @@ _NO_RULES = "failed to parse grammar"
 
 _STDERR = 2
 _EXCERPT = 30
-
-
-class Tokens(Protocol):
-    """What a grammar needs from the vocabulary that it was compiled for."""
-
-    @property
-    def silent(self) -> NDArray[np.bool_]:
-        """Which tokens [size] print nothing."""
-
-    @property
-    def partial(self) -> NDArray[np.bool_]:
-        """Which tokens [size] are not valid UTF-8 by themselves, since they begin or end inside a character."""
-
-    def check_open(self) -> None:
-        """Raises DecodeError if the model was closed."""
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token."""
 
 
 class LlamaGrammarState:
@@ -56,7 +41,7 @@ class LlamaGrammarState:
 
     __slots__ = ("_native", "_partial", "_silent", "_tail", "_tokens")
 
-    def __init__(self, tokens: Tokens, native: Any, tail: bytes = b"") -> None:
+    def __init__(self, tokens: Vocabulary, native: Any, tail: bytes = b"") -> None:
         """Takes over a sampler. `tail` has the bytes of a character that is not complete."""
         self._tokens = tokens
         self._silent = tokens.silent
@@ -79,7 +64,7 @@ class LlamaGrammarState:
         api.llama_sampler_apply(sampler, ctypes.byref(array))
         allowed: NDArray[np.bool_] = known & (cells["logit"] == 0) & ~silent[cells["id"]]
         for place in np.flatnonzero(allowed & self._partial[cells["id"]]).tolist():
-            allowed[place] = self._tail_behind(int(ids[place])) is not None
+            allowed[place] = self._tail_after(int(ids[place])) is not None
         return allowed
 
     def after(self, token: int) -> LlamaGrammarState | None:
@@ -88,7 +73,7 @@ class LlamaGrammarState:
             return None
         copy = api.llama_sampler_clone(self._sampler)
         api.llama_sampler_accept(copy, token)
-        return LlamaGrammarState(self._tokens, copy, self._tail_behind(token) or b"")
+        return LlamaGrammarState(self._tokens, copy, self._tail_after(token) or b"")
 
     def close(self) -> None:
         """Frees the sampler; calling it again does nothing."""
@@ -96,7 +81,7 @@ class LlamaGrammarState:
             api.llama_sampler_free(self._native)
             self._native = None
 
-    def _tail_behind(self, token: int) -> bytes | None:
+    def _tail_after(self, token: int) -> bytes | None:
         """The bytes of an incomplete character after this token; None if the bytes are not UTF-8.
 
         llama.cpp only counts continuation bytes and accepts bytes that cannot begin a character.
@@ -117,7 +102,7 @@ class LlamaGrammarState:
         return self._native
 
 
-def compile_grammar(text: str, tokens: Tokens, vocabulary: Any) -> LlamaGrammarState:
+def compile_grammar(text: str, tokens: Vocabulary, vocabulary: Any) -> LlamaGrammarState:
     """The beginning of a text that follows a grammar, which starts with the rule called root.
 
     Raises SettingError, in one line that names the place, for a grammar that llama.cpp cannot use.

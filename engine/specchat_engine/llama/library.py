@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any, Final
 
 import llama_cpp
@@ -15,7 +16,7 @@ from specchat_engine.errors import EngineError
 
 PINNED: Final = "0.3.36"
 
-_CONTEXT_DEFAULTS: Final = {
+CONTEXT_DEFAULTS: Final = {
     "n_ctx": 512,
     "n_batch": 2048,
     "n_ubatch": 512,
@@ -33,7 +34,7 @@ _CONTEXT_DEFAULTS: Final = {
     "swa_full": True,
     "n_samplers": 0,
 }
-_MODEL_DEFAULTS: Final = {
+MODEL_DEFAULTS: Final = {
     "n_gpu_layers": -1,
     "split_mode": 1,
     "main_gpu": 0,
@@ -42,22 +43,22 @@ _MODEL_DEFAULTS: Final = {
 }
 
 
-def check_layout(context_params: Any, model_params: Any) -> None:
+def check_defaults(params: Any, expected: Mapping[str, object]) -> None:
     """Compares default parameters with the values of the pinned version.
 
     Raises EngineError at the first difference: the binding was then made from another llama.cpp than this code.
     """
-    for params, expected in ((context_params, _CONTEXT_DEFAULTS), (model_params, _MODEL_DEFAULTS)):
-        for name, value in expected.items():
-            found = getattr(params, name, None)
-            if found != value:
-                raise EngineError(
-                    f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}; "
-                    f"install llama-cpp-python=={PINNED}"
-                )
+    for name, value in expected.items():
+        found = getattr(params, name, None)
+        if found != value:
+            raise EngineError(
+                f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}; "
+                f"install llama-cpp-python=={PINNED}"
+            )
 
 
-check_layout(binding.llama_context_default_params(), binding.llama_model_default_params())
+check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
+check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)
 binding.llama_backend_init()
 
 api: Final[Any] = binding

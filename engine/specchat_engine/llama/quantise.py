@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from specchat_engine.errors import EngineError, ModelFileError, SettingError
+from specchat_engine.errors import ModelFileError, SettingError
 from specchat_engine.gguf import read_model
-from specchat_engine.llama.library import PINNED, api
+from specchat_engine.llama.library import api, check_defaults
 from specchat_engine.llama.logs import native_log
-from specchat_engine.threads.processors import physical_cores
+from specchat_engine.threads.processors import read_processors
 
 FLOAT_TYPES: Final = ("F32", "F16", "BF16")
 QUANTISED_TYPES: Final = (
@@ -51,20 +51,11 @@ def quantise(source: Path, written: Path, kind: str) -> None:
     if written.exists() and written.samefile(source):
         raise SettingError(f"{source} would be written onto itself: choose another name")
     params = api.llama_model_quantize_default_params()
-    _check_layout(params)
-    params.nthread = physical_cores()
+    check_defaults(params, _DEFAULTS)
+    params.nthread = read_processors().cores
     params.ftype = getattr(api, f"LLAMA_FTYPE_{'ALL' if kind == 'F32' else 'MOSTLY'}_{kind}")
     params.max_buf_size = _BUFFER
     native_log.clear()
     if api.llama_model_quantize(os.fsencode(source), os.fsencode(written), ctypes.byref(params)):
         reason = native_log.last_error() or "llama.cpp gives no reason"
         raise ModelFileError(f"{source} could not be written as {kind}: {reason}")
-
-
-def _check_layout(params: Any) -> None:
-    for name, value in _DEFAULTS.items():
-        if getattr(params, name) != value:
-            raise EngineError(
-                f"llama-cpp-python does not fit: {name} of quantising is {getattr(params, name)}, expected {value}; "
-                f"install llama-cpp-python=={PINNED}"
-            )

@@ -132,8 +132,8 @@ class _Trial:
         self._begin, self._first, self._right = ids[:2], ids[2], ids[3]
         drafts = min(model.max_rows - 1, SNAPSHOTS) or 2
         self._wrong = [ids[4 + place % 6] for place in range(drafts)]
-        self._fresh = self._behind([*self._begin, self._first, self._right])
-        self._misled = self._behind([*self._begin, self._first, *self._wrong, self._right])
+        self._fresh = self._logits_after([*self._begin, self._first, self._right])
+        self._misled = self._logits_after([*self._begin, self._first, *self._wrong, self._right])
 
     def leaves_no_trace(self) -> bool:
         """Whether the logits after wrong tokens were dropped are those of a memory that never saw them.
@@ -160,7 +160,7 @@ class _Trial:
         allowed = max(_TRACE * _distance(self._misled, self._fresh), _NOISE * float(self._fresh.std()))
         return _distance(found, self._fresh) <= allowed
 
-    def _behind(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+    def _logits_after(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         self._model.rewind(0)
         logits: NDArray[np.float32] = self._model.advance(tokens, 1)[0]
         return logits.astype(np.float64)

@@ -26,6 +26,14 @@ _TOKEN_BYTES, _MERGE_BYTES = 160, 130
 _PROCESS_BYTES = 7 * MEGABYTE
 """Code and small allocations of a loaded model and its context, measured."""
 
+_FLOAT: Final = 4
+_NODE_BYTES: Final = 1250
+"""Bytes for each node of the graphs that llama.cpp reserves, measured."""
+
+_MANY_NODES: Final = frozenset(
+    {"qwen3next", "kimi-linear", "bailingmoe3", "qwen35", "qwen35moe", "qwen4exp", "deepseek4", "minimax-01"}
+)
+
 _CACHE_BITS: Final = {name: 8 * bytes_ / block for name, block, bytes_ in TYPES.values()}
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
 _PER_TOKEN: Final = ("token_embd.", "per_layer_token_embd.")
@@ -137,14 +145,8 @@ def estimate(header: Header, use: Use) -> Footprint:
         if tied and offloaded and tensor.name == "token_embd.weight":
             gpu += size
     caches = _cache_bytes(header, use)
-    compute = compute_bytes(
-        header,
-        n_ctx=rounded(use.n_ctx),
-        n_ubatch=min(use.ubatch_size, use.batch_size),
-        rows=use.rows,
-        flash=use.flash_attention,
-    )
-    outputs = FLOAT * use.rows * header.n_vocab
+    compute = _compute_bytes(header, use)
+    outputs = _FLOAT * use.rows * header.n_vocab
     merges = len(header.texts("tokenizer.ggml.merges"))
     tables = _TOKEN_BYTES * header.n_vocab + _MERGE_BYTES * merges
     return Footprint(
@@ -153,7 +155,7 @@ def estimate(header: Header, use: Use) -> Footprint:
             repacked=repacked,
             cache=sum(caches[:first]),
             compute=outputs + (0 if offloaded > layers else compute),
-            other=tables + graph_bytes(header, use.ubatch_size) + _PROCESS_BYTES,
+            other=tables + _graph_bytes(header, use.ubatch_size) + _PROCESS_BYTES,
         ),
         gpu=MemoryNeed(weights=gpu, cache=sum(caches[first:]), compute=compute if offloaded else 0),
         layers=offloaded,
@@ -173,33 +175,21 @@ def _is_repacked(tensor: TensorInfo, types: Collection[str]) -> bool:
 def _cache_bytes(header: Header, use: Use) -> list[int]:
     """The bytes that each layer keeps for the whole context."""
     cells = rounded(use.n_ctx)
-    keys, values = _bits(use.cache_type_k), _bits(use.cache_type_v)
+    keys, values = (_CACHE_BITS[name.upper()] for name in (use.cache_type_k, use.cache_type_v))
     copies = 1
     if has_state(header):
         snapshots = min(use.rows - 1, _SNAPSHOTS) if header.architecture in SNAPSHOTS else 0
         copies += snapshots or 1
     return [
-        int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * FLOAT * layer.state
+        int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * _FLOAT * layer.state
         for layer in layer_memories(header)
     ]
 
 
-def _bits(cache_type: str) -> float:
-    return _CACHE_BITS[cache_type.upper()]
-
-
-FLOAT: Final = 4
-NODE_BYTES: Final = 1250
-"""Bytes for each node of the graphs that llama.cpp reserves, measured."""
-
-_MANY_NODES: Final = frozenset(
-    {"qwen3next", "kimi-linear", "bailingmoe3", "qwen35", "qwen35moe", "qwen4exp", "deepseek4", "minimax-01"}
-)
-
-
-def compute_bytes(header: Header, *, n_ctx: int, n_ubatch: int, rows: int, flash: bool) -> int:
-    """Bytes of the compute buffer at its fullest moment, for passes of `n_ubatch` tokens and `rows` rows of logits."""
-    tokens = min(n_ubatch, n_ctx)
+def _compute_bytes(header: Header, use: Use) -> int:
+    """Bytes of the compute buffer at its fullest moment."""
+    n_ctx, flash = rounded(use.n_ctx), use.flash_attention
+    tokens = min(use.ubatch_size, use.batch_size, n_ctx)
     heads = max(header.heads, default=0)
     kv_heads = max(header.kv_heads, default=0)
     width = header.width
@@ -209,20 +199,20 @@ def compute_bytes(header: Header, *, n_ctx: int, n_ubatch: int, rows: int, flash
     mask = 0
     if heads:
         query = heads * head
-        mask = masks * n_ctx * tokens * (2 if flash else FLOAT)
+        mask = masks * n_ctx * tokens * (2 if flash else _FLOAT)
         attention = 2 * width + 3 * query + 2 * kv_heads * head
         scores = 0 if flash else n_ctx * heads
         inside = max(inside, attention + scores)
-    logits = FLOAT * (min(rows, tokens) * header.n_vocab + tokens * width)
-    return max(mask + FLOAT * tokens * inside, logits)
+    logits = _FLOAT * (min(use.rows, tokens) * header.n_vocab + tokens * width)
+    return max(mask + _FLOAT * tokens * inside, logits)
 
 
-def graph_bytes(header: Header, n_ubatch: int) -> int:
+def _graph_bytes(header: Header, n_ubatch: int) -> int:
     """Bytes of llama.cpp's bookkeeping for its graphs."""
     tensors = len(header.tensors)
     if header.architecture in _MANY_NODES:
-        return NODE_BYTES * max(40 * n_ubatch, 32 * tensors)
-    return NODE_BYTES * max(1024, 8 * tensors)
+        return _NODE_BYTES * max(40 * n_ubatch, 32 * tensors)
+    return _NODE_BYTES * max(1024, 8 * tensors)
 
 
 def _feed_forward(header: Header) -> int:

@@ -6,7 +6,7 @@ their free memory. The share of each GPU is accurate to about a layer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,6 @@ from specchat_engine.memory.estimate import Footprint, Use, estimate
 
 HOST: Final = "CPU"
 _SMALLEST_CONTEXT = 2048
-_FINER: Final = ("F32", "F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K")
 _BITS: Final = {
     "F32": 32.0,
     "F16": 16.0,
@@ -28,7 +27,7 @@ _BITS: Final = {
     "Q3_K_M": 3.9,
     "Q2_K": 3.2,
 }
-"""Approximate bits per weight in files of this quantisation."""
+"""Approximate bits per weight in files of this quantisation, in descending order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +157,11 @@ def _remedies(target: Header, draft: Header | None, options: LoadOptions, machin
         return not _over(tuple(_parts(big, draft, changed, machine)), machine)
 
     n_ctx = options.n_ctx or target.n_ctx_train
-    context = _largest(_halves(n_ctx), lambda size: fits(replace(options, n_ctx=size)))
-    if context:
-        yield Remedy("n_ctx", context)
+    while n_ctx // 2 >= _SMALLEST_CONTEXT:
+        n_ctx //= 2
+        if fits(replace(options, n_ctx=n_ctx)):
+            yield Remedy("n_ctx", n_ctx)
+            break
     if options.cache_type_k == "f16" and options.flash_attention != "off":
         for name in ("q8_0", "q4_0"):
             if fits(replace(options, cache_type_k=name, cache_type_v=name)):
@@ -168,28 +169,15 @@ def _remedies(target: Header, draft: Header | None, options: LoadOptions, machin
                 break
     if machine.gpus(options.devices) and options.gpu_layers:
         most = target.layers if options.gpu_layers < 0 else options.gpu_layers - 1
-        layers = _largest(range(most, -1, -1), lambda count: fits(replace(options, gpu_layers=count)))
-        if layers is not None:
-            yield Remedy("gpu_layers", layers)
-    finer = target.quantisation
-    if finer in _FINER:
-        for name in _FINER[_FINER.index(finer) + 1 :]:
-            if _BITS[name] < _BITS[finer] and fits(options, _shrunk(target, _BITS[name] / _BITS[finer])):
-                yield Remedy("quantisation", name)
+        for layers in range(most, -1, -1):
+            if fits(replace(options, gpu_layers=layers)):
+                yield Remedy("gpu_layers", layers)
                 break
-
-
-def _largest(sizes: Collection[int], fits: Callable[[int], bool]) -> int | None:
-    """The first that fits, of descending sizes."""
-    return next((size for size in sizes if fits(size)), None)
-
-
-def _halves(n_ctx: int) -> list[int]:
-    sizes = []
-    while n_ctx // 2 >= _SMALLEST_CONTEXT:
-        n_ctx //= 2
-        sizes.append(n_ctx)
-    return sizes
+    bits = _BITS.get(target.quantisation, 0.0)
+    for name, fewer in _BITS.items():
+        if fewer < bits and fits(options, _shrunk(target, fewer / bits)):
+            yield Remedy("quantisation", name)
+            break
 
 
 def _shrunk(header: Header, share: float) -> Header:

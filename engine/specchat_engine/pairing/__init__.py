@@ -1,4 +1,4 @@
-"""Whether a draft model fits a target, told from their headers: before a download, and again when they are loaded."""
+"""Whether a draft model fits a target, judged by their headers, before a download and again at load."""
 
 from specchat_engine.pairing.judge import Verdict, check_pair, judge
 from specchat_engine.pairing.tokens import Finding, Grade

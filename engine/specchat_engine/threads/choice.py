@@ -1,4 +1,4 @@
-"""How many threads a model computes with: thread counts take turns, and a new one is only chosen for a clear gain."""
+"""Measures how many threads are fastest: thread counts take turns, and only a clear gain changes the number."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BLOCKS = 5
 """How often the numbers take turns."""
 
 _HOPELESS, _GIVEN = 1.25, 2
-"""A number that took 1.25 times as long in each of the first two blocks is not tried further."""
+"""A number that took 1.25 times as long in each of the first two blocks is dropped."""
 
-_FAR_BEHIND = 2.5
-"""A number is not tried if its first pass takes 2.5 times as long as a pass with the number in force."""
+_FAR_TOO_SLOW = 2.5
+"""A number is dropped if its first pass takes 2.5 times as long as a pass with the number in force."""
 
 _GOOD_DAYS = 7
 """A choice is checked again after this many days: it may have been made while something else computed."""
@@ -39,7 +39,7 @@ class Trial:
     def __init__(self, candidates: Sequence[int], now: int) -> None:
         self._now = now
         self._times: dict[int, list[float]] = {count: [] for count in dict.fromkeys((now, *candidates))}
-        self._left_behind: dict[int, float] = {}
+        self._dropped: dict[int, float] = {}
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -55,14 +55,14 @@ class Trial:
         for count, milliseconds in times.items():
             self._times[count].append(milliseconds)
 
-    def leaves_behind(self, count: int, ratio: float) -> bool:
-        """Whether to give up a number because its first pass took `ratio` times as long as with the one in force.
+    def drops(self, count: int, ratio: float) -> bool:
+        """Whether to drop a number because its first pass took `ratio` times as long as with the one in force.
 
-        Only the first pass counts here. Once a number was timed, its times decide.
+        Once a number has been timed in a block, those times decide instead.
         """
-        if ratio > _FAR_BEHIND and count != self._now and not self._times[count]:
-            self._left_behind[count] = ratio
-        return count in self._left_behind
+        if ratio > _FAR_TOO_SLOW and count != self._now and not self._times[count]:
+            self._dropped[count] = ratio
+        return count in self._dropped
 
     @property
     def chosen(self) -> int:
@@ -78,9 +78,9 @@ class Trial:
         return tuple((count, round(chosen / median(self._ratios(count)), 3)) for count in timed)
 
     def _ratios(self, count: int) -> list[float]:
-        """What a pass took, relative to the number in force, block by block."""
-        if count in self._left_behind:
-            return [self._left_behind[count]]
+        """The time of each block, relative to the number in force."""
+        if count in self._dropped:
+            return [self._dropped[count]]
         return [time / base for time, base in zip(self._times[count], self._times[self._now], strict=False)]
 
     def _is_clear(self, ratios: Sequence[float]) -> bool:
@@ -88,15 +88,15 @@ class Trial:
 
     def _hopeless(self, count: int) -> bool:
         ratios = self._ratios(count)
-        return count in self._left_behind or (len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS)
+        return count in self._dropped or (len(ratios) >= _GIVEN and min(ratios) >= _HOPELESS)
 
 
 def try_target_threads(target: SessionModel, trial: Trial, costs: CostsByThreads) -> Iterator[None]:
-    """Lets thread counts of the target take turns, and yields after each pass. The costs are learned as well.
+    """Times thread counts of the target in turns, and yields after each pass. The costs are learned as well.
 
-    A count is timed by what a target does: a pass over one token and one over a usual draft. The first pass with
-    another count is not timed, since threads start and stop there. If it takes far too long the wide passes are left
-    out, as somebody may begin to wait.
+    Each count is timed with a pass over one token and one over a draft of the usual length. The first pass with a count
+    is not timed, because threads start and stop there. If it takes far too long, the wide pass is left out, since a
+    user may already be waiting.
     """
     shapes = 1, 1, min(USUAL_K + 1, target.max_rows)
     single_ms: float | None = None
@@ -111,7 +111,7 @@ def try_target_threads(target: SessionModel, trial: Trial, costs: CostsByThreads
                 if len(made) > 1:
                     costs.of(threads).observe(width, target.length, made[-1])
                 yield
-                if single_ms and len(made) == 1 and trial.leaves_behind(threads, made[0] / single_ms):
+                if single_ms and len(made) == 1 and trial.drops(threads, made[0] / single_ms):
                     break
             else:
                 times[threads] = sum(made[1:])
@@ -120,10 +120,10 @@ def try_target_threads(target: SessionModel, trial: Trial, costs: CostsByThreads
 
 
 def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, costs: CostsByThreads) -> Iterator[None]:
-    """Lets thread counts of the draft model take turns, and yields after each round. The costs are learned as well.
+    """Times thread counts of the draft model in turns, and yields after each round. The costs are learned as well.
 
-    A count is timed by a usual round, the target's pass included: starting and stopping threads between the two models
-    costs time there, and what a round does not notice is no gain.
+    Each count is timed with a whole round, the target's pass included, because starting and stopping threads between
+    the two models costs time too.
     """
     width = min(USUAL_K + 1, target.max_rows)
     while block := trial.block:
@@ -141,7 +141,7 @@ def try_draft_threads(target: SessionModel, draft: SessionModel, trial: Trial, c
 
 
 def _with_threads(model: SessionModel, threads: int, width: int, rows: int) -> float:
-    """The milliseconds of a pass with so many threads, in force for this pass alone."""
+    """The milliseconds of a pass with this number of threads, which is set for this pass only."""
     before, model.threads = model.threads, threads
     try:
         return pass_ms(model, width, rows)
@@ -189,7 +189,7 @@ class Choice:
 
 
 def read_choices(kept: Mapping[str, Any]) -> dict[str, Choice]:
-    """The choices of a record by role, target and draft. Raises ValueError for what is none."""
+    """The choices of a record by role, target and draft. Raises ValueError for anything else."""
     try:
         found = {role: kept.get(role) for role in ("target", "draft")}
         return {role: Choice.from_json(choice) for role, choice in found.items() if choice is not None}

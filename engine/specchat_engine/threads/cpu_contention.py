@@ -1,8 +1,8 @@
 """Fewer threads while other programs keep the cores busy.
 
 The threads of a pass wait for each other some hundred times. If the core of one is busy with something else for four
-milliseconds, all others wait: next to one busy program two threads on two cores took four times as long as
-alone, next to two of them up to forty times. One thread took no longer than ever.
+milliseconds, all others wait: beside one busy program, two threads on two cores took four times as long as
+alone, beside two of them up to forty times. One thread took as long as ever.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Passes = Sequence[tuple[int, float, float]]
 """
 
 _CREEP = 0.002
-"""The undisturbed time of a pass is the shortest seen. It creeps up by this share of what longer passes took more."""
+"""The undisturbed time of a pass is the shortest seen. It rises by this share of the excess of each longer pass."""
 
 _KEPT, _FEW = 16, 8
 """The latest 16 passes count, and there have to be 8 before contention is suspected."""
@@ -51,12 +51,12 @@ class _Pass:
 
 
 def ladder(threads: int) -> tuple[int, ...]:
-    """The numbers of threads to go down by: all, one less, half of them, one."""
+    """The numbers of threads to try in turn: all, one less, half of them, one."""
     return tuple(sorted({threads, max(1, threads - 1), max(1, threads // 2), 1}, reverse=True))
 
 
 class CpuContention:
-    """Says how many of some threads to use, from what the passes take.
+    """Decides from the times of passes how many threads to use.
 
     Every change is tried first: fewer threads stay only if they are clearly faster, and more are tried again and again.
     Sums are compared, since the few passes that wait very long matter most.
@@ -77,12 +77,12 @@ class CpuContention:
 
     @property
     def count(self) -> int:
-        """The threads to use now, be it for a trial."""
+        """The threads to use now, during trials too."""
         return self._counts[self._tried]
 
     @property
     def settled(self) -> int:
-        """The threads to use apart from trials."""
+        """The threads to use outside of trials."""
         return self._counts[self._settled]
 
     def passed(self, passes: Passes, now: float, computed: float, drafting: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""How many threads an engine's models compute with: as asked for, as measured, or as other programs allow."""
+"""How many threads the models of an engine use: the requested number, the fastest, or what other programs leave."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ThreadedModel(SessionModel, Protocol):
     """A model that reads prompts with a thread count of its own."""
 
     reading_threads: int
-    """How many threads compute what gives no logits."""
+    """How many threads compute passes without logits."""
 
     @property
     def on_gpu(self) -> bool:
@@ -34,7 +34,7 @@ class ThreadedModel(SessionModel, Protocol):
 class ThreadsInForce:
     """The threads of the target and of the draft model (0 without one), and why each has so many.
 
-    The reasons are empty if the number is as asked for. `reading` threads compute the target's prompts.
+    The reasons are empty for requested numbers. `reading` threads compute the target's prompts.
     """
 
     target: int
@@ -49,7 +49,7 @@ class ThreadsInForce:
         return self.target, self.draft
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and the choices as they stand under `machine` in a trace."""
+        """The counts and the choices, as written under `machine` in a trace."""
         because = {"threads": self.because, "threads_draft": self.draft_because}
         told: dict[str, Any] = {"threads": self.target, "threads_prompt": self.reading}
         if self.draft:
@@ -58,7 +58,7 @@ class ThreadsInForce:
 
 
 class Threads:
-    """Sets the numbers of threads of a pair, and measures which are best if the user leaves that open.
+    """Sets the threads of a pair, and measures which numbers are fastest if the user did not choose.
 
     Prompts are read with the number that was asked for, else with one thread for each core. A draft model never has
     more threads than its target. A choice stays until another number is clearly faster. If no number was asked for,
@@ -100,7 +100,7 @@ class Threads:
 
     @property
     def contended(self) -> str:
-        """How many threads other programs leave, in words; empty if all. Nothing else should be measured meanwhile."""
+        """How many threads other programs leave, in words; empty if all. Do not measure anything else meanwhile."""
         contention = self._contention
         if contention is None or contention.settled == contention.threads:
             return ""
@@ -109,7 +109,7 @@ class Threads:
     def passed(self, passes: Passes) -> bool:
         """Takes note of the target's latest passes; returns whether another number stays in force from now on.
 
-        To be called between two passes, by the thread that makes them.
+        Call it between two passes, from the thread that makes them.
         """
         contention = self._contention
         if contention is None:
@@ -121,7 +121,7 @@ class Threads:
         return contention.settled != settled
 
     def trying(self, today: date, controller: Controller) -> Iterator[None]:
-        """Measures what is left open and has no fresh choice, and yields after each step, so that the caller can stop.
+        """Measures where no number was requested and no recent choice exists. Yields after each step, to stop there.
 
         The controller learns what the passes cost. After each step the models' memories are as before. Raises
         DecodeError if llama.cpp fails.
@@ -148,7 +148,7 @@ class Threads:
         self._apply()
 
     def _steps(self, trial: Iterator[None]) -> Iterator[None]:
-        """The steps of a trial. After each the numbers are as asked for, which may have changed meanwhile."""
+        """Runs a trial. After each step the threads are as requested again; the request may have changed meanwhile."""
         try:
             for _ in trial:
                 self._apply()
@@ -180,11 +180,11 @@ class Threads:
         self._draft.reading_threads = fixed or self._target.reading_threads
 
     def _choice(self, role: str) -> Choice | None:
-        """What was chosen for a model whose number of threads is left open."""
+        """The measured choice for a model without a requested number of threads."""
         return self._chosen.get(role) if self._is_free(role) else None
 
     def _is_free(self, role: str) -> bool:
-        """Whether a model's number of threads is left open; on a GPU there is nothing to choose."""
+        """Whether the engine chooses a model's number of threads; on a GPU there is nothing to choose."""
         model, asked = (self._target, self._asked[0]) if role == "target" else (self._draft, self._asked[1])
         return asked == AUTO and model is not None and not model.on_gpu
 

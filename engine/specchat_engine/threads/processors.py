@@ -46,7 +46,7 @@ class Processors:
 
 
 def read_processors(root: Path = Path("/")) -> Processors:
-    """The processors as the system reports them below `root`. Unreported limits and differences count as none."""
+    """The processors as the system reports them below `root`; a limit or difference it does not report is none."""
     system, allowed = root / "sys/devices/system/cpu", _allowed()
     cores: dict[str, list[int]] = {}
     for cpu in allowed:
@@ -54,11 +54,6 @@ def read_processors(root: Path = Path("/")) -> Processors:
         cores.setdefault(siblings or f"cpu{cpu}", []).append(cpu)
     firsts = [cpus[0] for cpus in cores.values()]
     return Processors(len(cores), _fast(root, firsts), _limit(root), _name(root))
-
-
-def physical_cores() -> int:
-    """How many physical cores this process may use."""
-    return read_processors().cores
 
 
 def measure_bandwidth(threads: int) -> float:
@@ -77,14 +72,14 @@ def measure_bandwidth(threads: int) -> float:
 
 
 def _allowed() -> Iterable[int]:
-    """The processors that this process may run on; not all systems know of such a choice."""
+    """The processors that this process may run on, all of them where the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return range(os.cpu_count() or 1)
 
 
 def _fast(root: Path, cpus: list[int]) -> int:
-    """How many of these lie on performance cores: named so, else told by their capacity."""
+    """How many of these are performance cores: by name if the system names them, else by capacity."""
     named = _text(root / "sys/devices/cpu_core/cpus")
     if named:
         return len(set(cpus) & _listed(named)) or len(cpus)

@@ -40,7 +40,7 @@ def teach(target: LlamaModel, batch: Batch) -> Batch:
 def own_answers(
     target: LlamaModel, documents: Sequence[Document], end_id: int, limit: int, temperature: float, seed: int
 ) -> list[Document]:
-    """Each document's first answer said anew by the target, drawn at a temperature and at most `limit` tokens long."""
+    """The documents with first answers of the target's own, at a temperature and at most `limit` tokens long."""
     prompts = [list(document.ids[: document.learned.index(True)]) for document in documents]
     generator = torch.Generator(next(target.parameters()).device).manual_seed(seed)
     answers = complete(target, prompts, end_id, limit, temperature, generator)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,43 +22,27 @@ from specchat_engine.training.optimizer import PairedOptimizer, Schedule, matrix
 from specchat_engine.training.packing import Batch
 
 
-class Source(Protocol):
-    """Provides the batches."""
+class Source(ABC):
+    """Provides the batches. Unless a subclass says otherwise it never ends and has no state."""
 
+    @abstractmethod
     def batches(self, step: int, progress: float) -> Sequence[Batch]:
         """The batches of one step; `progress` is the spent part of the budget."""
-
-    def observe(self, accuracy: dict[int, float]) -> None:
-        """Receives the share of a step's learned tokens that were predicted, by group."""
 
     @property
     def finished(self) -> bool:
         """Whether training should end before the budget is spent."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state that a source carries from step to step, if any."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues from a saved state."""
-
-
-class Endless:
-    """The part of a source that never ends and carries no state from step to step."""
-
-    @property
-    def finished(self) -> bool:
-        """Never: the budget ends the training."""
         return False
 
-    def observe(self, accuracy: dict[int, float]) -> None:
-        """Ignores it."""
+    def observe(self, accuracy: dict[int, float]) -> None:  # noqa: B027 - most sources do not listen
+        """Receives the share of a step's learned tokens that were predicted, by group."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Empty: there is no state."""
+        """The state that the source carries from step to step."""
         return {}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Does nothing: there is no state."""
+    def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 - most sources have no state
+        """Continues from a saved state."""
 
 
 @dataclass(frozen=True, slots=True)

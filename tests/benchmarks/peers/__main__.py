@@ -19,7 +19,7 @@ from benchmarks.peers.specchat_runner import OneSession, Specchat, open_engine, 
 from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
 from specchat_engine import Engine
-from specchat_engine.threads.processors import physical_cores
+from specchat_engine.threads.processors import read_processors
 
 BASE = ("llama-server", "plain")
 OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
@@ -68,7 +68,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--server", type=Path, help="path of llama.cpp's llama-server; left out if not given")
     parser.add_argument("-m", "--model", type=Path, help="target, the built-in one by default")
     parser.add_argument("-d", "--draft", type=Path)
-    parser.add_argument("-t", "--threads", type=int, default=physical_cores())
+    parser.add_argument("-t", "--threads", type=int, default=read_processors().cores)
     parser.add_argument("-n", "--max-tokens", type=int, default=256)
     parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.8])

@@ -9,12 +9,21 @@ from types import SimpleNamespace
 import pytest
 
 from specchat_engine import EngineError
-from specchat_engine.llama.library import PINNED, api, check_layout, llama_version, system_info
+from specchat_engine.llama.library import (
+    CONTEXT_DEFAULTS,
+    MODEL_DEFAULTS,
+    PINNED,
+    api,
+    check_defaults,
+    llama_version,
+    system_info,
+)
 
 
 def test_the_installed_binding_is_the_pinned_one() -> None:
     assert version("llama-cpp-python") == PINNED
-    check_layout(api.llama_context_default_params(), api.llama_model_default_params())
+    check_defaults(api.llama_context_default_params(), CONTEXT_DEFAULTS)
+    check_defaults(api.llama_model_default_params(), MODEL_DEFAULTS)
 
 
 @pytest.mark.parametrize(
@@ -22,10 +31,13 @@ def test_the_installed_binding_is_the_pinned_one() -> None:
     [(0, "n_batch", 512), (0, "n_outputs_max", 7), (1, "split_mode", 3), (1, "main_gpu", -1)],
 )
 def test_a_default_that_moved_is_named_with_the_remedy(which: int, name: str, value: int) -> None:
-    structs = [api.llama_context_default_params(), api.llama_model_default_params()]
-    setattr(structs[which], name, value)
+    params, defaults = (
+        (api.llama_context_default_params(), CONTEXT_DEFAULTS),
+        (api.llama_model_default_params(), MODEL_DEFAULTS),
+    )[which]
+    setattr(params, name, value)
     with pytest.raises(EngineError) as caught:
-        check_layout(*structs)
+        check_defaults(params, defaults)
     message = str(caught.value)
     assert f"the default of {name} is {value}" in message
     assert message.endswith(f"install llama-cpp-python=={PINNED}")
@@ -33,7 +45,7 @@ def test_a_default_that_moved_is_named_with_the_remedy(which: int, name: str, va
 
 def test_a_field_that_is_gone_is_named() -> None:
     with pytest.raises(EngineError, match="the default of n_ctx is None"):
-        check_layout(SimpleNamespace(), api.llama_model_default_params())
+        check_defaults(SimpleNamespace(), CONTEXT_DEFAULTS)
 
 
 def test_the_build_describes_itself() -> None:

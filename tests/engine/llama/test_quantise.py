@@ -59,5 +59,5 @@ def test_a_struct_that_moved_is_noticed(tmp_path: Path, source: Path, monkeypatc
     params = llama_cpp.llama_model_quantize_default_params()
     params.max_buf_size = 3
     monkeypatch.setattr(module.api, "llama_model_quantize_default_params", lambda: params)
-    with pytest.raises(EngineError, match="max_buf_size of quantising is 3"):
+    with pytest.raises(EngineError, match="the default of max_buf_size is 3"):
         quantise(source, tmp_path / "written.gguf", "Q8_0")

@@ -71,11 +71,11 @@ def test_a_hopeless_count_is_dropped_after_two_blocks_and_the_others_go_on() -> 
 
 def test_a_count_whose_first_pass_took_far_too_long_is_left_behind_and_told() -> None:
     trial = Trial((8, 4, 1), 8)
-    assert not trial.leaves_behind(8, 9.0)
-    assert not trial.leaves_behind(4, 2.4)
-    assert trial.leaves_behind(1, 5.0)
+    assert not trial.drops(8, 9.0)
+    assert not trial.drops(4, 2.4)
+    assert trial.drops(1, 5.0)
     trial.observe({8: 10.0, 4: 11.0})
-    assert not trial.leaves_behind(4, 9.0)
+    assert not trial.drops(4, 9.0)
     assert tried(trial, lambda count, _: {8: 10.0, 4: 11.0}[count]).speeds == ((8, 1.0), (4, 0.909), (1, 0.2))
 
 

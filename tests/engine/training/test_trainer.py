@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -14,12 +13,12 @@ import torch
 from specchat_engine.training.model import LlamaModel, ModelConfig
 from specchat_engine.training.optimizer import Schedule
 from specchat_engine.training.packing import Batch, Document, pack
-from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan, next_token_objective
+from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan, next_token_objective
 
 CONFIG = ModelConfig(vocab_size=20, width=16, layers=1, heads=2, kv_heads=1, feed_forward=16, context=16)
 
 
-class CountingSource:
+class CountingSource(Source):
     """Ten documents a step that count upwards; ends after a number of steps."""
 
     def __init__(self, steps: int) -> None:
@@ -35,12 +34,6 @@ class CountingSource:
 
     def observe(self, accuracy: dict[int, float]) -> None:
         self._left -= 1
-
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        pass
 
 
 def train(folder: Path, steps: int, tokens: int = 100_000) -> LlamaModel:
