@@ -129,7 +129,7 @@ class SpecchatApp(ThemedApp):
         """Saves the prompt cache of the session, and ends."""
         for screen in self.screen_stack:
             if isinstance(screen, ChatScreen):
-                await screen.leave()
+                await screen.parts.conversations.save_prompt_cache()
         self.exit()
 
     def on_unmount(self) -> None:
@@ -142,7 +142,7 @@ class SpecchatApp(ThemedApp):
         """Stores the running answer as far as it came, then ends the engine."""
         for screen in self.screen_stack:
             if isinstance(screen, ChatScreen):
-                screen.keep_now()
+                screen.parts.turns.store_running()
         self._archive.close()
         self.client.close()
 

@@ -74,9 +74,8 @@ class StatisticsScreen(ModalScreen[None]):
         """Copy the page as text."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
-            self.query_one(
-                "#panel"
-            ).border_subtitle = f"{_KEYS}: {copy(as_text(self._lines(pane)), self.app.copy_to_clipboard)}"
+            done = copy(as_text(self._lines(pane)), self.app.copy_to_clipboard)
+            self.query_one("#panel").border_subtitle = f"{_KEYS}: {done}"
 
     def _show(self) -> None:
         pane = self.query_one(TabbedContent).active_pane

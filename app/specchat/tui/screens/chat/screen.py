@@ -100,14 +100,6 @@ class ChatScreen(Screen[None]):
                 return idle and not knobs and self.parts.tour.active
         return True
 
-    async def leave(self) -> None:
-        """Saves what the engine has read of the conversation, before the app ends."""
-        await self.parts.conversations.save_prompt_cache()
-
-    def keep_now(self) -> None:
-        """Stores the running answer as far as it has come."""
-        self.parts.turns.store_running()
-
     async def on_engine_link_arrived(self, message: EngineLink.Arrived) -> None:
         """Takes events of the engine."""
         message.stop()

@@ -131,11 +131,11 @@ class TourGuide:
 
     @property
     def active(self) -> bool:
-        """Whether the tour goes on."""
+        """Whether the tour is running."""
         return self._tour is not None
 
     async def start(self) -> None:
-        """Begins the tour in an empty conversation; leaves it if it goes on already."""
+        """Begins the tour in an empty conversation; leaves it if it is running already."""
         if self._tour is not None:
             self.leave()
             return

@@ -153,7 +153,7 @@ class TurnRunner:
         if outcome.failure is not None:
             view.notice(outcome.failure, failure=True)
             if state.settings is not None:
-                view.show_settings(state.settings)
+                view.knobs.show(state.settings)
         if outcome.unanswered is not None:
             view.prompt.give_back(outcome.unanswered)
             if outcome.failure is not None:
@@ -197,7 +197,7 @@ class TurnRunner:
 
     def change_settings(self, settings: Settings, *, remember: bool = True) -> None:
         """Applies settings and shows them in the knobs."""
-        self._view.show_settings(settings)
+        self._view.knobs.show(settings)
         self.apply(settings, remember=remember)
 
     def prompt_changed(self) -> None:

@@ -28,7 +28,6 @@ from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
-from specchat_engine.settings import Settings
 
 LOADING = "the model is still loading"
 
@@ -95,10 +94,6 @@ class ChatView:
         """Shows the figures of a turn."""
         self.dashboard.show(view)
         self.dashboard_row.show(view)
-
-    def show_settings(self, settings: Settings) -> None:
-        """Shows settings in the knobs."""
-        self.knobs.show(settings)
 
     def show_conversation(self) -> None:
         """Shows the whole conversation, scrolled to its end."""
