@@ -166,15 +166,7 @@ class ChatScreen(Screen[None]):
 
     # Messages of the transcript
 
-    @on(MessageActions.Copy)
-    @on(MessageActions.CopyCode)
-    @on(MessageActions.Export)
-    @on(MessageActions.Edit)
-    @on(MessageActions.Regenerate)
-    @on(MessageActions.Branch)
-    @on(MessageActions.Sibling)
-    @on(MessageActions.Inspect)
-    @on(MessageActions.Play)
+    @on(MessageActions.OfEntry)
     async def act_on_entry(self, message: MessageActions.OfEntry) -> None:
         """Does what the user wants to be done with a message."""
         await act_on_entry(self.parts, message)
