@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builtin_pair import mixture
+from builtin_pair.chats import SPECIALS, VOCABULARY_SIZE
 from builtin_pair.mixture import KINDS
-from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from builtin_pair import other, python_library
 from builtin_pair.chats import Chat, ChatSource
-from builtin_pair.phrasing import roughen
 from builtin_pair.python_functions import MAX_LINES, LibraryFunction, described_functions, listed_functions
+from builtin_pair.sections import roughen
 
 SOURCES = pytest.mark.parametrize("source", [python_library.chats, other.chats], ids=["python", "other"])
 

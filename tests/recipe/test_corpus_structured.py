@@ -13,7 +13,7 @@ import pytest
 from builtin_pair import stories, structured
 from builtin_pair.chats import ChatSource, Turn
 from builtin_pair.sections import choose_words
-from builtin_pair.structured_requests import wordings
+from builtin_pair.structured_records import wordings
 
 SECTIONS = ("json", "select", "create", "count", "table", "set", "sequence")
 

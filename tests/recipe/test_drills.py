@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from builtin_pair.chats import END_ID, SPECIALS
 from builtin_pair.drills import LEVELS, SKILLS, Drills, SkillLesson
 from builtin_pair.mixture import unforeseen
-from builtin_pair.template import END_ID, SPECIALS
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Document
 

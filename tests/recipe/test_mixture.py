@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from builtin_pair import mixture
+from builtin_pair.chats import SPECIALS, VOCABULARY_SIZE
 from builtin_pair.mixture import DRILL_GROUP, EARLY_SHARES, KINDS, SHARES, Mixture, drill
-from builtin_pair.template import SPECIALS, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Document
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from builtin_pair import publishing, stages
-from builtin_pair.template import SPECIALS
+from builtin_pair.chats import SPECIALS
 from specchat_assets import builtin_pair
 from specchat_engine.training.gguf import read_gguf
 

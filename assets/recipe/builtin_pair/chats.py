@@ -1,4 +1,4 @@
-"""The data structures for every part of the corpus: chats of question and answer turns, and held-out exercises."""
+"""The data structures of the corpus: chats, held-out exercises, and the text around the turns of a chat."""
 
 from __future__ import annotations
 
@@ -46,3 +46,27 @@ ChatSource = Callable[[Random], Iterator[Chat]]
 def single(kind: Kind, user: str, assistant: str) -> Chat:
     """A chat of one turn."""
     return Chat(kind, (Turn(user, assistant),))
+
+
+VOCABULARY_SIZE = 4096
+SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+END_OF_TEXT_ID, START_ID, END_ID, FIRST_PLAIN_ID = range(4)
+
+CHAT_TEMPLATE = (
+    "{%- for message in messages -%}"
+    "{{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' -}}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}"
+)
+"""The same text as `pieces` in Jinja, for the GGUF."""
+
+
+def pieces(chat: Chat) -> list[tuple[str, bool]]:
+    """The text of a chat in parts, each with whether the model learns it."""
+    parts: list[tuple[str, bool]] = []
+    lead = "" if chat.system is None else f"<|im_start|>system\n{chat.system}<|im_end|>\n"
+    for turn in chat.turns:
+        parts.append((f"{lead}<|im_start|>user\n{turn.user}<|im_end|>\n<|im_start|>assistant\n", False))
+        parts.append((f"{turn.assistant}<|im_end|>", True))
+        lead = "\n"
+    return parts

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from random import Random
 
 from builtin_pair.chats import Chat, HeldOut, Turn, single
-from builtin_pair.copying_edits import EDITS
+from builtin_pair.copying_edits import EDITS, LISTS
 from builtin_pair.copying_exercises import Exercise, Task, make_exercise
-from builtin_pair.copying_lists import LISTS
 from builtin_pair.copying_prompts import (
     bare_question_and_answer,
     final_answer,

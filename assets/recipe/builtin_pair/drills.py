@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from builtin_pair.template import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
+from builtin_pair.chats import END_ID, FIRST_PLAIN_ID, VOCABULARY_SIZE
 from specchat_engine.training.bpe import BytePairTokenizer
 from specchat_engine.training.packing import Batch, Document, batches_by_length, drawn
 from specchat_engine.training.trainer import Source

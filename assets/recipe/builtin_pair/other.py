@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from .chats import Chat, Turn
-from .phrasing import fill, roughen
+from .sections import fill, roughen
 
 DATA = Path(__file__).parent / "data"
 COMMAND = "`specchat chat -m model.gguf -d draft.gguf`"

@@ -12,8 +12,8 @@ from functools import cache
 from random import Random
 
 from .chats import Chat, Turn
-from .phrasing import fill, roughen
 from .python_functions import DATA, Definition, LibraryFunction, described_functions, listed_functions
+from .sections import fill, roughen
 
 
 @dataclass(frozen=True, slots=True)

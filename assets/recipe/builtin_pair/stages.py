@@ -10,15 +10,11 @@ from random import Random
 
 import torch
 
-from builtin_pair.chats import Kind
-from builtin_pair.choosing import ChoiceLesson
+from builtin_pair.chats import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE, Kind
 from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.drills import SKILLS, SkillLesson
-from builtin_pair.lengthening import SETTLING_SHARES, LongTexts
-from builtin_pair.matching import MatchingLesson
+from builtin_pair.lessons import SETTLING_SHARES, ChoiceLesson, LongTexts, MatchingLesson, TaughtSource, taught_step
 from builtin_pair.mixture import GROUPS, Mixture, texts
-from builtin_pair.teaching import TaughtSource, taught_step
-from builtin_pair.template import CHAT_TEMPLATE, SPECIALS, VOCABULARY_SIZE
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective

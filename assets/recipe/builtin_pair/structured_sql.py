@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from builtin_pair.material import Material
 from builtin_pair.sections import say
-from builtin_pair.structured_records import value_makers, written
-from builtin_pair.structured_requests import Request, enumeration, fenced_sql, wordings
+from builtin_pair.structured_records import Request, enumeration, fenced_sql, value_makers, wordings, written
 
 TEXT_TYPES = ("name", "city", "email", "noun", "date", "code")
 NUMBER_TYPES = ("age", "year", "number", "price", "small")
