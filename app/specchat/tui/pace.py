@@ -1,4 +1,4 @@
-"""Calls at a steady pace: at most so often, and always once more for the last request."""
+"""Limits how often something is called. The last request always leads to a call."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MAX_TURNS = 300
 
 
 class Recording:
-    """One answer beside the conversation. `run` blocks; the rest may be called from another thread meanwhile."""
+    """One answer beside the conversation. `run` blocks; the rest may be called from another thread while it runs."""
 
     def __init__(self, client: WorkerClient, question: Question, settings: Settings) -> None:
         self._client = client
@@ -176,7 +176,7 @@ def settings_at_start(trace: Trace, otherwise: Settings) -> Settings:
 
 
 def costs_in(trace: Trace) -> MeasuredCosts:
-    """What passes cost: as the engine measured at the end of the turn, else estimated from the rounds."""
+    """The costs of passes, as the engine measured them at the end of the turn, else estimated from the rounds."""
     try:
         return from_json(MeasuredCosts, trace.end["costs"]) if trace.end else costs_of(trace.rounds)
     except (KeyError, TypeError, ValueError):
@@ -185,7 +185,7 @@ def costs_in(trace: Trace) -> MeasuredCosts:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store knows: the session and the pair summed up, and every pair's counters."""
+    """Statistics from the store: sums over the session and over the pair, and every pair's counters."""
 
     session: Summary
     pair: Summary

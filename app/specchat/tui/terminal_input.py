@@ -59,7 +59,7 @@ class InputFilter:
 
     @property
     def waiting(self) -> bool:
-        """Whether it holds text that time alone may release."""
+        """Whether it holds text that is due after a while, without further input."""
         return bool(self._kept or self._partial)
 
     def feed(self, text: str = "") -> str:
@@ -202,7 +202,7 @@ class TerminalDriver(LinuxDriver):
 
 
 def _read(terminal: int) -> bytes:
-    """What the terminal sent; empty where it is gone."""
+    """The bytes that the terminal sent; empty if it is gone."""
     try:
         return os.read(terminal, 4096)
     except OSError:

@@ -1,4 +1,4 @@
-"""Times drafts one after the other on the engine of the chat, which unloads its pair meanwhile. Without widgets."""
+"""Times drafts one after the other on the chat's engine, which unloads its pair for that. Without widgets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DraftTimer:
         busy: Callable[[], bool],
         seconds: float = SECONDS,
     ) -> None:
-        """`busy` tells whether the engine is answering, which it cannot do meanwhile."""
+        """`busy` tells whether the engine is answering; it cannot do both at once."""
         self.busy = busy
         self.seconds = seconds
         self.used = False

@@ -116,7 +116,7 @@ class FirstRunScreen(ModalScreen[Offer]):
         self._begin(event.text)
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
-        """Take the row. If a question was typed meanwhile, Enter sends it."""
+        """Take the row. If a question has been typed, Enter sends it."""
         message.stop()
         chosen = message.option_list.chosen if isinstance(message.option_list, Listing) else None
         if self._left:

@@ -1,4 +1,4 @@
-"""What is said about a finished answer: advice that a key takes, or that this pair was better before."""
+"""Remarks on finished answers: advice that a key takes, or a notice that this pair was better before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from specchat_engine.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What there is to say about an answer: advice, a notice, or neither; and what the advisor remembers."""
+    """Advice on an answer, a notice, or neither; and what the advisor remembers."""
 
     memory: Memory
     advice: Advice | None = None
@@ -40,7 +40,7 @@ def earlier_turns(store: Store, pair: str, message: int) -> Sequence[tuple[int, 
 
 
 def review(turn: Answered, before: Sequence[tuple[int, int]], memory: Memory | None) -> Review:
-    """What to say after an answer. There is a notice only if there is no advice, which says more."""
+    """The review of an answer. There is a notice only if there is no advice, since advice says more."""
     advice, memory = advise(causes(turn), memory or Memory())
     if advice is not None:
         return Review(memory, advice)

@@ -1,4 +1,4 @@
-"""What slash commands, the command palette and actions on messages do."""
+"""Slash commands, the command palette, and actions on messages."""
 
 from __future__ import annotations
 

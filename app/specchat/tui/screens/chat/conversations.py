@@ -167,7 +167,7 @@ class Conversations:
             self._use_stored_settings()
 
     def pair_changed(self) -> None:
-        """Stores that the conversation goes on with another pair."""
+        """Stores that the conversation continues with another pair."""
         self._state.archive.changed(self._name_models())
 
     async def _show_stored(self, session: int) -> bool:

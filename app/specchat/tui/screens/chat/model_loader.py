@@ -83,7 +83,7 @@ class ModelLoader:
             session.settings = None
             session.conversation.change(settings=None)
         elif options.draft is not None and session.options.draft is None and session.settings is not None:
-            # Whoever picks a draft model wants it to draft.
+            # A user who picks a draft model wants it to draft.
             session.settings = replace(session.settings, drafter=DRAFTERS[0])
         session.options, session.loaded = options, None
         self.load()

@@ -1,4 +1,4 @@
-"""What the chat screen is composed of: each part gets here what it works with, and its share of the engine's events."""
+"""The parts of the chat screen: they are made here with what they need, and get the engine's events from here."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ChatParts:
             self._ended(turn, last)
 
     def _sources(self) -> Sources:
-        """What commands can name at present."""
+        """The names that commands can use now."""
         loaded = self.state.session.loaded
         drafters = loaded.drafters if loaded else Sources().drafters
         themes = dict.fromkeys(self.screen.app.available_themes, "")

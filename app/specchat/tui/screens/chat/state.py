@@ -1,4 +1,4 @@
-"""What the chat knows at one moment, shared by all parts of the screen, and the turn that is running."""
+"""The state of the chat, shared by all parts of the screen, and the turn that is running."""
 
 from __future__ import annotations
 

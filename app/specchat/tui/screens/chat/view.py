@@ -51,7 +51,7 @@ class ChatView:
         self.prompt = Prompt(sources, history)
 
     def compose(self) -> ComposeResult:
-        """Rows from top to bottom; the side panel stands beside the transcript where there is room."""
+        """Rows from top to bottom; the side panel is beside the transcript if there is room."""
         yield self.header
         with Horizontal(id="middle"):
             yield self.transcript
