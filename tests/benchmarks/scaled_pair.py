@@ -18,7 +18,7 @@ from benchmarks.growth_writer import Source, read_source, write_grown
 from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
-from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
+from support.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 
 UNITS = {"M": 10**6, "B": 10**9}
 WRITTEN_AT_ONCE = (*FLOAT_TYPES, "Q8_0")

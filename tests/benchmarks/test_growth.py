@@ -20,8 +20,8 @@ from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import lays_out_anew
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.quantise import quantise
 from support.conversations import GREEDY
+from support.quantise import quantise
 from support.tiny_models import TEMPLATE, write_tiny_model
 
 IDS = [5, 200, 17, 3, 3, 251, 40, 99, 120]

@@ -33,7 +33,7 @@ class Vocabulary:
         self.size: int = api.llama_vocab_n_tokens(handle)
         self.type: str = _TYPES.get(api.llama_vocab_type(handle), "unknown")
         self.special: dict[str, int] = {
-            name: getattr(api, f"llama_vocab_{name}")(handle) for name in ("bos", "eos", "eot", "sep", "nl", "pad")
+            name: getattr(api, f"llama_vocab_{name}")(handle) for name in ("bos", "eos", "eot")
         }
         self.adds_bos: bool = bool(api.llama_vocab_get_add_bos(handle))
         self._pieces: dict[int, bytes] = {}

@@ -12,9 +12,9 @@ from specchat_engine import Engine, HeaderError, LoadOptions, ModelFileError, Se
 from specchat_engine.gguf import reader
 from specchat_engine.gguf.reader import read_file, read_model
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.quantise import quantise
 from support.headers import Kind, Typed, write_header
 from support.memory_models import write_memory_model
+from support.quantise import quantise
 from support.tiny_models import write_tiny_model
 
 TENSOR = {"token_embd.weight": np.zeros((4, 8), np.float32)}

@@ -21,9 +21,9 @@ from specchat_engine.llama.machine import (
     this_machine,
 )
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory
+from support.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
 from support.tiny_models import EngineFiles, write_tiny_model
 
 AVX2 = "CPU : SSE3 = 1 | AVX2 = 1 | FMA = 1 | OPENMP = 1 | REPACK = 1 | "
