@@ -18,7 +18,7 @@ from specchat_engine.decoding.stats import measured_speedup
 from specchat_engine.load_options import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
-"""The most words in the ribbon. When it is full, the oldest are dropped many at a time, so that it seldom shifts."""
+"""The most words in the ribbon. When it is full, the oldest are dropped many at a time, so that it rarely shifts."""
 
 HISTORY_BARS = 64
 RECENT_ROUNDS = 24

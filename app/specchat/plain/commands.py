@@ -211,7 +211,7 @@ class Commands:
             self._paper.say(spoken(f"{figure.value}: {sentence}"))
 
     def _say_rejections(self, path: Path | None) -> None:
-        """What was rejected of the last answer, or of those in a file; nothing says so unasked."""
+        """Says what the target rejected in the last answer, or in those of a file."""
         try:
             traces = read_trace(path) if path else [self._last] if self._last else []
         except (SpecchatError, OSError) as error:

@@ -58,7 +58,7 @@ def start(line: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def round_of(line: Mapping[str, Any]) -> Round:
-    """A round line as a round; what it holds besides is dropped."""
+    """A round line as a round. Unknown keys are dropped."""
     whole(line, "index")
     text(line, "source")
     whole(line, "k")

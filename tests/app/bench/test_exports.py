@@ -37,7 +37,7 @@ def test_a_draft_model_on_llama_server() -> None:
     )
 
 
-def test_prompts_and_drafts_with_threads_of_their_own_keep_them_on_llama_server() -> None:
+def test_separate_threads_for_prompts_and_drafts_become_flags_of_llama_server() -> None:
     found = run(model=150)
     for machine, words in (
         ({"threads": 2, "threads_prompt": 2, "threads_draft": 2}, "-t 2 --spec-type"),

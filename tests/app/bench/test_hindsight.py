@@ -29,7 +29,7 @@ def compared(samples: list[Sample]) -> dict[str, Hindsight]:
     return {found.kind: found for found in hindsight(samples, ARMS, 0.0)}
 
 
-def test_each_kind_has_the_fixed_arm_that_was_best_there_plain_decoding_included() -> None:
+def test_each_kind_has_its_best_fixed_arm_which_may_be_plain() -> None:
     found = compared(
         cell("facts", plain=[100.0] * 3, model=[200.0] * 3, lookup=[90.0] * 3, own=[190.0] * 3)
         + cell("copy", plain=[100.0] * 3, model=[80.0] * 3, lookup=[250.0] * 3, own=[275.0] * 3)

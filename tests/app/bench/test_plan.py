@@ -109,7 +109,7 @@ def test_copies_are_long_except_where_a_few_seconds_must_do() -> None:
     assert {kind for kind in usual if usual[kind] != short[kind]} == {"copy"}
 
 
-def test_a_text_file_has_a_prompt_a_line_and_gives_its_name_to_their_kind(tmp_path: Path) -> None:
+def test_a_text_file_has_one_prompt_a_line_of_the_kind_in_its_name(tmp_path: Path) -> None:
     file = tmp_path / "mail.txt"
     file.write_text("Answer this.\n\n  And this. \nAnswer this.\n", "utf-8")
     assert read_prompts(file) == {"mail": ("Answer this.", "And this.")}

@@ -36,7 +36,7 @@ def ratios(found: list[Overall]) -> dict[Arm, float]:
     return {mean.arm: mean.end_to_end_ratio.value for mean in found}
 
 
-def test_an_answer_is_compared_with_the_plain_one_to_the_same_question_in_whatever_order_they_were_taken() -> None:
+def test_an_answer_is_compared_with_the_plain_one_to_the_same_prompt_in_any_order() -> None:
     taken = [
         sample(speed=10.0 ** (prompt + 1), prompt=prompt, repeat=repeat) for prompt in range(3) for repeat in (0, 1)
     ]
@@ -137,7 +137,7 @@ def test_over_all_kinds_at_one_temperature_the_others_are_left_out() -> None:
     assert ratios(overall(taken, ARMS, None))[MODEL] == pytest.approx(1.5**0.5)
 
 
-def test_what_not_every_arm_has_answered_decides_nothing_over_all_kinds() -> None:
+def test_prompts_that_an_arm_did_not_answer_do_not_count_over_all_kinds() -> None:
     taken = [sample(), sample(MODEL, 120.0), sample(LOOKUP, 110.0)]
     taken += [sample(kind="copy"), sample(LOOKUP, 900.0, kind="copy")]
     assert ratios(overall(taken, (PLAIN, MODEL, LOOKUP), None)) == pytest.approx({PLAIN: 1.0, MODEL: 1.2, LOOKUP: 1.1})
@@ -179,7 +179,7 @@ def test_a_fixed_k_that_is_best_is_told_once() -> None:
     )
 
 
-def test_where_only_the_adaptive_arm_gains_it_says_that_no_fixed_k_does() -> None:
+def test_it_says_that_no_fixed_k_gains_if_only_the_adaptive_arm_does() -> None:
     assert sentence(plain=1.0, model4=0.8, auto=1.2).endswith(
         "over all kinds, from 9 pairs of answers; no fixed k gains."
     )
@@ -204,16 +204,16 @@ def test_where_nothing_was_compared_nothing_is_chosen() -> None:
     assert choose(means(plain=1.0)) is None
 
 
-def test_a_speed_meets_the_base_of_its_own_key_whatever_the_order() -> None:
+def test_speeds_are_paired_by_their_keys_in_any_order() -> None:
     ratios = paired_ratios({"slow": 20.0, "fast": 300.0}, {"fast": 100.0, "slow": 10.0})
     assert sorted(ratios) == [2.0, 3.0]
 
 
-def test_what_has_no_counterpart_is_left_out() -> None:
+def test_speeds_without_a_counterpart_are_left_out() -> None:
     assert [*paired_ratios({"a": 20.0, "b": 5.0}, {"a": 10.0, "c": 1.0})] == [2.0]
 
 
-def test_what_both_answers_of_a_pair_share_leaves_no_doubt_in_the_interval() -> None:
+def test_influences_on_both_answers_of_a_pair_cancel_out_in_the_interval() -> None:
     base = {prompt: 10.0 ** (prompt % 4) for prompt in range(12)}
     found = estimate(paired_ratios({prompt: 1.5 * speed for prompt, speed in base.items()}, base))
     assert found is not None
@@ -229,7 +229,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.88 <= np.mean(covered) <= 1.0
 
 
-def test_more_pairs_make_it_surer() -> None:
+def test_more_pairs_give_a_narrower_interval() -> None:
     ratios = np.random.default_rng(2).uniform(1, 2, 200)
     few, many = estimate(ratios[:10]), estimate(ratios)
     assert few is not None

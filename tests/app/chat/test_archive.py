@@ -59,7 +59,7 @@ def asked(archive: Archive, question: str = "Who?") -> Conversation:
     return talk
 
 
-async def test_a_conversation_is_found_again_with_its_branches_and_how_its_answers_were_made(tmp_path: Path) -> None:
+async def test_a_conversation_comes_back_with_its_branches_and_traces(tmp_path: Path) -> None:
     made = trace()
     async with archive(tmp_path) as kept:
         talk = asked(kept)
@@ -114,7 +114,7 @@ async def test_what_got_no_answer_is_taken_out_again(tmp_path: Path) -> None:
         assert await kept.do(lambda store: store.messages(talk.id)) == []
 
 
-async def test_the_title_the_seed_the_branch_and_the_settings_are_kept_as_they_change(tmp_path: Path) -> None:
+async def test_changes_of_title_seed_branch_and_settings_are_stored(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         talk = asked(kept)
         first = talk.path()[-1]
@@ -136,7 +136,7 @@ async def test_a_trace_that_was_not_kept_is_none(tmp_path: Path) -> None:
         assert kept.rounds(new_id()) == ()
 
 
-async def test_what_is_asked_of_a_locked_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+async def test_reading_a_locked_file_fails_without_waiting(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         talk = asked(kept)
         await kept.open(talk.id)
@@ -156,7 +156,7 @@ async def test_what_is_asked_of_a_locked_file_is_refused_and_not_waited_for(tmp_
         assert [message.content for message in found.path()] == ["Who?", "Why?"]
 
 
-async def test_whoever_gives_up_waiting_is_not_told_that_the_store_was_closed(tmp_path: Path) -> None:
+async def test_a_cancelled_wait_does_not_report_a_closed_store(tmp_path: Path) -> None:
     async with archive(tmp_path) as kept:
         search = asyncio.ensure_future(kept.do(lambda _: time.sleep(0.2)))
         await asyncio.sleep(0.05)

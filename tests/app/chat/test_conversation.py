@@ -35,7 +35,7 @@ def test_another_answer_stands_beside_the_first_with_noise_of_its_own() -> None:
     assert talk.place(first) == (1, 2)
 
 
-def test_another_answer_in_a_copy_has_noise_that_the_copied_one_had_not() -> None:
+def test_another_answer_in_a_copied_conversation_has_other_noise() -> None:
     talk = conversation()
     asked, _ = exchange(talk, "Who?", "Me.")
     talk.rewind_to(asked)
@@ -74,7 +74,7 @@ def test_a_branch_that_is_shown_again_is_shown_to_its_end() -> None:
     assert said(talk) == ["Who?", "Me.", "Why?", "Because."]
 
 
-def test_the_model_is_asked_with_the_system_prompt_and_what_was_said_before_the_answer() -> None:
+def test_the_model_gets_the_system_prompt_and_the_messages_before_the_answer() -> None:
     talk = conversation()
     exchange(talk, "Who?", "Me.")
     talk.ask("Why?")
@@ -108,7 +108,7 @@ def test_what_is_dropped_leaves_what_was_said_before_it() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(["ask", "again", "edit", "switch", "rewind"]), st.integers(0, 50)), max_size=40)
 )
-def test_the_turn_of_an_answer_is_the_number_of_questions_before_its_own_and_no_noise_is_used_twice(
+def test_each_turn_and_attempt_has_its_own_noise(
     steps: list[tuple[str, int]],
 ) -> None:
     talk = conversation()

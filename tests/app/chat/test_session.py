@@ -54,7 +54,7 @@ def test_a_message_without_an_answer_leaves_the_conversation() -> None:
     assert session.conversation.empty
 
 
-def test_a_question_that_was_answered_before_stays_when_the_next_answer_to_it_fails() -> None:
+def test_an_answered_question_stays_when_its_next_answer_fails() -> None:
     session = ready()
     say(session, "Hello", 1)
     session.conversation.rewind_to(session.conversation.path()[0].id)
@@ -64,7 +64,7 @@ def test_a_question_that_was_answered_before_stays_when_the_next_answer_to_it_fa
     assert said(session) == ["Hi", "Hello"]
 
 
-def test_a_question_asks_for_what_was_said_before_and_not_for_its_own_answer() -> None:
+def test_a_question_contains_earlier_messages_and_not_its_own_answer() -> None:
     session = ChatSession(chat_options(system="Be brief."))
     session.ready(LOADED)
     say(session, "Hello", 1)
@@ -130,9 +130,7 @@ def test_a_message_without_an_answer_takes_no_room_in_the_context() -> None:
     ],
 )
 @pytest.mark.parametrize("width", [80, 140])
-def test_the_chip_names_a_rule_that_is_not_the_usual_one_also_on_narrow_screens(
-    verifier: str, chip: str, width: int
-) -> None:
+def test_the_chip_names_an_unusual_verifier(verifier: str, chip: str, width: int) -> None:
     session = ChatSession(chat_options(k=3, verifier=verifier))
     session.ready(LOADED)
     assert chip in header(session.header(), "", width).plain
@@ -164,7 +162,7 @@ def test_the_header_fits_every_width_and_always_says_the_state(width: int, note:
     assert "✕" in shown.plain or width < 40
 
 
-def test_an_engine_that_dies_three_times_in_a_row_answers_without_speculation_from_then_on() -> None:
+def test_speculation_is_off_after_the_engine_died_three_times_in_a_row() -> None:
     session = ready()
     assert session.settings is not None
     assert not session.broke(died=True)

@@ -39,7 +39,7 @@ def test_an_answer_may_talk_about_marks_in_the_middle_of_a_line() -> None:
     assert spans("Write <think> first.") == [Span("Write <think> first.", thought=False)]
 
 
-def test_a_thought_whose_opening_stood_in_the_prompt_reaches_back_to_the_beginning() -> None:
+def test_a_thought_opened_by_the_prompt_begins_with_the_answer() -> None:
     assert spans("Hm, 4.\n</think>\n4") == [Span("Hm, 4.\n</think>", thought=True), Span("\n4", thought=False)]
 
 

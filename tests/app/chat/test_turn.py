@@ -79,7 +79,7 @@ def test_nothing_has_a_summary_before_the_first_round() -> None:
     assert TurnView().summary() == ""
 
 
-def test_plain_passes_alone_are_held_against_themselves_while_they_stream() -> None:
+def test_plain_answers_are_compared_with_their_own_passes_while_they_stream() -> None:
     model = TurnModel(plain_ms=0.01)
     rounds = script("> a|> b|> c")
     model.observe(rounds)

@@ -113,7 +113,7 @@ def test_the_second_run_starts_from_what_the_first_learned(capsys: pytest.Captur
         assert main(["run", "hello", *pair, "--drafter", "hybrid", "-k", "auto", "--json"]) == 0
         reasons.append([line["reason"] for line in json_lines(capsys) if line["type"] == "round"])
     assert reasons[0][:3] == ["measures plain passes"] * 3
-    assert "measures plain passes" not in reasons[1][:3]  # later it may measure them anew
+    assert "measures plain passes" not in reasons[1][:3]  # later it may measure them again
 
 
 def test_a_piped_text_follows_the_prompt(
@@ -203,7 +203,7 @@ def test_a_pair_with_different_vocabularies_says_so_and_gives_the_same_answer(
     assert capsys.readouterr().out == through_text.out
 
 
-def test_a_prompt_longer_than_the_context_is_one_line_and_in_json_an_error_before_the_end(
+def test_a_prompt_longer_than_the_context_is_one_line_or_a_json_error(
     capsys: pytest.CaptureFixture[str], pair: list[str]
 ) -> None:
     assert main(["run", "x" * 2000, *pair]) == 1

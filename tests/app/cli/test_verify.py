@@ -158,7 +158,7 @@ def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
     assert not trace_folder.exists()
 
 
-def test_an_unexplained_difference_fails_and_leaves_what_is_needed_to_repeat_it(
+def test_an_unexplained_difference_fails_and_writes_a_trace_to_repeat_it(
     capsys: pytest.CaptureFixture[str], tiny: list[str], monkeypatch: pytest.MonkeyPatch, trace_folder: Path
 ) -> None:
     finds(monkeypatch, explained=False)

@@ -140,7 +140,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
     assert "guide.gguf is not there" in chat.notes.getvalue()
 
 
-def test_someone_who_listens_hears_whose_words_follow_and_words_instead_of_signs(chat: Chat) -> None:
+def test_a_listener_hears_the_roles_and_words_instead_of_signs(chat: Chat) -> None:
     chat.client.rounds = script("> One| two~three~> four")
     chat("Hi", "/stats", roles=True)
     notes = chat.notes.getvalue()

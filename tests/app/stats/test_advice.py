@@ -52,7 +52,7 @@ def answered(
 
 
 def settled(turn: Answered, memory: Memory | None = None) -> tuple[Advice | None, Memory]:
-    """What is said behind the second of two such answers, unless it was said behind the first."""
+    """What is said after the second of two such answers, unless it was said after the first."""
     advice, after = advise(causes(turn), memory or Memory())
     return (advice, after) if advice else advise(causes(turn), after)
 
@@ -181,7 +181,7 @@ def plain(times: list[float], other: float = 0.1) -> tuple[Round, ...]:
     return tuple(made_round(0, 0, index=place, ms=(0.0, ms, other)) for place, ms in enumerate(times))
 
 
-def test_a_cold_start_is_told_of_the_first_answer_only_and_needs_no_remedy() -> None:
+def test_only_the_first_answer_can_have_a_cold_start() -> None:
     cold = Answered(plain([20.0] * 4 + [2.0] * 60), Settings(k=0), FLAT)
     advice, _ = advise(causes(cold), Memory())
     assert advice is not None
@@ -220,7 +220,7 @@ def small_gain() -> Answered:
     return turn
 
 
-def test_a_small_gain_is_told_when_it_comes_twice_in_a_row() -> None:
+def test_a_small_gain_is_reported_when_it_comes_twice_in_a_row() -> None:
     first, memory = advise(causes(small_gain()), Memory())
     assert first is None
     assert advise(causes(small_gain()), memory)[0] is not None
@@ -241,7 +241,7 @@ def test_a_gain_of_few_per_cent_neither_counts_nor_lets_forget() -> None:
     assert advise(causes(small_gain()), memory)[0] is not None
 
 
-def test_what_was_told_is_not_told_again_for_eight_answers() -> None:
+def test_a_reported_cause_is_not_repeated_for_eight_answers() -> None:
     memory, told = Memory(), []
     for answer in range(1, 13):
         advice, memory = advise(causes(small_gain()), memory)
@@ -250,7 +250,7 @@ def test_what_was_told_is_not_told_again_for_eight_answers() -> None:
     assert told == [2, 11]
 
 
-def test_it_is_told_again_at_once_when_it_has_become_twice_as_bad() -> None:
+def test_a_cause_is_reported_again_when_it_is_twice_as_bad() -> None:
     turn = answered(0.3, 4, STEEP)
     gain = causes(turn)[Cause.LOW_ALPHA].gain
     before = Memory(5, {}, {Cause.LOW_ALPHA: Reported(4, gain / 2.1)})
@@ -258,7 +258,7 @@ def test_it_is_told_again_at_once_when_it_has_become_twice_as_bad() -> None:
     assert advise(causes(turn), replace(before, told={Cause.LOW_ALPHA: Reported(4, gain / 1.9)}))[0] is None
 
 
-def test_of_several_causes_the_dearest_is_told() -> None:
+def test_of_several_causes_the_largest_is_reported() -> None:
     turn = replace(answered(0.93, 2), threads=8, cores=4)
     found = causes(turn)
     advice, _ = settled(turn)
@@ -282,7 +282,7 @@ def test_a_clear_fall_is_noticed_with_both_numbers() -> None:
 
 
 @pytest.mark.parametrize(("tested", "accepted"), [(150, 118), (150, 140), (10, 0), (30, 21), (2000, 1500)])
-def test_what_chance_or_the_text_explains_is_not(tested: int, accepted: int) -> None:
+def test_a_fall_that_chance_or_the_text_explains_is_not_noticed(tested: int, accepted: int) -> None:
     assert fallen_alpha(tested, accepted, USUAL) is None
 
 
@@ -291,7 +291,7 @@ def test_a_pair_without_a_record_is_compared_with_nothing() -> None:
     assert fallen_alpha(200, 0, AlphaRecord.of([(100, 80)] * 5)) is not None
 
 
-def test_a_pair_as_ever_seldom_sounds_a_notice() -> None:
+def test_an_unchanged_pair_rarely_gets_a_notice() -> None:
     chance = random.Random(11)
 
     def drawn() -> tuple[int, int]:
@@ -299,11 +299,11 @@ def test_a_pair_as_ever_seldom_sounds_a_notice() -> None:
         tested = chance.randint(24, 400)
         return tested, sum(chance.random() < alpha for _ in range(tested))
 
-    sounded = 0
+    noticed = 0
     for _ in range(60):
         record = AlphaRecord.of(drawn() for _ in range(chance.randint(5, 30)))
-        sounded += sum(fallen_alpha(*drawn(), record) is not None for _ in range(20))
-    assert sounded <= 1200 * CHANCE * 4
+        noticed += sum(fallen_alpha(*drawn(), record) is not None for _ in range(20))
+    assert noticed <= 1200 * CHANCE * 4
 
 
 @given(turns, turns)
@@ -317,7 +317,7 @@ def test_records_of_parts_add_up_to_the_record_of_all(
 
 
 @given(st.integers(1, 60), st.floats(0.05, 0.95), st.floats(0.03, 0.2))
-def test_the_law_of_the_count_sums_to_one_and_rises(trials: int, mean: float, spread: float) -> None:
+def test_the_distribution_sums_to_one(trials: int, mean: float, spread: float) -> None:
     chances = [at_most(hits, trials, mean, spread) for hits in range(trials + 1)]
     assert chances[-1] == pytest.approx(1)
     assert chances == sorted(chances)
@@ -325,6 +325,6 @@ def test_the_law_of_the_count_sums_to_one_and_rises(trials: int, mean: float, sp
     assert expected == pytest.approx(mean * trials, rel=1e-6)
 
 
-def test_without_a_spread_it_is_the_binomial_law() -> None:
+def test_without_a_spread_it_is_the_binomial_distribution() -> None:
     binomial = sum(comb(40, x) * 0.7**x * 0.3 ** (40 - x) for x in range(21))
     assert at_most(20, 40, 0.7, 1e-4) == pytest.approx(binomial, rel=1e-3)

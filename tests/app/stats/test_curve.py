@@ -58,7 +58,7 @@ def test_one_width_makes_no_curve() -> None:
     assert curve_of(MeasuredCosts(((1, 2.0), (5, 3.0)))) == CostCurve(((1, 2.0), (5, 3.0)))
 
 
-def test_rounds_tell_costs_where_nothing_else_does_but_not_the_cold_first_one() -> None:
+def test_costs_come_from_all_rounds_but_the_first_if_none_were_recorded() -> None:
     rounds = [
         made_round(4, 2, index=index, ms=(0.8, 90.0 if not index else 3.0 + index / 10, 0.1)) for index in range(4)
     ]

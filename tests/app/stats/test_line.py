@@ -28,9 +28,7 @@ def test_the_line_names_speed_gain_acceptance_and_seed() -> None:
 @pytest.mark.parametrize(
     ("verifier", "lossless", "label"), [("block", True, "block"), ("typical", False, "≈ typical (lossy)")]
 )
-def test_a_rule_that_is_not_the_usual_one_is_named_where_it_judged_something(
-    verifier: str, lossless: bool, label: str
-) -> None:
+def test_an_unusual_verifier_is_named_if_it_judged_something(verifier: str, lossless: bool, label: str) -> None:
     start = {"seed": 7, "verifier": verifier, "lossless": lossless}
     stats = TurnStats()
     stats.observe(sample_round([], (TokenKind.PLAIN, "a")))

@@ -72,7 +72,7 @@ def test_discarded_tokens_were_drafted_and_never_tested() -> None:
     assert figures.acceptance_rate == pytest.approx(3 / 6)
 
 
-def test_the_speed_up_of_several_turns_leaves_out_those_without_a_plain_cost() -> None:
+def test_turns_without_a_plain_cost_do_not_count_in_the_speed_up() -> None:
     rounds = [made_round(4, 3)] * 5
     known = Summary.of_turn(rounds, {"speedup": 1.5, "ttft_ms": 20.0})
     assert (known + Summary.of_turn(rounds, {"speedup": None, "ttft_ms": 0.0})).speedup == pytest.approx(1.5)

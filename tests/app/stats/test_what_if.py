@@ -80,7 +80,7 @@ def test_measured_interpolated_and_extrapolated_points_are_told_apart() -> None:
     assert found == expected
 
 
-def test_a_measured_width_is_no_measured_point_where_no_draft_got_so_far() -> None:
+def test_a_measured_width_is_not_a_measured_point_if_no_draft_was_so_long() -> None:
     found = prediction([made_round(3, 1, ms=(0.6, 2.5, 0.1))] * 50, 3)
     assert found.points[4].basis is Basis.EXTRAPOLATED
     assert not found.firm(4)
@@ -116,7 +116,7 @@ def test_the_gain_of_what_was_set_is_none() -> None:
     assert found.measured == pytest.approx(found.points[8].tokens_per_second, rel=0.02)
 
 
-def test_under_auto_the_gain_is_against_the_turns_own_rounds_and_a_busy_machine_is_no_fault_of_k() -> None:
+def test_with_k_auto_the_gain_compares_with_the_turns_own_rounds() -> None:
     rounds = simulated(LAW, 8, verify_ms, 0.2, rounds=500)
     calm = what_if(rounds, COSTS, "auto", 8)
     assert calm is not None
@@ -135,7 +135,7 @@ def test_nothing_is_predicted_where_nothing_was_drafted_or_measured() -> None:
     assert what_if([], COSTS, 8, 8) is None
 
 
-def test_what_was_drafted_through_text_is_predicted_like_other_drafts_of_a_model() -> None:
+def test_drafts_translated_through_text_are_predicted_like_those_of_a_model() -> None:
     def drafted_by(source: str) -> list[Round]:
         rounds = simulated(LAW, 6, verify_ms, 0.2, seed=3)
         return [replace(event, source=source if event.drafted else "none") for event in rounds]

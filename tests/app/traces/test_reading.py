@@ -75,7 +75,7 @@ def test_a_file_that_was_cut_anywhere_gives_the_rounds_before_the_cut(turn: Trac
     assert read.end in (None, turn.end)
 
 
-def test_a_killed_process_leaves_a_turn_without_an_end_and_half_a_line_is_dropped(tmp_path: Path) -> None:
+def test_after_a_kill_the_turn_has_no_end_and_half_a_line_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     lines = encoded(sample_trace())
     path.write_text("".join(lines[:3]) + lines[3][:40], "utf-8")
@@ -97,7 +97,7 @@ def test_a_line_with_a_lone_surrogate_comes_back(tmp_path: Path) -> None:
     assert read_trace(path) == [trace]
 
 
-def test_several_turns_stand_in_one_file_and_unknown_lines_and_keys_are_passed_over() -> None:
+def test_a_file_may_have_several_turns_and_unknown_lines_and_keys() -> None:
     first, second = sample_trace(), sample_trace(turn=1)
     lines = [dict(line) for line in (*first.lines(), *second.lines())]
     lines[1] |= {"inspect": {"deep": [1]}}
@@ -236,9 +236,7 @@ _HOSTILE: list[Any] = [None, True, -1, -0.5, 0, 2**70, 1e300, float("inf"), floa
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(traces(), st.data())
-def test_a_trace_with_any_value_replaced_is_refused_in_one_line_or_can_be_used(
-    turn: Trace, data: st.DataObject
-) -> None:
+def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn: Trace, data: st.DataObject) -> None:
     lines = json.loads(json.dumps(list(turn.lines())))
     holder: Any = lines
     key: Any = data.draw(st.integers(0, len(lines) - 1))
@@ -265,7 +263,7 @@ def test_a_trace_with_any_value_replaced_is_refused_in_one_line_or_can_be_used(
 
 @settings(deadline=None, max_examples=200)
 @given(st.integers(0, 5000), st.binary(min_size=1, max_size=4))
-def test_a_file_with_other_bytes_somewhere_is_refused_in_one_line_or_read(place: int, junk: bytes) -> None:
+def test_a_file_with_changed_bytes_is_rejected_in_one_line_or_read(place: int, junk: bytes) -> None:
     whole = "".join(encoded(sample_trace())).encode()
     place %= len(whole)
     read_or_refused(lines_of(io.BytesIO(whole[:place] + junk + whole[place + len(junk) :])))

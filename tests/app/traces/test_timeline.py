@@ -90,7 +90,7 @@ def test_both_run_on_their_own_clocks_and_the_lead_is_in_tokens() -> None:
     assert [race.lead(seconds) for seconds in (0, 0.1, 0.15, 0.3, 0.6, 0.8)] == [0, -1, 0, 2, 2, 0]
 
 
-def test_tokens_per_second_is_over_the_time_of_decoding_so_far_and_ends_as_the_statistics() -> None:
+def test_tokens_per_second_ends_at_the_speed_in_the_statistics() -> None:
     timeline = Race.of(PLAIN, SPECULATIVE).speculative
     assert timeline.tokens_per_second(0.1) is None
     assert timeline.tokens_per_second(0.15) == pytest.approx(1 / 3.5 * 1000)

@@ -45,7 +45,7 @@ def no_names() -> Iterable[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What commands can name: used to complete and to check arguments. The lists are read anew each time.
+    """What commands can name: used to complete and to check arguments. The lists are read again each time.
 
     `themes` and `presets` are complete: other names are rejected, unless the list is empty. `sessions` and `models` are
     suggestions. A relative path starts from `folder`.
@@ -182,7 +182,7 @@ def unquoted(text: str) -> str:
 
 
 def named(argument: str, known: Iterable[tuple[str, str]], what: str) -> str | Refusal | None:
-    """The listed name, whatever its case; None if nothing was typed, and the argument itself if the list is empty."""
+    """The listed name, ignoring case; None if nothing was typed, and the argument itself if the list is empty."""
     names = [name for name, _ in known]
     for name in names:
         if name.lower() == argument.lower():

@@ -26,7 +26,7 @@ def picture(*turns: Trace, title: str = "Cats") -> str:
     return svg(Document(title, (), turns))
 
 
-def test_every_token_stands_in_its_ink_between_the_question_and_the_figures() -> None:
+def test_every_token_has_its_colour_between_the_question_and_the_figures() -> None:
     shown = texts(picture(sample_trace()))
     assert shown[:3] == [
         ("title", "Cats"),
@@ -50,7 +50,7 @@ def test_every_token_stands_in_its_ink_between_the_question_and_the_figures() ->
     assert shown[-6:] == [(word, word) for word in legend]
 
 
-def test_the_palette_is_in_it_for_light_and_for_dark_pages_and_nothing_from_elsewhere() -> None:
+def test_it_contains_the_palette_for_light_and_dark_pages_and_no_links() -> None:
     text = picture(sample_trace())
     light, dark = text.split("@media (prefers-color-scheme: dark)")
     assert f".accepted {{ fill: {ON_LIGHT[BLUE]} }}" in light
