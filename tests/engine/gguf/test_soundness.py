@@ -14,7 +14,6 @@ from specchat_engine.gguf.reader import read_file, read_model
 from specchat_engine.llama.model import LlamaModel
 from support.headers import Kind, Typed, write_header
 from support.memory_models import write_memory_model
-from support.quantise import quantise
 from support.tiny_models import write_tiny_model
 
 TENSOR = {"token_embd.weight": np.zeros((4, 8), np.float32)}
@@ -54,8 +53,6 @@ def test_what_would_end_the_process_is_rejected_before(tmp_path: Path, keys: dic
     with pytest.raises(HeaderError, match="could not be loaded") as caught:
         LlamaModel(path)
     assert named in str(caught.value)
-    with pytest.raises(HeaderError):
-        quantise(path, tmp_path / "other.gguf", "Q8_0")
 
 
 @pytest.mark.parametrize("twin", ["a", "a\0b"])
