@@ -15,7 +15,6 @@ from specchat.chat.session import ChatSession, Question
 from specchat.settings.options import ChatOptions
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import ChatMessage, Event
-from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import Settings
 
 _INTERVAL = 1 / 12
@@ -32,7 +31,8 @@ class EngineLink:
         events: tuple[Event, ...]
 
     def __init__(self, client: WorkerClient, owner: Widget) -> None:
-        self._client = client
+        self.client = client
+        """For calls without events."""
         self._owner = owner
         self._events: deque[Event] = deque()
         self._worker: Worker[None] | None = None
@@ -45,12 +45,12 @@ class EngineLink:
 
     def load(self, options: ChatOptions) -> None:
         """Loads the pair."""
-        self._read(lambda: self._client.load(options.target, options.draft, options.options))
+        self._read(lambda: self.client.load(options.target, options.draft, options.options))
 
     def ask(self, question: Question, settings: Settings) -> None:
         """Answers a question. An engine that died is loaded again first."""
         # Called here and not in the thread: a `stop` that follows has to find it.
-        answer = self._client.generate(
+        answer = self.client.generate(
             question.messages,
             turn=question.turn,
             attempt=question.attempt,
@@ -64,23 +64,11 @@ class EngineLink:
     def prepare(self, session: ChatSession, settings: Settings, text: str) -> None:
         """Lets the engine read the conversation with a message that is still being written."""
         messages = (*session.conversation.asked(), ChatMessage("user", text))
-        self._client.prepare(messages, seed=session.seed, settings=settings)
-
-    def turn(self, settings: Settings) -> None:
-        """Sends new settings for the running answer."""
-        self._client.set(settings)
-
-    def use_threads(self, options: LoadOptions) -> None:
-        """Sends other thread counts."""
-        self._client.use_threads(options)
-
-    def stop(self) -> None:
-        """Stops the running load or answer."""
-        self._client.cancel()
+        self.client.prepare(messages, seed=session.seed, settings=settings)
 
     def forget(self) -> None:
         """Stops the running answer and drops the events that it still sends."""
-        self._client.cancel()
+        self.client.cancel()
         self._events = deque()
         self._stop_timer()
 

@@ -100,7 +100,7 @@ class ModelLoader:
             self._view.note(LOADING)
         else:
             session.options = replace(session.options, options=with_threads(session.options.options, options))
-            self._link.use_threads(session.options.options)
+            self._link.client.use_threads(session.options.options)
         self._view.load_knobs.take_threads(session.options.options)
 
     async def estimate(self, wanted: LoadOptions) -> None:

@@ -180,7 +180,7 @@ class TurnRunner:
 
     def stop(self) -> None:
         """Stops the running answer."""
-        self._link.stop()
+        self._link.client.cancel()
         self._view.note("stopping")
 
     def apply(self, settings: Settings, *, remember: bool = True) -> None:
@@ -189,7 +189,7 @@ class TurnRunner:
         session.settings = settings
         if self._state.turn is not None:
             self._state.turn.turn(settings)
-        self._link.turn(settings)
+        self._link.client.set(settings)
         self._view.show_header()
         if remember:
             session.conversation.change(settings=asdict(settings))
