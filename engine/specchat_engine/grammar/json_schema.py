@@ -227,7 +227,7 @@ def _bounds(schema: Mapping[str, Any], low: str, high: str, place: str) -> tuple
 
 def _only(schema: Mapping[str, Any], known: set[str], place: str) -> None:
     for key in sorted(schema.keys() - known):
-        raise _refusal(f"{place}/{key}", schema[key], "leave it away, or write a grammar")
+        raise _refusal(f"{place}/{key}", schema[key], "remove it, or write a grammar")
 
 
 def _list(value: Any, place: str) -> list[Any]:

@@ -108,7 +108,7 @@ class Rollback:
 
 
 def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:
-    """Tries the ways back on a few tokens and enables those that leave no trace; False if there is none.
+    """Tries each way of going back on a few tokens and enables those that leave no trace; False if none does.
 
     The memory is empty afterwards. Raises DecodeError if the model cannot read at all.
     """

@@ -40,8 +40,8 @@ def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int
     size = sum(memory.state_bytes for memory in memories.values())
     if limit is not None and size > limit:
         raise EngineError(
-            f"what was read takes {size / 2**20:,.1f} MiB, at most {limit / 2**20:,.1f} MiB are to be kept: it is read "
-            "again the next time"
+            f"the prompt caches take {size / 2**20:,.1f} MiB, more than the limit of {limit / 2**20:,.1f} MiB: they "
+            "were not saved, and the conversation is read again next time"
         )
     manifest = folder / _MANIFEST
     try:
@@ -56,7 +56,7 @@ def save(memories: Mapping[str, Memory], identity: str, folder: Path, limit: int
         part.write_text(json.dumps({"version": _VERSION, "identity": identity, "digests": digests}))
         part.replace(manifest)
     except OSError as error:
-        raise EngineError(f"{folder}: what was read cannot be kept: {error.strerror or error}") from None
+        raise EngineError(f"{folder}: the prompt caches cannot be saved: {error.strerror or error}") from None
 
 
 def restore(memories: Mapping[str, Memory], identity: str, folder: Path) -> bool:

@@ -194,7 +194,7 @@ def read_choices(kept: Mapping[str, Any]) -> dict[str, Choice]:
         found = {role: kept.get(role) for role in ("target", "draft")}
         return {role: Choice.from_json(choice) for role, choice in found.items() if choice is not None}
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"this is no choice of threads: {error}") from error
+        raise ValueError(f"not a choice of threads: {error}") from error
 
 
 def _counted(threads: int) -> str:

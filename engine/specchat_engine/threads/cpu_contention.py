@@ -88,7 +88,7 @@ class CpuContention:
     def passed(self, passes: Passes, now: float, computed: float, drafting: int = 1) -> None:
         """Takes note of some passes that were made with `count` threads, at `now` seconds of a clock.
 
-        The whole process has `computed` for so many seconds of processor time since it began. Drafts were made with
+        `computed` is the processor time of the whole process since it began, in seconds. Drafts were made with
         `drafting` threads.
         """
         computed_ms, self._computed = 1e3 * (computed - self._computed), computed

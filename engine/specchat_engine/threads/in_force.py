@@ -32,9 +32,9 @@ class ThreadedModel(SessionModel, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsInForce:
-    """The threads of the target and of the draft model (0 without one), and why each has so many.
+    """The threads of the target and of the draft model (0 without one), and the reasons.
 
-    The reasons are empty for requested numbers. `reading` threads compute the target's prompts.
+    Reasons are empty for requested numbers. `reading` threads compute the target's prompts.
     """
 
     target: int

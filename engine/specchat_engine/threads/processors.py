@@ -46,7 +46,7 @@ class Processors:
 
 
 def read_processors(root: Path = Path("/")) -> Processors:
-    """The processors as the system reports them below `root`; a limit or difference it does not report is none."""
+    """The processors as the system reports them below `root`; without a report there is no limit or difference."""
     system, allowed = root / "sys/devices/system/cpu", _allowed()
     cores: dict[str, list[int]] = {}
     for cpu in allowed:

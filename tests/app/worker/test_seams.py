@@ -157,7 +157,7 @@ def test_caches_that_are_too_large_are_not_kept_and_the_reason_is_given(loaded: 
     (kept,) = loaded.keep(tmp_path / "kept", limit=10)
     assert isinstance(kept, Kept)
     assert not kept.ok
-    assert "at most 0.0 MiB are to be kept" in kept.message
+    assert "more than the limit of 0.0 MiB" in kept.message
     assert not (tmp_path / "kept").exists()
 
 
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_written_is_reported(loaded: WorkerClient, tmp_p
     (tmp_path / "taken").touch()
     (kept,) = loaded.keep(tmp_path / "taken", limit=MANY)
     assert isinstance(kept, Kept)
-    assert "cannot be kept" in kept.message
+    assert "cannot be saved" in kept.message
 
 
 def test_before_a_model_is_loaded_nothing_can_be_asked(client: WorkerClient, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_a_string_holds_no_raw_control_characters_and_no_half_surrogates(
         ('{"type": "value"}', '#/type is "value"'),
         ('{"type": []}', "#/type is []"),
         ('{"type": {}}', "#/type is {}"),
-        ('{"type": "integer", "minimum": 3}', "#/minimum is 3: leave it away, or write a grammar"),
+        ('{"type": "integer", "minimum": 3}', "#/minimum is 3: remove it, or write a grammar"),
         ('{"items": {"pattern": "^a$"}}', '#/items/pattern is "^a$"'),
         ('{"properties": {"a": {"not": {}}}}', "#/properties/a/not is {}"),
         ('{"properties": [1]}', "#/properties is [1]"),

@@ -91,7 +91,7 @@ def test_where_nothing_was_kept_nothing_is_restored(files: EngineFiles, tmp_path
 def test_a_folder_that_cannot_be_written_is_an_error_in_one_line(files: EngineFiles, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file")
-    with load(files) as engine, pytest.raises(EngineError, match="cannot be kept"):
+    with load(files) as engine, pytest.raises(EngineError, match="cannot be saved"):
         engine.save_memory(taken)
 
 
@@ -100,7 +100,7 @@ def test_what_takes_too_much_is_not_kept_and_what_was_kept_before_stays(kept: Pa
     with load(files) as engine:
         list(engine.session(settings=Settings(k=0, max_tokens=2)).generate("hello"))
         size = sum(memory.state_bytes for memory in engine._memories.values())
-        with pytest.raises(EngineError, match=r"takes .* MiB, at most .* MiB are to be kept"):
+        with pytest.raises(EngineError, match=r"take .* MiB, more than the limit of .* MiB"):
             engine.save_memory(kept, size - 1)
         assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
         engine.save_memory(kept, size)
