@@ -16,13 +16,11 @@ from torch.nn import functional
 
 from specchat_engine.training.model import KeyValueCache, LlamaModel
 from specchat_engine.training.optimizer import matrix_autocast
-from specchat_engine.training.packing import Batch, Document, Teaching
+from specchat_engine.training.packing import TENSORS, Batch, Document, Teaching
 from specchat_engine.training.trainer import Scores, next_token_objective
 
 KEPT = 32
 """This many of the teacher's likeliest tokens are kept for each position."""
-
-_TENSORS = ("ids", "positions", "documents", "targets", "groups")
 
 
 @torch.no_grad()
@@ -91,7 +89,7 @@ class TeachingStore:
         for batch in batches:
             if batch.teaching is None:
                 raise ValueError("a batch without teaching cannot be stored: pass it through teach() first")
-            entry = {name: getattr(batch, name).to(torch.int16) for name in _TENSORS}
+            entry = {name: getattr(batch, name).to(torch.int16) for name in TENSORS}
             entry["teacher_ids"] = batch.teaching.ids.to(torch.int16)
             entry["teacher_log_probabilities"] = batch.teaching.log_probabilities.half()
             packed.append(entry)
@@ -108,8 +106,7 @@ class TeachingStore:
         """
         for entry in torch.load(self._folder / f"{index:05d}.pt", weights_only=True):
             teaching = Teaching(entry["teacher_ids"].long(), entry["teacher_log_probabilities"].float())
-            ids, positions, documents, targets, groups = (entry[name].long() for name in _TENSORS)
-            yield Batch(ids, positions, documents, targets, groups, teaching)
+            yield Batch(**{name: entry[name].long() for name in TENSORS}, teaching=teaching)
 
 
 @torch.no_grad()

@@ -31,6 +31,10 @@ class Teaching:
     log_probabilities: Tensor
 
 
+TENSORS = ("ids", "positions", "documents", "targets", "groups")
+"""The tensors of a batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Packed rows; each tensor is [rows, length], integers.
@@ -51,14 +55,8 @@ class Batch:
         teaching = self.teaching
         if teaching is not None:
             teaching = Teaching(teaching.ids.to(device), teaching.log_probabilities.to(device))
-        return Batch(
-            self.ids.to(device),
-            self.positions.to(device),
-            self.documents.to(device),
-            self.targets.to(device),
-            self.groups.to(device),
-            teaching,
-        )
+        moved = {name: getattr(self, name).to(device) for name in TENSORS}
+        return Batch(**moved, teaching=teaching)
 
     @property
     def mask(self) -> Tensor:
