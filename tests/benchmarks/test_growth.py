@@ -18,7 +18,7 @@ from benchmarks.growth_writer import read_source, write_grown
 from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
-from specchat_engine.llama.machine import lays_out_anew
+from specchat_engine.llama.machine import may_repack
 from specchat_engine.llama.model import LlamaModel
 from support.conversations import GREEDY
 from support.quantise import quantise
@@ -178,7 +178,7 @@ def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
 def logits(path: Path, ids: Sequence[int] = IDS) -> np.ndarray:
     """A row for each token [tokens, vocabulary]; keys and values in F32, so that only the weights' type counts."""
     how = llama_cpp.llama_model_default_params()
-    how.use_extra_bufts = lays_out_anew(read_model(path))
+    how.use_extra_bufts = may_repack(read_model(path))
     model = llama_cpp.llama_model_load_from_file(str(path).encode(), how)
     params = llama_cpp.llama_context_default_params()
     params.n_ctx, params.type_k, params.type_v, params.flash_attn_type = 256, 0, 0, 0

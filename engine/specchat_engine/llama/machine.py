@@ -123,15 +123,15 @@ def _free_memory(otherwise: int) -> int:
     return max(0, min(free, limit - used))
 
 
-_MENDED = {11: 5, 12: 4, 13: 3}
+_FIXED = {11: 5, 12: 4, 13: 3}
 """The first fixed minor version of each GCC. GCC 10 has no tiles; older ones made start code only."""
 
-_OURS = re.compile(r"/lib(ggml|llama)[^/]*$")
+_LLAMA_LIBRARY = re.compile(r"/lib(ggml|llama)[^/]*$")
 _MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
 
 
-def lays_out_anew(header: Header) -> bool:
-    """Whether this build may copy weights into another layout; if not, it works on those of the file."""
+def may_repack(header: Header) -> bool:
+    """Whether this build may copy weights into another layout; if not, it uses them as they are in the file."""
     return not (crashes_on_tiles() and any(tensor.type_name in TILED for tensor in header.tensors))
 
 
@@ -146,15 +146,15 @@ def uses_tiles(features: str) -> bool:
     return "AMX_INT8 = 1" in features
 
 
-def leaves_tiles_out(library: bytes) -> bool:
-    """Whether a GCC with the bug made this library; other compilers do not have it."""
+def has_tile_bug(library: bytes) -> bool:
+    """Whether this library was made by a GCC with the bug; other compilers do not have it."""
     versions = ((int(major), int(minor)) for major, minor in _MADE_BY.findall(library))
-    return any(minor < _MENDED.get(major, 0) for major, minor in versions)
+    return any(minor < _FIXED.get(major, 0) for major, minor in versions)
 
 
 def _is_broken(path: Path) -> bool:
     try:
-        return leaves_tiles_out(path.read_bytes())
+        return has_tile_bug(path.read_bytes())
     except OSError:
         return True
 
@@ -165,4 +165,4 @@ def _libraries() -> Iterable[Path]:
         maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
     except OSError:
         return ()
-    return {Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if _OURS.search(line)}
+    return {Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if _LLAMA_LIBRARY.search(line)}

@@ -12,7 +12,7 @@ from specchat_engine.errors import Cancelled, ModelFileError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_weights
-from specchat_engine.llama.machine import device_array, has_gpu, lays_out_anew
+from specchat_engine.llama.machine import device_array, has_gpu, may_repack
 from specchat_engine.llama.vocabulary import Vocabulary
 
 
@@ -48,7 +48,7 @@ class LlamaModel:
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         params.main_gpu = main_gpu
-        params.use_extra_bufts = lays_out_anew(self.header)
+        params.use_extra_bufts = may_repack(self.header)
         keep = [device_array(devices)]
         if keep[0] is not None:
             params.devices = ctypes.cast(keep[0], ctypes.c_void_p)

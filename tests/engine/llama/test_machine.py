@@ -14,8 +14,8 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import (
     device_array,
     has_gpu,
-    lays_out_anew,
-    leaves_tiles_out,
+    has_tile_bug,
+    may_repack,
     repacked_types,
     supports_gpu_offload,
     this_machine,
@@ -100,7 +100,7 @@ def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Pat
     ],
 )
 def test_the_compiler_that_made_a_library_tells_whether_it_describes_its_tiles(note: str, broken: bool) -> None:
-    assert leaves_tiles_out(b"\x7fELF\0\1.comment\0" + note.encode() + b"\0.text\0") is broken
+    assert has_tile_bug(b"\x7fELF\0\1.comment\0" + note.encode() + b"\0.text\0") is broken
 
 
 @pytest.mark.parametrize(("kind", "anew"), [("F16", True), ("BF16", True), ("Q8_0", False), ("Q4_K_M", False)])
@@ -110,9 +110,9 @@ def test_only_files_with_types_that_are_computed_in_tiles_stay_as_they_are(
     quantise(source, tmp_path / "written.gguf", kind)
     header = read_model(tmp_path / "written.gguf")
     monkeypatch.setattr(machine, "crashes_on_tiles", lambda: True)
-    assert lays_out_anew(header) is anew
+    assert may_repack(header) is anew
     monkeypatch.setattr(machine, "crashes_on_tiles", lambda: False)
-    assert lays_out_anew(header)
+    assert may_repack(header)
 
 
 @pytest.mark.parametrize("crashes", [False, True])
