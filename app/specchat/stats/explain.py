@@ -145,7 +145,8 @@ def _time(shown: Shown) -> str:
 def _break_even(shown: Shown) -> str:
     if shown.break_even is None:
         return "The α above which drafting pays off on this machine. It shows once the cost of passes was measured."
-    return f"Drafting {shown.break_even.sentence()}."
+    sentence = shown.break_even.sentence()
+    return f"Drafting {sentence}." if shown.break_even.needed is not None else f"{sentence.capitalize()}."
 
 
 def _k(shown: Shown) -> str:
