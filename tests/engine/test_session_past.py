@@ -46,7 +46,7 @@ def test_only_the_conversation_is_searched_where_that_was_asked_for() -> None:
     assert drafted(answer(session, QUESTION)) == drafted(answer(session, QUESTION, attempt=1))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.lists(st.text("abc ", max_size=12), min_size=1, max_size=3), st.integers(0, 2)), max_size=4),
     st.sampled_from(["coupled", "rejection", "block"]),

@@ -21,7 +21,7 @@ def answer(session: Session, prefix: list[int] | tuple[int, ...] = (), turn: int
     return session.text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 500),
     st.sampled_from([0.0, 0.8]),
@@ -56,7 +56,7 @@ def test_a_prefix_that_would_have_been_said_changes_nothing(
     assert resumed.stats.num_tokens == len(whole.answer_ids) - len(prefix)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 500), st.integers(0, 8), st.integers(1, 30), st.integers(97, 104))
 def test_another_token_leads_elsewhere_and_k_does_not_matter(seed: int, k: int, length: int, other: int) -> None:
     said = conversation(letters(seed, end=-50), seed=seed)

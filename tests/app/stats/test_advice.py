@@ -105,7 +105,7 @@ def test_nothing_is_said_of_k_where_costs_were_not_measured() -> None:
     assert Cause.LENGTH not in causes(replace(answered(0.93, 2), costs=MeasuredCosts()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.floats(0.05, 0.98),
     st.integers(1, 8),

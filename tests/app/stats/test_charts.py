@@ -37,7 +37,7 @@ def widths(lines: list[Line]) -> list[int]:
     return [sum(len(text) for text, _ in line) for line in lines]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rounds_drawn(), st.integers(30, 160))
 def test_no_line_is_wider_than_the_terminal(rounds: list[Round], width: int) -> None:
     figures = Figures.of(rounds)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.stats.curve import Basis, CostCurve
@@ -86,7 +86,6 @@ def test_a_measured_width_is_not_a_measured_point_if_no_draft_was_so_long() -> N
     assert not found.firm(4)
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 0.95), st.floats(0.05, 0.9))
 def test_tokens_of_a_round_grow_with_k_and_with_alpha(alpha: float, more: float) -> None:
     curve = CostCurve(((1, 2.0), (9, 5.0)))

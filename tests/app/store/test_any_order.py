@@ -225,5 +225,5 @@ class AnyOrder(RuleBasedStateMachine):
         return titled | (said & shown)
 
 
-AnyOrder.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+AnyOrder.TestCase.settings = settings(max_examples=25, stateful_step_count=25)
 TestAnyOrder = AnyOrder.TestCase

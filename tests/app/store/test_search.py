@@ -153,14 +153,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @example("{content} : 'y'")
 @example("\ud800")
 @example('a"b"c" d')
-@settings(deadline=None)
 def test_nothing_that_is_typed_breaks_the_query(shared: Path, text: str) -> None:
     with Store.open(shared, read_only=True) as store:
         store.search(text)
 
 
 @given(content=st.text(st.characters(exclude_categories=["Cs"]), min_size=1), data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_text_is_found_by_any_whole_word_of_it(
     tmp_path_factory: pytest.TempPathFactory, content: str, data: st.DataObject
 ) -> None:

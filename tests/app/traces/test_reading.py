@@ -23,7 +23,7 @@ from specchat.traces.trace import LONGEST_LINE, Trace, lines_of, read_trace
 from specchat_engine.decoding.trace_lines import SCHEMA
 from support.sample_traces import encoded, sample_trace, start_line, traces
 
-QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def refusal(source: Path | list[str]) -> str:
@@ -234,7 +234,7 @@ def test_a_file_without_end_is_refused_without_keeping_it(monkeypatch: pytest.Mo
 _HOSTILE: list[Any] = [None, True, -1, -0.5, 0, 2**70, 1e300, float("inf"), float("nan"), "", "\x1b[2J", [], {}, [[]]]
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(traces(), st.data())
 def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn: Trace, data: st.DataObject) -> None:
     lines = json.loads(json.dumps(list(turn.lines())))
@@ -261,7 +261,7 @@ def test_a_trace_with_any_value_replaced_is_rejected_in_one_line_or_usable(turn:
         export(Document("title", tuple(conversation(read)), tuple(read))).encode("utf-8", "backslashreplace")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, 5000), st.binary(min_size=1, max_size=4))
 def test_a_file_with_changed_bytes_is_rejected_in_one_line_or_read(place: int, junk: bytes) -> None:
     whole = "".join(encoded(sample_trace())).encode()

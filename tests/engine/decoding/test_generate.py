@@ -48,7 +48,7 @@ params = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.sampled_from(["twin", "cousin", "stranger", "small model", "lookup", "random"]),
     params,

@@ -28,7 +28,7 @@ HELLO = Message("user", "hello")
 GREEDY = SamplingParams(temperature=0)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     seed=st.integers(0, 10_000),
     k=st.integers(1, 12) | st.just("auto"),
@@ -100,7 +100,7 @@ def test_whole_words_of_one_vocabulary_are_letters_of_the_other() -> None:
         assert session.stats.alpha == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(1, 25))
 def test_a_branch_begins_with_its_prefix(seed: int, length: int) -> None:
     chosen = Settings(k=4, drafter="model", max_tokens=40)

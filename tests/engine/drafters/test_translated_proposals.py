@@ -31,7 +31,7 @@ HELLO = Message("user", "hello")
 GREEDY = SamplingParams(temperature=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 1000), st.integers(0, 30), st.integers(1, 9))
 def test_proposals_are_a_function_of_the_text(seed: int, length: int, k: int) -> None:
     """The same in mid-answer as for a drafter that begins there, and with a larger k the same and more."""

@@ -35,7 +35,7 @@ TABLES = st.builds(
 Table = Callable[[], PieceTable]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(TABLES, st.lists(TEXTS, max_size=8))
 def test_a_text_that_grows_has_the_tokens_of_the_whole(table: PieceTable, parts: list[str]) -> None:
     growing = GrowingText(table)
@@ -51,7 +51,7 @@ def test_a_text_that_grows_has_the_tokens_of_the_whole(table: PieceTable, parts:
     assert b"".join(map(table.piece, growing.tokens[growing.settled :])) == growing.tail.encode()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TABLES, TEXTS, TEXTS)
 def test_a_certain_token_is_one_whatever_follows(table: PieceTable, text: str, more: str) -> None:
     tokens = table.tokenize(text, special=False)
@@ -59,7 +59,7 @@ def test_a_certain_token_is_one_whatever_follows(table: PieceTable, text: str, m
     assert table.tokenize(text + more, special=False)[:count] == tokens[:count]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TABLES, TEXTS, st.integers(0, 60))
 def test_tokens_part_where_their_bytes_do(table: PieceTable, text: str, distance: int) -> None:
     tokens = table.tokenize(text, special=False)

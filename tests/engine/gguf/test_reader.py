@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize("big_endian", [False, True])
 @given(metadata=METADATA)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_all_values_come_back_as_they_were_written(big_endian: bool, metadata: dict[str, Typed]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_header(Path(folder) / "some.gguf", metadata, big_endian=big_endian)

@@ -109,7 +109,7 @@ def test_every_answer_is_one_that_the_grammar_allows(temperature: float, drafter
     assert len(answers) > 1 or temperature == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 999), st.sampled_from(["model", "lookup"]), st.integers(1, 12), st.sampled_from([0.0, 0.8]))
 def test_the_text_does_not_depend_on_the_drafter(seed: int, drafter: str, k: int, temperature: float) -> None:
     params = replace(CHOSEN, temperature=temperature)

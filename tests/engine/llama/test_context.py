@@ -173,7 +173,7 @@ def test_a_token_that_does_not_exist_is_an_error_and_the_memory_stays_usable(con
     np.testing.assert_allclose(row, logits_behind(context, TOKENS[:6]), atol=CLOSE)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(["advance", "rewind", "keep", "read"]), st.integers(0, 30)), max_size=12))
 def test_the_memory_does_what_the_scripted_models_does(context: LlamaContext, steps: list[tuple[str, int]]) -> None:
     context.clear()

@@ -54,7 +54,7 @@ def apply(context: LlamaContext, step: Step, expected: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=8))
 @example([("plain", 1)] * 5 + [("rewind", 2)])
 @example([("draft", 3), ("draft", 2), ("rewind", 3)])

@@ -60,7 +60,7 @@ def rows(seed: int) -> NDArray[np.float32]:
     return (random.standard_normal(random.integers(2, 60)) * random.choice([0.5, 2, 5])).astype(np.float32)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 10_000), PARAMS)
 def test_an_explanation_has_the_candidates_that_are_drawn_from(seed: int, params: SamplingParams) -> None:
     row = rows(seed)
@@ -74,7 +74,7 @@ def test_an_explanation_has_the_candidates_that_are_drawn_from(seed: int, params
     assert sorted([*removed.tolist(), *expected.ids.tolist()]) == [*range(len(row))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 10_000), PARAMS)
 def test_every_settled_pool_gives_what_the_whole_row_gives(seed: int, params: SamplingParams) -> None:
     row = rows(seed)
@@ -89,7 +89,7 @@ def test_every_settled_pool_gives_what_the_whole_row_gives(seed: int, params: Sa
             assert result.ids.tolist() == whole.ids.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 10_000), PARAMS)
 def test_a_token_is_gone_from_its_stage_on_and_there_before(seed: int, params: SamplingParams) -> None:
     """Switching the later stages off brings back exactly what they removed."""

@@ -56,7 +56,7 @@ def as_dict(candidates: Candidates) -> dict[int, float]:
     return dict(zip(candidates.ids.tolist(), candidates.log_p.tolist(), strict=True))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(rows(), truncations, penalties, st.lists(st.integers(0, 300), max_size=8), st.integers(0, 8))
 @example([0.0, -3.0, -3.0, -3.0], {"typical_p": 0.3, "temperature": 0.01}, {}, [], 0)
 def test_the_sampler_equals_the_stages_one_by_one(
@@ -75,7 +75,6 @@ def test_the_sampler_equals_the_stages_one_by_one(
     assert found.ids.tolist() == sorted(found.ids.tolist())
 
 
-@settings(deadline=None)
 @given(rows(), st.sampled_from([0.0, 0.8]), st.sampled_from([0.05, 0.5, 1.0]), st.sampled_from([1, 40]))
 def test_a_certain_token_is_as_sure_as_its_share_against_the_next_best(
     row: list[float], temperature: float, min_p: float, top_k: int
@@ -173,7 +172,7 @@ def test_draws_of_many_seeds_at_one_position_are_distributed_as_well() -> None:
     assert float(((counts - expected) ** 2 / expected).sum()) < 13.8, "2 degrees of freedom, p = 0.001"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rows(), st.integers(0, 2**64 - 1), st.integers(0, 10_000))
 def test_a_draw_is_always_one_of_the_candidates(row: list[float], seed: int, position: int) -> None:
     sampler = Sampler(SamplingParams(), seed)

@@ -73,7 +73,7 @@ def cases(draw: st.DrawFn) -> tuple[list[float], list[int], list[tuple[int, floa
     return row.astype(np.float32).tolist(), sorted(allowed.tolist()), biases
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(cases(), params_strategy)
 @example(([0.0, -2.0, -4.0, -4.25, -20.0], [1, 3, 4], []), SamplingParams(top_p=0.9, min_p=0.0, top_k=0))
 def test_the_candidates_are_those_of_the_row_with_everything_else_masked(

@@ -59,7 +59,7 @@ def keeps_to_its_box(body: Body, width: int) -> None:
 
 
 @pytest.mark.parametrize("view", list(View))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rounds=ROUNDS, width=WIDTHS)
 def test_hostile_text_keeps_to_its_box_in_every_view(
     view: View, rounds: list[tuple[list[str], str, str]], width: int

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.terminal.pieces import Clickable, shown
@@ -70,14 +70,12 @@ def test_html_is_only_text() -> None:
     assert rows("<script>alert(1)</script>\n\na <b>c</b>") == ["<script>alert(1)</script>", "", "a <b>c</b>"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=14), st.integers(4, 30))
 def test_no_row_is_wider_than_the_screen(parts: list[str], width: int) -> None:
     for line in MarkdownRows(width, "".join(parts)).lines:
         assert cells(look(line)) <= width
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=14), st.integers(1, 5))
 def test_streamed_text_is_laid_out_like_text_written_at_once(parts: list[str], size: int) -> None:
     source = "\n\n".join(part.strip() for part in parts if "```" not in part)
@@ -91,7 +89,6 @@ def rows_unstripped(source: str) -> list[str]:
     return [look(line) for line in MarkdownRows(30, source).lines]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_can_be_laid_out(text: str) -> None:
     for line in MarkdownRows(20, shown(text)).lines:
