@@ -14,13 +14,12 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.decoding.generate import Plan, generate
-from specchat_engine.decoding.prefix import check_given, check_room
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
-from specchat_engine.decoding.turn import Turn
+from specchat_engine.decoding.turn import Turn, check_given, check_room
 from specchat_engine.drafters import PromptLookupDrafter, drafting_with
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.grammar.constraint import Constraint

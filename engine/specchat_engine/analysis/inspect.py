@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
-from specchat_engine.decoding.prefix import check_given
+from specchat_engine.decoding.turn import check_given
 from specchat_engine.errors import SettingError
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import NOTHING, Context, Draft, Drafter
-from specchat_engine.decoding.randomness import RoundChance, SharedChance, proposer
 from specchat_engine.decoding.rounds import TokenKind
-from specchat_engine.decoding.verification import Rows, Verdict, Verifier
+from specchat_engine.decoding.verification import RoundChance, Rows, SharedChance, Verdict, Verifier, proposer
 from specchat_engine.errors import SettingError
 from specchat_engine.models import CausalModel
 from specchat_engine.sampling.candidates import Candidates

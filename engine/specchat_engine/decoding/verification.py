@@ -1,4 +1,4 @@
-"""What all verifiers share: their input, their verdict, and the proposals that they can judge.
+"""What all verifiers share: their input, their verdict, the proposals that they can judge, and their randomness.
 
 A verifier sees the drafted ids and, lazily, the target's candidates of each row: it asks for row i + 1 only when
 token i was accepted, so that a rejected draft costs no work on the rows after it.
@@ -13,6 +13,8 @@ from typing import Literal, Protocol
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.errors import SettingError
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.sampling.noise import stream_seed, uniform
+from specchat_engine.sampling.sampler import Sampler
 
 ProposalLaw = Literal["point", "drawn", "either", "unknown"]
 """The law of a drafter's proposals, given the tokens before.
@@ -82,3 +84,48 @@ class Verifier:
                 f"the verifier {self.name!r} cannot be lossless with the drafter {drafter!r}, which does not say what "
                 "its proposals are drawn from: use the verifier 'coupled'"
             )
+
+
+PROPOSALS, TESTS, DRAWS = 1, 2, 3
+"""The streams of a round under a rule that does not couple: the drafter's draws, the tests, the target's draws."""
+
+
+class SharedChance:
+    """The turn's own noise, by output position: what the target draws does not depend on any draft."""
+
+    __slots__ = ("_position", "_sampler")
+
+    def __init__(self, sampler: Sampler, position: int) -> None:
+        self._sampler = sampler
+        self._position = position
+
+    def accepts(self, place: int, probability: float) -> bool:
+        """True with this probability, by the noise of this position. Coupled rules do not need it."""
+        return uniform(self._sampler.seed, self._position + place) < probability
+
+    def draw(self, place: int, row: Candidates) -> int:
+        """The target's token at this place."""
+        return self._sampler.draw(row, self._position + place)
+
+
+class RoundChance:
+    """Noise for one round alone, independent of its proposals."""
+
+    __slots__ = ("_draws", "_tests")
+
+    def __init__(self, sampler: Sampler, position: int) -> None:
+        self._tests = stream_seed(sampler.seed, TESTS, position)
+        self._draws = sampler.reseeded(stream_seed(sampler.seed, DRAWS, position))
+
+    def accepts(self, place: int, probability: float) -> bool:
+        """True with this probability."""
+        return uniform(self._tests, place) < probability
+
+    def draw(self, place: int, row: Candidates) -> int:
+        """A token distributed as the row."""
+        return self._draws.draw(row, place)
+
+
+def proposer(sampler: Sampler, position: int) -> Sampler:
+    """The sampler of a drafter under a rule that does not couple: the target's parameters with independent noise."""
+    return sampler.reseeded(stream_seed(sampler.seed, PROPOSALS, position))

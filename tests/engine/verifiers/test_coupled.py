@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat_engine import SamplingParams, TokenKind
-from specchat_engine.decoding.randomness import SharedChance
-from specchat_engine.decoding.verification import Rows
+from specchat_engine.decoding.verification import Rows, SharedChance
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.verifiers.coupled import coupled

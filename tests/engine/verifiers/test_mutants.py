@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specchat_engine import DecodeError, ModelDrafter, SamplingParams
-from specchat_engine.decoding import randomness as chance
+from specchat_engine.decoding import verification as chance
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
 from specchat_engine.sampling.candidates import Candidates

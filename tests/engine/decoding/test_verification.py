@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specchat_engine import SamplingParams
-from specchat_engine.decoding.randomness import RoundChance, SharedChance, proposer
+from specchat_engine.decoding.verification import RoundChance, SharedChance, proposer
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import gumbel, stream_seed, uniform
 from specchat_engine.sampling.sampler import Sampler
