@@ -50,6 +50,10 @@ _PLAIN_RUN, _PLAIN_EVERY = 2, 64
 """Later, 2 plain rounds in a row are timed after 64 other rounds. The first of them does not count: a plain pass takes
 longer right after a pass of the draft model."""
 
+_PLAIN_HOLD = 6
+"""A decision to draft nothing holds for this many more rounds, unless a match is found. Plain rounds teach little that
+could change it, and with small models deciding takes a tenth of such a round."""
+
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
 
@@ -71,6 +75,9 @@ class Controller:
         self._promised_rate: dict[str, float] = {}
         self._overhead_ms = 0.0
         self._plain_run = self._since_plain_run = 0
+        self._plain_hold = Decision(None, 0, "")
+        self._plain_hold_drafters: tuple[DrafterTraits, ...] = ()
+        self._plain_hold_rounds = 0
 
     @property
     def target(self) -> CostCurve:
@@ -94,7 +101,7 @@ class Controller:
 
     def begin(self, kind: str) -> None:
         """Starts an answer of this kind of text."""
-        self._kind, self._promised_rate = kind, {}
+        self._kind, self._promised_rate, self._plain_hold_rounds = kind, {}, 0
         self._budget.begin_answer(kind)
 
     def decide(self, situation: Situation) -> Decision:
@@ -106,6 +113,10 @@ class Controller:
             return Decision(None, 0, "nothing may be drafted")
         if not situation.fixed and not situation.after_pause and self._must_time_plain:
             return Decision(None, 0, "measures plain passes")
+        if self._plain_hold_applies(situation):
+            self._plain_hold_rounds -= 1
+            return self._plain_hold
+        self._plain_hold_rounds = 0
         verify_ms = self.target.curve(situation.depth, situation.longest + 1)
         if verify_ms is None:
             return self._blind(situation)
@@ -123,7 +134,9 @@ class Controller:
             if not situation.opening and (trial := self._trial(candidate, plain)):
                 return trial
         reason = f"a draft gives {candidates[0].gain:.2f} × plain" if candidates else "no match"
-        return Decision(None, 0, reason)
+        self._plain_hold, self._plain_hold_drafters = Decision(None, 0, reason), tuple(situation.prospects)
+        self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
+        return self._plain_hold
 
     def learn(self, situation: Situation, decision: Decision, outcome: Outcome) -> None:
         """Learns from a round that followed a decision."""
@@ -162,6 +175,12 @@ class Controller:
     @property
     def _must_time_plain(self) -> bool:
         return self.target.seen(1) < _PLAIN_SEEN or self._since_plain_run >= _PLAIN_EVERY
+
+    def _plain_hold_applies(self, situation: Situation) -> bool:
+        """Whether the last decision to draft nothing still holds: with the same drafters, and without a match."""
+        same = not situation.fixed and tuple(situation.prospects) == self._plain_hold_drafters
+        matches = any(prospect.match for prospect in situation.prospects.values())
+        return self._plain_hold_rounds > 0 and same and not matches
 
     def _blind(self, situation: Situation) -> Decision:
         """A decision before any pass was measured."""

@@ -73,6 +73,18 @@ def drafted_by_model(decisions: list[Decision]) -> list[Decision]:
     return [decision for decision in decisions if decision.drafter is MODEL]
 
 
+def test_a_decision_to_draft_nothing_holds_until_there_is_a_match_or_another_drafter() -> None:
+    controller = knowing(1.2, step=0.5)
+    reasons = [decision.reason for decision in play(controller, 3, 1.2, right=0)]
+    assert len(set(reasons)) == 1
+    controller.costs_of("model").by_threads.current.observe(5, 0, 9.0)
+    assert controller.decide(situation()).reason == reasons[0]
+    assert controller.decide(situation(match=40)).reason != reasons[0]
+    heads = Situation(100, 64, {HEADS: Prospect()})
+    play(controller, 3, 1.2, right=0)
+    assert controller.decide(heads).reason != reasons[0]
+
+
 def test_a_good_draft_model_gets_long_drafts_and_the_reason_tells_the_gain() -> None:
     last = drafted_by_model(play(knowing(0.05), 20, 0.05, right=64))[-1]
     assert last.k == MODEL.longest
