@@ -225,6 +225,7 @@ class Work:
         tell_news()
         if self._engine is not None:
             keep(self._engine)
+            self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
     def _news_of(self, session: Session) -> Callable[[], None]:

@@ -29,15 +29,15 @@ def measure(
     """Makes a few passes, removes them from the memories, and yields after each, so that the caller can stop.
 
     The target makes passes over 1, 2, 4, 8 and 16 tokens. The draft model makes drafts of 1 and of `USUAL_K` tokens,
-    which are recorded for the `drafter` of this name. Sizes that already have enough times are skipped. Raises
-    DecodeError if llama.cpp fails.
+    which are recorded for the `drafter` of this name. Sizes that already have enough times are skipped, unless these
+    are far too long. Raises DecodeError if llama.cpp fails.
     """
     controller.use_threads(target.threads, draft.threads if draft else 0)
     spent_ms = 0.0
     for times in range(1, _REPEATS + 1):
         for width in WIDTHS:
             fits = width <= target.max_rows and target.length + width <= target.capacity
-            if fits and controller.target.seen(width) < times:
+            if fits and controller.target.lacks(width, times, target.length):
                 if width == 1:  # the first plain pass after any other pass takes longer, so it does not count
                     pass_ms(target, width, width)
                     yield
@@ -48,7 +48,7 @@ def measure(
         if draft:
             costs = controller.costs_of(drafter).by_threads.current
             for length in (1, USUAL_K):
-                if draft.length < draft.capacity and costs.seen(length) < times:
+                if draft.length < draft.capacity and costs.lacks(length, times, draft.length):
                     milliseconds = sum(pass_ms(draft, 1, 1) for _ in range(length))
                     costs.observe(length, draft.length, milliseconds)
                     spent_ms += milliseconds

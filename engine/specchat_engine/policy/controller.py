@@ -43,7 +43,7 @@ _HOPED = 0.95
 _LITTLE_READ = 8
 """A round with more unread tokens measures reading, any other round measures drafting."""
 
-_PLAIN_SEEN = 3
+_PLAIN_SEEN = 2
 """A plain pass is timed this often before anything is drafted."""
 
 _PLAIN_RUN, _PLAIN_EVERY = 2, 64
@@ -51,8 +51,8 @@ _PLAIN_RUN, _PLAIN_EVERY = 2, 64
 longer right after a pass of the draft model."""
 
 _PLAIN_HOLD = 6
-"""A decision to draft nothing holds for this many more rounds, unless a match is found. Plain rounds teach little that
-could change it, and with small models deciding takes a tenth of such a round."""
+"""A decision to draft nothing holds for this many more rounds, unless a longer match is found. Plain rounds teach
+little that could change it, and with small models deciding takes a tenth of such a round."""
 
 _OVERHEAD_WEIGHT = 0.1
 """The weight of the latest plain round in the average time between passes."""
@@ -76,7 +76,7 @@ class Controller:
         self._overhead_ms = 0.0
         self._plain_run = self._since_plain_run = 0
         self._plain_hold = Decision(None, 0, "")
-        self._plain_hold_drafters: tuple[DrafterTraits, ...] = ()
+        self._plain_hold_match: dict[DrafterTraits, int] = {}
         self._plain_hold_rounds = 0
 
     @property
@@ -134,7 +134,8 @@ class Controller:
             if not situation.opening and (trial := self._trial(candidate, plain)):
                 return trial
         reason = f"a draft gives {candidates[0].gain:.2f} × plain" if candidates else "no match"
-        self._plain_hold, self._plain_hold_drafters = Decision(None, 0, reason), tuple(situation.prospects)
+        self._plain_hold = Decision(None, 0, reason)
+        self._plain_hold_match = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
         self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
         return self._plain_hold
 
@@ -177,10 +178,12 @@ class Controller:
         return self.target.seen(1) < _PLAIN_SEEN or self._since_plain_run >= _PLAIN_EVERY
 
     def _plain_hold_applies(self, situation: Situation) -> bool:
-        """Whether the last decision to draft nothing still holds: with the same drafters, and without a match."""
-        same = not situation.fixed and tuple(situation.prospects) == self._plain_hold_drafters
-        matches = any(prospect.match for prospect in situation.prospects.values())
-        return self._plain_hold_rounds > 0 and same and not matches
+        """Whether the last decision to draft nothing still holds: the drafters are the same, no match is longer."""
+        held, prospects = self._plain_hold_match, situation.prospects
+        same = self._plain_hold_rounds > 0 and not situation.fixed and held.keys() == prospects.keys()
+        return same and all(
+            prospect.match <= held[drafter] and not prospect.resumed for drafter, prospect in prospects.items()
+        )
 
     def _blind(self, situation: Situation) -> Decision:
         """A decision before any pass was measured."""

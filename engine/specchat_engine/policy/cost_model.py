@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,9 @@ _KEPT = 15
 
 _TRUSTED = 8
 """A size with this many times is known well. With fewer, the neighbouring sizes count as well."""
+
+_RESTORED = 2
+"""A time that was kept since an earlier start counts like this many, so that one new time can correct it."""
 
 _GUESSED = 2
 """The weight of a guess, in measured times."""
@@ -79,6 +83,16 @@ class CostCurve:
         """How many times are kept for a size, all depths together."""
         return sum(len(times.get(size, ())) for times in self._times.values())
 
+    def lacks(self, size: int, times: int, depth: int) -> bool:
+        """Whether a size was measured less often than this, or so slowly that other programs must have disturbed it.
+
+        Size 1 repeated does the work of any size, so none should cost more than that.
+        """
+        if self.seen(size) < times:
+            return True
+        known = self.measured(depth)
+        return size in known and 1 in known and known[size] > size * known[1]
+
     def at(self, size: int, depth: int) -> float | None:
         """The expected milliseconds of a size of 1 or more; None before anything was measured."""
         known = self._blended(depth) if self._usual else {}
@@ -90,13 +104,14 @@ class CostCurve:
     def curve(self, depth: int, most: int) -> list[float] | None:
         """The expected milliseconds of sizes 0 to `most`; None before anything was measured.
 
-        Measured sizes are joined by straight lines. Beyond the largest one the last slope continues, but not steeper
-        than the initial slope. If larger sizes cost more than that, trying them will show it.
+        Measured sizes are joined by straight lines. A size costs no more than a larger one: if it took longer, it was
+        disturbed. Beyond the largest size the last slope continues, but not steeper than the initial slope. If larger
+        sizes cost more than that, trying them will show it.
         """
         if not self._usual:
             return None
         known = self._blended(depth)
-        sizes, costs = list(known), list(known.values())
+        sizes, costs = list(known), list(accumulate(reversed(known.values()), min))[::-1]
         usual = self._slope * costs[0] / (1 + self._slope * (sizes[0] - 1))
         slope = min(usual, (costs[-1] - costs[-2]) / (sizes[-1] - sizes[-2])) if len(sizes) > 1 else usual
         if sizes[0] > 1:
@@ -105,7 +120,7 @@ class CostCurve:
         if most > sizes[-1]:
             costs.append(costs[-1] + slope * (most - sizes[-1]))
             sizes.append(most)
-        line = np.interp(np.arange(1, most + 1), sizes, np.maximum.accumulate(costs))
+        line = np.interp(np.arange(1, most + 1), sizes, costs)
         return [0.0, *(self._slowness * line).tolist()]
 
     def measured(self, depth: int) -> dict[int, float]:
@@ -154,7 +169,7 @@ class CostCurve:
             for size, (milliseconds, count) in costs.items():
                 if not (int(size) > 0 and int(count) > 0 and 0 < float(milliseconds) < float("inf")):
                     raise ValueError(f"{count} passes over {size} tokens that took {milliseconds} ms each")
-                times = deque([float(milliseconds)] * min(int(count), _TRUSTED), _KEPT)
+                times = deque([float(milliseconds)] * min(int(count), _RESTORED), _KEPT)
                 curve._times.setdefault(int(zone), {})[int(size)] = times
                 curve._usual.setdefault(int(zone), {})[int(size)] = float(milliseconds)
         return curve

@@ -27,7 +27,7 @@ from specchat.worker.protocol import (
     encode,
 )
 from specchat.worker.server import Server
-from specchat_engine import LoadOptions, Session, Settings
+from specchat_engine import Engine, LoadOptions, Session, Settings
 from specchat_engine.threads.processors import read_processors
 from support.tiny_models import TinyModels
 
@@ -84,6 +84,16 @@ def test_what_was_measured_is_kept_although_nothing_was_asked_and_other_threads_
     tell(Threads(2, 1))
     assert until(lambda: [[*record["target"]] for record in records()] == [["1", "2"]])
     assert [[*record["drafts"]["model"]] for record in records()] == [["1"]]
+
+
+def test_passes_that_were_disturbed_are_measured_again_after_an_answer(
+    tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert until(lambda: bool(records()))
+    measured: list[int] = []
+    monkeypatch.setattr(Engine, "measuring", lambda _: iter(measured.append(1) or ()))
+    tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
+    assert until(lambda: measured == [1])
 
 
 def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:

@@ -69,6 +69,18 @@ def test_one_disturbed_pass_does_not_make_a_model_expensive() -> None:
     assert controller.costs_of("model").by_threads.current.measured(0)[1] < 2
 
 
+def test_passes_that_other_programs_disturbed_are_measured_again() -> None:
+    target, controller = Slow(LAW), Controller()
+    target.pauses_ms = 1.0, 1.0, 1.5, 700.0, 2.0, 3.0, 1.0
+    list(measure(target, None, controller))
+    assert controller.target.measured(0)[4] == pytest.approx(700, abs=1)
+    target.passes.clear()
+    target.pauses_ms = (1.8,)
+    list(measure(target, None, controller))
+    assert 4 in target.passes
+    assert controller.target.measured(0)[4] == pytest.approx(1.8, abs=0.1)
+
+
 class Slow(ScriptedModel):
     """Its passes count as taking so many milliseconds, the last number again and again."""
 

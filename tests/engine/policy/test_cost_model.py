@@ -146,8 +146,31 @@ def test_a_curve_includes_new_widths_at_once() -> None:
 def test_learned_values_survive_a_restart() -> None:
     costs = learned([0.0, 1.0, 1.5, 0, 2.0], [1, 2, 4])
     again = CostCurve.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
-    for width in (1, 2, 3, 4, 9):
-        assert again.at(width, 0) == pytest.approx(costs.at(width, 0), rel=0.02)
+    assert again.measured(0) == pytest.approx(costs.measured(0))
+
+
+def test_one_new_time_corrects_a_disturbed_one_from_an_earlier_start() -> None:
+    costs = learned([0.0, 1.0, 90.0], [1, 2])
+    again = CostCurve.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
+    again.observe(2, 0, 1.5)
+    assert again.measured(0)[2] == 1.5
+
+
+def test_a_size_that_took_longer_than_a_larger_one_was_disturbed() -> None:
+    drawn = learned([0.0, 1.0, 0, 0, 9.0, 0, 0, 0, 1.5], [1, 4, 8]).curve(0, 8)
+    assert drawn is not None
+    assert drawn[4] == pytest.approx(1.5, rel=0.02)
+
+
+def test_a_size_lacks_times_until_there_are_enough_that_can_be_true() -> None:
+    costs = CostCurve(slope=0.35)
+    assert costs.lacks(1, 1, 0)
+    for size, milliseconds in ((1, 1.0), (4, 3.9), (8, 8.1)):
+        costs.observe(size, 0, milliseconds)
+    assert [costs.lacks(size, 1, 0) for size in (1, 4, 8)] == [False, False, True]
+    assert costs.lacks(4, 2, 0)
+    costs.observe(8, 0, 7.9)
+    assert not costs.lacks(8, 1, 0)
 
 
 def test_one_pass_from_an_earlier_run_counts_as_one_pass() -> None:
