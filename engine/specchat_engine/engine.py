@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
@@ -78,6 +79,7 @@ class Engine:
         asked = options.threads, options.threads_draft
         self.threads = Threads(self._target, self._draft, self._processors, asked)
         self._plain_cost = PlainCost()
+        self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
         self.recommended = recommended_by(target)
@@ -171,6 +173,7 @@ class Engine:
             plain_because=self.plain_because,
             about=self._about,
             passed=self._passed,
+            lock=self._lock,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -194,7 +197,7 @@ class Engine:
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
         """Writes both models' prompt caches to a folder, between two answers; see `restore_memory`.
 
-        Raises EngineError if they take more than `limit` bytes, or if they cannot be written.
+        Raises EngineError if they take more than `limit` bytes, if they cannot be written, or once it is closed.
         """
         save(self._memories, self._files, folder, limit)
 
@@ -259,12 +262,16 @@ class Engine:
             yield from measure(self._target, self._draft, self.controller)
 
     def close(self) -> None:
-        """Frees both models; calling it again does nothing."""
-        for context in (self._target, self._draft):
-            if context:
-                context.close()
-        for model in self._models:
-            model.close()
+        """Frees both models, from any thread: an answer that is being given fails before its next round.
+
+        Calling it again does nothing.
+        """
+        with self._lock:
+            for context in (self._target, self._draft):
+                if context:
+                    context.close()
+            for model in self._models:
+                model.close()
 
     def __enter__(self) -> Self:
         return self

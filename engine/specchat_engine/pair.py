@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 from specchat_engine.decoding.costs import PlainCost
@@ -34,6 +36,16 @@ class Pair:
     plain_because: str = ""
     about: Callable[[], Mapping[str, Any]] = dict
     passed: Callable[[list[str], Passes], None] | None = None
+    lock: RLock = field(default_factory=RLock)
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Lets others use or close the models meanwhile."""
+        self.lock.release()
+        try:
+            yield
+        finally:
+            self.lock.acquire()
 
     def clear(self) -> None:
         """Empties the memory of both models."""

@@ -134,7 +134,7 @@ class Session:
         go back to what is really asked, or for messages that make no prompt.
         """
         if self.pair.target.goes_back_freely:
-            with suppress(Cancelled, ContextOverflowError, TemplateError):
+            with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError):
                 fitted = self._fit(messages)
                 self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
@@ -166,7 +166,8 @@ class Session:
         pair = self.pair
         peer = None if pair.translation else pair.draft
         try:
-            return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
+            with pair.lock:
+                return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
         except DecodeError:
             pair.clear()
             raise
@@ -205,30 +206,31 @@ class Session:
         pair = self.pair
         began = perf_counter_ns()
         constraint = constraint_of(self.settings.sampling, pair.vocabulary)
-        try:
-            check_given(turn.prefix, pair.vocabulary, constraint)
-            context = self._read_prompt(turn, constraint)
-            if turn.end_reason == "error":
-                yield from self._decode(turn, context, began)
-            if not pair.plain_because:
-                measure_plain(pair.target, context, pair.plain_cost, pair.controller.target, turn.cancel)
-            turn.note(plain_ms=pair.plain_cost.at(context.middle))
-        except Cancelled:
-            turn.end_reason = "cancelled"
-        except GeneratorExit:
-            if turn.end_reason == "error":
+        with pair.lock:
+            try:
+                check_given(turn.prefix, pair.vocabulary, constraint)
+                context = self._read_prompt(turn, constraint)
+                if turn.end_reason == "error":
+                    yield from self._decode(turn, context, began)
+                if not pair.plain_because:
+                    measure_plain(pair.target, context, pair.plain_cost, pair.controller.target, turn.cancel)
+                turn.note(plain_ms=pair.plain_cost.at(context.middle))
+            except Cancelled:
                 turn.end_reason = "cancelled"
-            raise
-        except DecodeError:
-            pair.clear()
-            raise
-        finally:
-            if pair.target.user is turn.context:
-                pair.target.user = None
-            if turn is self._turn:
-                self._planner.end(turn.context)
-            if constraint:
-                constraint.close()
+            except GeneratorExit:
+                if turn.end_reason == "error":
+                    turn.end_reason = "cancelled"
+                raise
+            except DecodeError:
+                pair.clear()
+                raise
+            finally:
+                if pair.target.user is turn.context:
+                    pair.target.user = None
+                if turn is self._turn:
+                    self._planner.end(turn.context)
+                if constraint:
+                    constraint.close()
 
     def _read_prompt(self, turn: Turn, constraint: Constraint | None) -> Context:
         """Reads everything that is given except its last token into the models. Each is timed apart from decoding.
@@ -274,14 +276,15 @@ class Session:
             turn.end_reason = step.end or turn.end_reason
             times.observe(event, len(context.tokens), after_pause=recorder.after_pause)
             self._planner.learn(context, step, recorder.own_times)
-            with recorder.away():
+            with recorder.away(), pair.released():
                 yield event
 
     def _plan(self, turn: Turn, recorder: Recorder, context: Context) -> Plan:
         """The next round under the present settings. Raises Cancelled if the turn is to stop."""
         recorder.after_pause = False
         if self.hold:
-            recorder.hold(self.hold)
+            with self.pair.released():
+                recorder.hold(self.hold)
         if turn.cancel.asked:
             raise Cancelled("stopped")
         if self.pair.target.user is not context:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,7 +56,7 @@ def test_the_text_does_not_depend_on_the_drafter_or_k(engine: Engine, temperatur
 
 
 def test_real_models_accept_some_tokens_and_reject_some(engine: Engine) -> None:
-    session = engine.session(settings=Settings(max_tokens=200, sampling=SamplingParams(temperature=0.8)), seed=2)
+    session = engine.session(settings=Settings(k=4, max_tokens=200, sampling=SamplingParams(temperature=0.8)), seed=2)
     answers(session)
     assert session.stats.alpha is not None
     assert 0 < session.stats.alpha < 1
@@ -227,3 +229,35 @@ def test_a_session_of_a_closed_engine_fails_with_an_error_and_not_with_a_crash(f
         next(iter(session.generate("hello")))
     with pytest.raises(DecodeError, match="was closed: load it again"):
         next(iter(engine.session(seed=1).generate("hello")))
+
+
+def test_an_engine_that_another_thread_closes_ends_the_answer_with_an_error(files: EngineFiles) -> None:
+    for rounds in range(1, 30):
+        engine = Engine.load(files.target, files.draft, ONE_THREAD)
+        session = engine.session(settings=Settings(sampling=SamplingParams(temperature=0.0)), seed=1)
+        closing = threading.Thread(target=engine.close)
+        answer = session.generate("Hello there")
+        for _ in range(rounds):
+            next(answer)
+        closing.start()
+        with pytest.raises(DecodeError, match="was closed"):
+            list(answer)
+        closing.join()
+        assert session.end_reason == "error"
+
+
+def test_a_closed_engine_has_no_memory_to_save(files: EngineFiles, tmp_path: Path) -> None:
+    engine = Engine.load(files.target, files.draft, ONE_THREAD)
+    session = engine.session(settings=Settings(max_tokens=4))
+    list(session.generate("Hello there"))
+    engine.save_memory(tmp_path / "kept")
+    engine.close()
+    for work in (
+        lambda: engine.save_memory(tmp_path / "more"),
+        lambda: engine.restore_memory(tmp_path / "kept"),
+        lambda: engine.memory.state_bytes,
+        lambda: session.inspect(0),
+        lambda: list(session.generate("And again")),
+    ):
+        with pytest.raises(DecodeError, match="was closed"):
+            work()

@@ -166,12 +166,14 @@ class LlamaContext:
 
     @property
     def state_bytes(self) -> int:
-        """The size of the file that `save` would write, without its header."""
+        """The size of the file that `save` would write, without its header. Raises DecodeError once it is closed."""
+        self._check_open()
         size: int = api.llama_state_seq_get_size(self.handle, 0)
         return size
 
     def save(self, path: Path) -> None:
-        """Writes the memory to a file. Raises DecodeError if llama.cpp cannot."""
+        """Writes the memory to a file. Raises DecodeError if llama.cpp cannot, or once it is closed."""
+        self._check_open()
         count = len(self.tokens)
         written = api.llama_state_seq_save_file(
             self.handle, os.fsencode(path), 0, (ctypes.c_int32 * count)(*self.tokens), count
@@ -183,7 +185,9 @@ class LlamaContext:
         """Restores the memory from a file that the same model wrote with the same options.
 
         False, with an empty memory, if llama.cpp rejects the file. The caller must make sure that the file is intact.
+        Raises DecodeError once it is closed.
         """
+        self._check_open()
         self.clear()
         self.user = None
         tokens, count = (ctypes.c_int32 * self.capacity)(), ctypes.c_size_t(0)
@@ -210,6 +214,10 @@ class LlamaContext:
             api.llama_free(self.handle)
             self.handle = None
             self.tokens.clear()
+
+    def _check_open(self) -> None:
+        if not self.handle:
+            raise DecodeError("the model was closed: load it again")
 
     def _settle(self) -> None:
         """Finds out by a trial how this memory goes back."""
@@ -247,8 +255,7 @@ class LlamaContext:
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         count = len(tokens)
         start = len(self.tokens)
-        if not self.handle:
-            raise DecodeError("the model was closed: load it again")
+        self._check_open()
         if start + count > self.capacity:
             raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
         self._batch.fill(tokens, start, rows)

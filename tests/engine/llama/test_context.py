@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_time_counts_only_in_passes(context: LlamaContext) -> None:
     assert context.busy_ns > before
 
 
-def test_a_closed_context_rejects_to_work(model: LlamaModel) -> None:
+def test_a_closed_context_rejects_to_work(model: LlamaModel, tmp_path: Path) -> None:
     context = LlamaContext(model, n_ctx=256, max_rows=2, threads=1)
     context.advance([1, 2], 1)
     context.close()
@@ -212,5 +213,11 @@ def test_a_closed_context_rejects_to_work(model: LlamaModel) -> None:
     context.clear()
     context.rewind(0)
     context.keep([1])
-    with pytest.raises(DecodeError, match="was closed"):
-        context.advance([1], 1)
+    for work in (
+        lambda: context.advance([1], 1),
+        lambda: context.state_bytes,
+        lambda: context.save(tmp_path / "state"),
+        lambda: context.restore(tmp_path / "state"),
+    ):
+        with pytest.raises(DecodeError, match="was closed"):
+            work()
