@@ -164,7 +164,7 @@ class Archive:
         """Writes the visible branch to a file, with the traces that were stored, and returns the file's path.
 
         Without a path, the file is named after the session's title in the current folder. Raises SpecchatError if there
-        is nothing to write or the file exists, and OSError if it cannot be written.
+        is nothing to write, if the file exists, and if it cannot be written.
         """
         from specchat.traces.exports import export_session  # takes 0.08 s to import, and few chats need it
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
 
 from specchat.cli.app import run_command
 from specchat.errors import INTERRUPTED
@@ -14,12 +16,18 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code. Without a command it opens the chat."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
+        sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     try:
         return run_command(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
         _flush_quietly()
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _flush_quietly() -> None:

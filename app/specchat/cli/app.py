@@ -75,6 +75,7 @@ ExportFile = Annotated[
     Path | None,
     typer.Option("-o", "--export", metavar="FILE", help="Write .html (plays it back), .svg, .md or .jsonl."),
 ]
+Raw = Annotated[bool, typer.Option("--raw", help="Keep control characters when the output is a pipe or a file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 OnScreen = Annotated[bool, typer.Option("--tui", help="Play it in the terminal app, with figures and keys.")]
@@ -190,6 +191,7 @@ def replay(
     turn: Turn = None,
     export: ExportFile = None,
     force: Force = False,
+    raw: Raw = False,
     tui: OnScreen = False,
     json: Json = False,
     debug: Debug = False,
@@ -215,7 +217,7 @@ def replay(
         if export:
             export_traces(traces, export, overwrite=force)
             raise typer.Exit(0)
-        raise typer.Exit(replay_turns(traces, factor, as_json=json))
+        raise typer.Exit(replay_turns(traces, factor, as_json=json, raw=raw))
 
 
 @app.command()

@@ -43,10 +43,11 @@ class JsonOutput:
 
 
 class PlainOutput:
-    """Exactly the answer's text and a line end. Statistics go to standard error."""
+    """The answer's text and a line end, exactly or without control characters. Statistics go to standard error."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, filtered: bool = False) -> None:
         self._stream = stream
+        self._filter = TerminalFilter() if filtered else None
         self._start: Mapping[str, Any] = {}
         self._last = ""
 
@@ -58,7 +59,7 @@ class PlainOutput:
         """Prints what the round added."""
         if event.text:
             self._last = event.text
-            self._stream.write(event.text)
+            self._stream.write(self._filter.feed(event.text) if self._filter else event.text)
             self._stream.flush()
 
     def error(self, message: str) -> None:
@@ -115,11 +116,11 @@ Output = JsonOutput | PlainOutput | ColourOutput
 """Receives one turn: its start, its rounds, an error if one ended it, its end."""
 
 
-def output_for(stream: TextIO, *, as_json: bool) -> Output:
-    """The output for a stream: coloured on a terminal, else plain text."""
+def output_for(stream: TextIO, *, as_json: bool, filtered: bool = False) -> Output:
+    """The output for a stream: coloured on a terminal, else plain text, which may be filtered as for a terminal."""
     if isinstance(stream, TextIOWrapper):
         # A lone surrogate, or a character that the encoding lacks, must not end the answer.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if as_json:
         return JsonOutput(stream)
-    return ColourOutput(stream) if stream.isatty() else PlainOutput(stream)
+    return ColourOutput(stream) if stream.isatty() else PlainOutput(stream, filtered=filtered)

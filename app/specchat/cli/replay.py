@@ -50,11 +50,14 @@ def read_turns(path: Path, turn: int | None) -> list[Trace]:
     return [traces[turn - 1]]
 
 
-def replay(traces: Sequence[Trace], speed: float, *, as_json: bool) -> int:
-    """Plays turns on a terminal, or prints them at once into a pipe. Returns the exit code."""
+def replay(traces: Sequence[Trace], speed: float, *, as_json: bool, raw: bool = False) -> int:
+    """Plays turns on a terminal, or prints them at once into a pipe. Returns the exit code.
+
+    A trace may come from anyone, so control characters are filtered in a pipe too, unless it is `raw`.
+    """
     live = sys.stdout.isatty() and not as_json
     for trace in traces:
-        output = output_for(sys.stdout, as_json=as_json)
+        output = output_for(sys.stdout, as_json=as_json, filtered=not raw)
         if isinstance(output, JsonOutput):
             for line in trace.lines():
                 output.print(line)
@@ -111,7 +114,7 @@ def play(
 
 
 def export_traces(traces: Sequence[Trace], path: Path, *, overwrite: bool) -> None:
-    """Writes the turns to a file; its extension selects the format. Raises ExportError or OSError."""
+    """Writes the turns to a file; its extension selects the format. Raises ExportError."""
     from specchat.traces.exports import conversation, export_session, kind_of
 
     export_session(kind_of(path), "", conversation(traces), traces, path, overwrite=overwrite)

@@ -14,7 +14,7 @@ from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import BY_NAME, COMMANDS
 from specchat.chat.knobs import settings_from
 from specchat.chat.session import ChatSession, new_conversation
-from specchat.errors import SpecchatError
+from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names
 from specchat.stats.explain import Shown, explanations
@@ -99,7 +99,7 @@ class Commands:
                 try:
                     written = self._archive.export(session.conversation, session.loaded, kind, path)
                     say(f"Exported to {asyncio.run(written)}.")
-                except (SpecchatError, OSError) as error:
+                except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
             case asked.Regenerate():
                 self._regenerate()
@@ -214,7 +214,7 @@ class Commands:
         """Says what the target rejected in the last answer, or in those of a file."""
         try:
             traces = read_trace(path) if path else [self._last] if self._last else []
-        except (SpecchatError, OSError) as error:
+        except TraceError as error:
             self._paper.say(str(error))
             return
         for trace in traces:

@@ -107,11 +107,15 @@ def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Tra
     """The turns of a file or of its lines, at least one. A last line without a line end may be incomplete.
 
     Unknown lines and keys are ignored. `name` is used in error messages instead of the path. Raises TraceError, with
-    the number of the line, if this is not a trace, and OSError if the file cannot be read.
+    the number of the line, if this is not a trace, and if the file cannot be read.
     """
     if isinstance(source, Path):
-        with source.open("rb") as file:
-            return read_trace(lines_of(file), name or str(source))
+        try:
+            with source.open("rb") as file:
+                return read_trace(lines_of(file), name or str(source))
+        except OSError as error:
+            reason = error.strerror or error
+            raise TraceError(f"{source} cannot be read: {reason}; name a file that `run --json` wrote") from None
     label = clean_line(name) or "the trace"
     turns = _Turns()
     size, number, half = 0, 0, False

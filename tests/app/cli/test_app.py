@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,11 @@ def test_a_hostile_file_name_cannot_write_to_the_terminal(capsys: pytest.Capture
     err = capsys.readouterr().err
     assert "\x1b" not in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_standard_output_is_no_traceback(closed: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m specchat models ls {closed}", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)

@@ -144,7 +144,7 @@ def test_a_file_that_is_not_a_trace_or_does_not_exist_is_one_line(
     (tmp_path / "notes.txt").write_text("hello\n")
     for path, words in (
         (tmp_path / "notes.txt", "line 1: this is not JSON"),
-        (tmp_path / "missing", "No such file"),
+        (tmp_path / "missing", "cannot be read: No such file"),
         (tmp_path, "Is a directory"),
     ):
         assert main(["replay", str(path)]) == 1
@@ -199,7 +199,7 @@ def test_a_recorded_run_is_replayed_as_it_was_printed(
     assert main(["run", "hello", *pair]) == 0
     printed = capsys.readouterr().out
     pipe_in(recorded.encode())
-    assert main(["replay", "-"]) == 0
+    assert main(["replay", "-", "--raw"]) == 0
     assert capsys.readouterr().out == printed
 
 
@@ -268,3 +268,16 @@ def test_tui_needs_a_terminal_and_excludes_other_outputs(
     assert "--tui needs a terminal" in capsys.readouterr().err
     assert main(["replay", file, "--tui", "--json"]) == 2
     assert "omit --speed, --export and --json" in capsys.readouterr().err
+
+
+def test_control_characters_of_a_trace_reach_a_pipe_only_if_they_are_asked_for(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., str]
+) -> None:
+    trace = sample_trace()
+    first = replace(trace.rounds[0], token=replace(trace.rounds[0].token, text="\x1b[2Jgone"))
+    path = written(trace._replace(rounds=(first, *trace.rounds[1:])))
+    assert main(["replay", path]) == 0
+    assert "\ufffd[2Jgone" in (filtered := capsys.readouterr().out)
+    assert "\x1b" not in filtered
+    assert main(["replay", path, "--raw"]) == 0
+    assert "\x1b[2Jgone" in capsys.readouterr().out

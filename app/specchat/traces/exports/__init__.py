@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -96,8 +97,8 @@ def export_session(
     """Writes a session completely or not at all. `messages` are (role, content, line of figures) in order.
 
     `traces` are its recorded turns. Markdown needs none of them; the other formats contain nothing else. Raises
-    ExportError for an unknown kind, if there is nothing to write, and if the file exists and `overwrite` is False.
-    Raises OSError if the file cannot be written.
+    ExportError for an unknown kind, if there is nothing to write, if the file exists and `overwrite` is False, and if
+    it cannot be written.
     """
     if kind not in KINDS:
         raise ExportError(f"{kind} is not a kind of export: use one of {', '.join(KINDS)}")
@@ -131,8 +132,11 @@ def write_whole(text: str, path: Path, *, overwrite: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
         _place(unfinished, path, overwrite=overwrite)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror or error}; choose another place") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
 
 
 def _place(unfinished: Path, path: Path, *, overwrite: bool) -> None:
@@ -150,4 +154,4 @@ def _place(unfinished: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def _exists(path: Path) -> ExportError:
-    return ExportError(f"{path} exists: choose another name, or allow to write over it")
+    return ExportError(f"{path} exists: choose another name, or add --force on the command line")

@@ -66,7 +66,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(folder: Path, mo
     path = folder / "out.md"
     path.write_text("old")
     monkeypatch.setattr("specchat.traces.exports.os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(ExportError, match="cannot be written: No space left"):
         export_session("markdown", "Cats", MESSAGES, [], path, overwrite=True)
     assert path.read_text() == "old"
     assert list(folder.iterdir()) == [path]

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.widget import Widget
 
 from specchat.chat.session import Question
-from specchat.errors import SpecchatError
+from specchat.errors import SpecchatError, TraceError
 from specchat.models.formatting import pair_name
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
@@ -89,7 +89,7 @@ class AnswerWindows:
         """Plays the turns of a trace file back."""
         try:
             traces = await asyncio.to_thread(read_trace, path)
-        except (SpecchatError, OSError) as error:
+        except TraceError as error:
             self._view.note(str(error))
             return
         self._owner.app.push_screen(ReplayScreen(traces, source=path.name))

@@ -186,7 +186,7 @@ async def _export(parts: ChatParts, kind: str, path: Path | None = None) -> None
     session = parts.state.session
     try:
         written = await parts.state.archive.export(session.conversation, session.loaded, kind, path)
-    except (SpecchatError, OSError) as error:
+    except SpecchatError as error:
         parts.view.notice(f"nothing was exported: {error}", failure=True)
     else:
         parts.view.notice(f"exported to {written}")
