@@ -2,7 +2,7 @@
 
 The grammar is narrower than the schema on purpose, so that a model cannot get lost: properties come in the schema's
 order, an object has no unlisted properties, and there is little space between two tokens. A schema that asks for
-something a grammar cannot express is an error, never ignored; only `oneOf` is read as `anyOf`.
+something a grammar cannot express is an error, never ignored. So is `oneOf`, unless its parts exclude each other.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 from specchat_engine.errors import SettingError
@@ -49,6 +50,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+_DISTINCT = _TYPES.keys() - {"integer"}
 _FORMATS = ("date", "time", "date-time", "uuid")
 _NOTES = {"$schema", "$id", "$comment", "$defs", "definitions", "title", "description"} | {
     "default",
@@ -136,6 +138,8 @@ class _Converter:
                 parts = _list(ours[key], f"{place}/{key}")
                 if key == "allOf" and len(parts) > 1:
                     raise _refusal(f"{place}/{key}", parts, "write them as one schema")
+                if key == "oneOf" and not all(self._exclude(*pair) for pair in combinations(parts, 2)):
+                    raise _refusal(f"{place}/{key}", parts, "a value may fit two of these: use anyOf")
                 return " | ".join(self._rule(part, f"{place}/{key}/{i}") for i, part in enumerate(parts))
         return self._typed(ours, place)
 
@@ -146,7 +150,34 @@ class _Converter:
         makers = {"object": self._object, "array": self._array, "string": self._string}
         return " | ".join(makers[kind](schema, place) if kind in makers else kind for kind in kinds)
 
+    def _exclude(self, one: Any, other: Any) -> bool:
+        """Whether it is plain that no value fits both: by values, by types, or by a property that both require."""
+        one, other = self._referred(one), self._referred(other)
+        if not (isinstance(one, dict) and isinstance(other, dict)):
+            return False
+        values, others = _values(one), _values(other)
+        if values is not None and others is not None:
+            return values.isdisjoint(others)
+        kinds = _possible(one) & _possible(other)
+        if kinds != {"object"}:
+            return not kinds
+        parts, other_parts = one.get("properties", {}), other.get("properties", {})
+        shared = set(one.get("required", [])) & set(other.get("required", [])) & parts.keys() & other_parts.keys()
+        return any(self._exclude(parts[name], other_parts[name]) for name in sorted(shared))
+
+    def _referred(self, schema: Any) -> Any:
+        """What a reference refers to, or else the schema itself."""
+        seen: list[Any] = []
+        while isinstance(schema, dict) and "$ref" in schema and schema not in seen:
+            seen.append(schema)
+            schema = self._found(schema["$ref"], "$ref")
+        return schema
+
     def _reference(self, target: Any, place: str) -> str:
+        return self._rule(self._found(target, place), target)
+
+    def _found(self, target: Any, place: str) -> Any:
+        """The part of the schema that a reference names."""
         if not isinstance(target, str) or not re.fullmatch(r"#(/.*)?", target):
             raise _refusal(place, target, "use a place in this schema, such as #/$defs/name")
         found = self._schema
@@ -158,7 +189,7 @@ class _Converter:
                 found = found[key]
             else:
                 raise _refusal(place, target, "there is nothing at that place")
-        return self._rule(found, target)
+        return found
 
     def _object(self, schema: Mapping[str, Any], place: str) -> str:
         listed = schema.get("properties", {})
@@ -244,6 +275,24 @@ def _kinds(schema: Mapping[str, Any], place: str) -> list[str]:
         if not isinstance(kind, str) or kind not in _TYPES:
             raise _refusal(f"{place}/type", kind, f"use {', '.join(_TYPES)}")
     return kinds
+
+
+def _values(schema: Mapping[str, Any]) -> set[str] | None:
+    """The only values that a schema with `const` or `enum` accepts, as JSON; None for other schemas."""
+    if "const" not in schema and not isinstance(schema.get("enum"), list):
+        return None
+    values = [schema["const"]] if "const" in schema else schema["enum"]
+    return {json.dumps(int(one) if isinstance(one, float) and one.is_integer() else one) for one in values}
+
+
+def _possible(schema: Mapping[str, Any]) -> set[str]:
+    """The types of the values that a schema may accept; an integer is a number."""
+    if (values := _values(schema)) is not None:
+        return {kind for kind in _DISTINCT for value in values if _has_type(json.loads(value), [kind])}
+    if "type" not in schema:
+        return set(_DISTINCT)
+    named = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {"number" if kind == "integer" else str(kind) for kind in named}
 
 
 def _has_type(value: Any, kinds: Sequence[str]) -> bool:

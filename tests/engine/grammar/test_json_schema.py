@@ -194,3 +194,40 @@ def test_what_a_grammar_cannot_say_is_an_error_with_its_place(schema: str, named
     assert named in str(caught.value)
     assert len(str(caught.value)) < 200
     assert len(str(caught.value).splitlines()) == 1
+
+
+KIND_A = {"type": "object", "properties": {"kind": {"const": "a"}}, "required": ["kind"]}
+KIND_B = {"type": "object", "properties": {"kind": {"enum": ["b", "c"]}, "n": {"type": "null"}}, "required": ["kind"]}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "string"}, {"type": ["number", "null"]}, {"type": "array"}],
+        [{"const": 1}, {"enum": [2, "1", True]}],
+        [{"const": "a"}, {"type": "integer"}],
+        [KIND_A, KIND_B, {"type": "null"}],
+        [{"$ref": "#/$defs/a"}, KIND_B],
+    ],
+)
+def test_one_of_parts_that_exclude_each_other_is_any_of_them(parts: list[object]) -> None:
+    schema, loose = ({"$defs": {"a": KIND_A}, key: parts} for key in ("oneOf", "anyOf"))
+    assert schema_grammar(json.dumps(schema)) == schema_grammar(json.dumps(loose))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "integer"}, {"type": "number"}],
+        [{"const": 1}, {"const": 1.0}],
+        [{"type": "string", "maxLength": 3}, {"type": "string", "minLength": 2}],
+        [{"const": "a"}, {"type": "string"}],
+        [{"type": "null"}, {"maxLength": 2}],
+        [KIND_A, {"type": "object", "properties": {"kind": {"const": "b"}}}],
+        [{"$ref": "#/$defs/a"}, KIND_A],
+        [True, {"type": "null"}],
+    ],
+)
+def test_one_of_parts_that_may_overlap_is_refused(parts: list[object]) -> None:
+    with pytest.raises(SettingError, match=r"#/oneOf is .* use anyOf"):
+        schema_grammar(json.dumps({"$defs": {"a": KIND_A}, "oneOf": parts}))
