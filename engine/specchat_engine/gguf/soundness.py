@@ -69,6 +69,10 @@ def _problems(header: Header) -> Iterator[str]:
         yield from _states(header)
     if header.tokens.has_twins:
         yield "its vocabulary has an entry twice"
+    if header.tokenizer == "llama" and len(header.tokens):
+        yield from _bytes(header)
+    if header.tensors and header.integer("split.no") in (None, 0) and not header.n_ctx_train:
+        yield "it does not say how long its context is"
 
 
 def _hyperparameters(header: Header) -> Iterator[str]:
@@ -107,6 +111,14 @@ def _attention(header: Header) -> Iterator[str]:
     turned = header.of_model("rope.dimension_count")
     if turned is not None and (turned > length or turned % 2):
         yield f"rope turns {turned} dimensions of heads of {length}"
+
+
+def _bytes(header: Header) -> Iterator[str]:
+    """SentencePiece spells what has no token of its own in bytes, and each byte needs a token for that."""
+    for byte in range(256):
+        if not (header.tokens.has(b"<0x%02X>" % byte) or (byte and header.tokens.has(bytes([byte])))):
+            yield f"its vocabulary lacks the byte <0x{byte:02X}>"
+            return
 
 
 def _states(header: Header) -> Iterator[str]:

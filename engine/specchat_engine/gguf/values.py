@@ -49,6 +49,16 @@ class TextArray:
         start = int(self._ends[index - 1]) if index else 0
         return self._block[start + _LENGTH : int(self._ends[index])]
 
+    def has(self, text: bytes) -> bool:
+        """Whether one of the texts has these bytes."""
+        place = self._block.find(text)
+        while place >= 0:
+            index = int(np.searchsorted(self._ends, place, side="right"))
+            if self.raw(index) == text:
+                return True
+            place = self._block.find(text, place + 1)
+        return False
+
     @property
     def has_twins(self) -> bool:
         """Whether two texts are equal as llama.cpp reads them: up to a zero byte, ignoring empty ones."""

@@ -59,11 +59,37 @@ def test_what_would_end_the_process_is_rejected_before(tmp_path: Path, keys: dic
 def test_a_vocabulary_with_an_entry_twice_is_rejected(tmp_path: Path, twin: str) -> None:
     def tokens(*texts: str) -> Path:
         listed: Typed = ([*texts], Kind.ARRAY, Kind.STRING)
-        return write_header(tmp_path / "some.gguf", {"tokenizer.ggml.tokens": listed}, tensors=TENSOR)
+        keys = {"tokenizer.ggml.tokens": listed, "llama.context_length": number(256)}
+        return write_header(tmp_path / "some.gguf", keys, tensors=TENSOR)
 
     with pytest.raises(HeaderError, match="an entry twice"):
         read_model(tokens("a", "b", twin))
     read_model(tokens("a", "b", "", "", "c"))
+
+
+def test_a_sentencepiece_vocabulary_without_a_byte_is_rejected(tmp_path: Path) -> None:
+    def tokens(*texts: str, kind: str = "llama") -> Path:
+        keys: dict[str, Typed] = {
+            "tokenizer.ggml.model": (kind, Kind.STRING, None),
+            "tokenizer.ggml.tokens": ([*texts], Kind.ARRAY, Kind.STRING),
+            "llama.context_length": number(256),
+        }
+        return write_header(tmp_path / "some.gguf", keys, tensors=TENSOR)
+
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+    read_model(tokens("ab", *spelled))
+    read_model(tokens("ab", *(piece for piece in spelled if piece != "<0x41>"), "A"))
+    read_model(tokens("ab", kind="gpt2"))
+    with pytest.raises(HeaderError, match="lacks the byte <0x41>"):
+        read_model(tokens("ab", "AB", *(piece for piece in spelled if piece != "<0x41>")))
+    with pytest.raises(HeaderError, match="lacks the byte <0x00>"):
+        read_model(tokens("ab"))
+
+
+@pytest.mark.parametrize("keys", [{}, {"context_length": number(0)}])
+def test_a_model_without_a_context_is_rejected(tmp_path: Path, keys: dict[str, Typed]) -> None:
+    with pytest.raises(HeaderError, match="does not say how long its context is"):
+        read_model(written(tmp_path, **keys))
 
 
 @pytest.mark.parametrize(
