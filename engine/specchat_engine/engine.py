@@ -19,10 +19,12 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import Buffers, last_words
+from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
@@ -43,6 +45,7 @@ class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
+    `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     `threads` has the thread counts in force, and the reasons.
     """
 
@@ -85,6 +88,7 @@ class Engine:
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
+        self.shortened_because = ""
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -97,13 +101,15 @@ class Engine:
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
 
+        Without a context in the options it is the model's own, or the longest half of it that main memory can hold.
         `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load. Raises
         ModelFileError, PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
         """
-        options = options or LoadOptions()
         paths = [Path(target), *([Path(draft)] if draft else [])]
         headers = [read_model(path) for path in paths]
         because = check_pair(*headers) if draft else ""
+        small = headers[1] if draft else None
+        options, shortened = with_room(headers[0], small, options or LoadOptions(), this_machine())
         with ExitStack() as undo:
             loaded = LlamaModel(
                 paths[0],
@@ -128,6 +134,7 @@ class Engine:
                 )
                 undo.callback(loaded_draft.close)
             engine = cls(loaded, loaded_draft, options, because)
+            engine.shortened_because = shortened
             undo.pop_all()
         return engine
 

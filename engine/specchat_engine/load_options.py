@@ -11,6 +11,7 @@ from specchat_engine.settings import K_LIMIT
 
 ThreadCount = int | Literal["auto"]
 THREADS_LIMIT: Final = 512
+CONTEXT_LIMIT: Final = 2**24
 FLASH_ATTENTION: Final = ("auto", "on", "off")
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
@@ -38,7 +39,7 @@ class LoadOptions:
     is reserved for `k_max` + 1 rows of logits. Raises SettingError for a value that is not allowed.
     """
 
-    n_ctx: int = setting(0, Range(0, 2**24, "0 is the model's own", whole=True))
+    n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
     gpu_layers: int = setting(-1, _LAYERS)
     gpu_layers_draft: int = setting(-1, _LAYERS)
     devices: tuple[str, ...] = ()

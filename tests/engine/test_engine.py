@@ -22,8 +22,9 @@ from specchat_engine import (
     Settings,
 )
 from specchat_engine.codec import to_json
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from support.controllers import taught
-from support.tiny_models import EngineFiles
+from support.tiny_models import EngineFiles, write_tiny_model
 
 ONE_THREAD = LoadOptions(threads=1)
 PROMPTS = ("Hello there", "And again: hello there, hello there")
@@ -261,3 +262,14 @@ def test_a_closed_engine_has_no_memory_to_save(files: EngineFiles, tmp_path: Pat
     ):
         with pytest.raises(DecodeError, match="was closed"):
             work()
+
+
+def test_a_model_whose_own_context_needs_too_much_memory_gets_a_shorter_one_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**31 - 1)
+    small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
+    monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
+    with Engine.load(path, options=ONE_THREAD) as engine:
+        assert 1024 <= engine.target.n_ctx < 2**20
+        assert f"The context has {engine.options.n_ctx:,} tokens" in engine.shortened_because

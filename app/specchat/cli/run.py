@@ -37,6 +37,8 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
             say(f"speculation is off: {engine.plain_because}")
         elif engine.translated_because:
             say(engine.translated_because)
+        if engine.shortened_because:
+            say(engine.shortened_because)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
         code = _stream(session, prompt, output_for(sys.stdout, as_json=as_json))

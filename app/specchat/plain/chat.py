@@ -90,6 +90,8 @@ class PlainChat:
                 self._paper.say(f"specchat, {spoken(pair_name(event.target, event.draft))}. /help lists commands.")
                 if event.refusal is not None:
                     self._paper.say(f"The draft model was rejected: {event.refusal}")
+                if event.shortened_because:
+                    self._paper.say(event.shortened_because)
                 if event.plain_because:
                     self._paper.say(f"Speculation is off: {event.plain_because}")
         return True

@@ -164,6 +164,7 @@ class Loaded:
 
     `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
+    `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     """
 
     target: ModelInfo
@@ -174,6 +175,7 @@ class Loaded:
     n_ctx: int
     plain_because: str = ""
     translated_because: str = ""
+    shortened_because: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
 
 

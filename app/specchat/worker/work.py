@@ -168,6 +168,7 @@ class Work:
                 recommended=engine.recommended,
                 refusal=refusal,
                 n_ctx=engine.target.n_ctx,
+                shortened_because=engine.shortened_because,
                 plain_because=engine.plain_because,
                 translated_because=engine.translated_because,
                 memory=engine.memory_use,

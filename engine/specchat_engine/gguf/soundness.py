@@ -67,12 +67,12 @@ def _problems(header: Header) -> Iterator[str]:
         yield from _hyperparameters(header)
         yield from _attention(header)
         yield from _states(header)
+        if header.layers and not header.n_ctx_train:
+            yield "it does not say how long its context is"
     if header.tokens.has_twins:
         yield "its vocabulary has an entry twice"
     if header.tokenizer == "llama" and len(header.tokens):
         yield from _bytes(header)
-    if header.tensors and header.integer("split.no") in (None, 0) and not header.n_ctx_train:
-        yield "it does not say how long its context is"
 
 
 def _hyperparameters(header: Header) -> Iterator[str]:

@@ -87,6 +87,7 @@ EVENTS: list[Event] = [
         512,
         "recurrent",
         "the vocabularies differ",
+        "the context is shorter",
         MemoryUse(10, 0, 2**40, 0, None),
     ),
     Started({"type": "start", "seed": 7}),

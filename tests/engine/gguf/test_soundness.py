@@ -89,7 +89,7 @@ def test_a_sentencepiece_vocabulary_without_a_byte_is_rejected(tmp_path: Path) -
 @pytest.mark.parametrize("keys", [{}, {"context_length": number(0)}])
 def test_a_model_without_a_context_is_rejected(tmp_path: Path, keys: dict[str, Typed]) -> None:
     with pytest.raises(HeaderError, match="does not say how long its context is"):
-        read_model(written(tmp_path, **keys))
+        read_model(written(tmp_path, block_count=number(1), **keys))
 
 
 @pytest.mark.parametrize(

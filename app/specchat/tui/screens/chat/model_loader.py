@@ -127,6 +127,8 @@ class ModelLoader:
             self._state.archive.tidy()
             if event.refusal is not None:
                 view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
+            if event.shortened_because:
+                view.notice(event.shortened_because)
             if event.plain_because:
                 view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
             elif event.translated_because:

@@ -1,0 +1,57 @@
+"""Whether this machine has room for a context, found out before anything is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from specchat_engine.errors import ModelFileError
+from specchat_engine.gguf import Header
+from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
+from specchat_engine.memory.placement import Machine, where_it_goes
+
+_SHORTEST = 1024
+"""A context that does not fit is halved, down to about this many tokens."""
+
+_SPARE = 8
+"""Caches and buffers may take an eighth of the free memory even if the weights need all of it: those are mapped from
+their files, so the system can drop and read them again."""
+
+
+def with_room(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> tuple[LoadOptions, str]:
+    """The options to load a pair with, and why their context is shorter than the model's own; empty if it is not.
+
+    Only main memory is looked at, because the estimate for GPUs is too coarse. Raises ModelFileError if a context that
+    the options name does not fit, or none does.
+    """
+    free = machine.host.free
+    wanted = options.n_ctx or min(target.n_ctx_train, CONTEXT_LIMIT)
+
+    def taken(n_ctx: int) -> tuple[int, int]:
+        """Bytes of main memory: the weights, and everything beside them."""
+        parts = where_it_goes(target, draft, replace(options, n_ctx=n_ctx), machine).parts
+        here = [part for part in parts if part.device == machine.host.name]
+        weights = sum(part.size for part in here if part.what == "weights")
+        return weights, sum(part.size for part in here) - weights
+
+    def fits(n_ctx: int) -> bool:
+        weights, others = taken(n_ctx)
+        return others <= max(free - weights, free // _SPARE)
+
+    if not (free and wanted and target.layers) or fits(wanted):
+        return options, ""
+    size = (
+        f"a context of {wanted:,} tokens takes {taken(wanted)[1] / 1e9:.1f} GB beside the weights, {free / 1e9:.1f} GB"
+    )
+    longest = next(filter(fits, _halves(wanted)), None)
+    if longest is None:
+        raise ModelFileError(f"{size} are free, and a shorter one does not help: use a smaller model")
+    if options.n_ctx:
+        raise ModelFileError(f"{size} are free in all: use -c {longest}, or -ctk q8_0 -ctv q8_0")
+    return replace(options, n_ctx=longest), f"The context has {longest:,} tokens: {size} are free in all."
+
+
+def _halves(n_ctx: int) -> Iterator[int]:
+    while n_ctx // 2 >= _SHORTEST:
+        n_ctx //= 2
+        yield n_ctx
