@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.appearance import legend_pieces
+
+if TYPE_CHECKING:
+    from specchat.tui.transcript.view import EntriesView
 
 
 class Anchor(NamedTuple):
@@ -16,16 +19,6 @@ class Anchor(NamedTuple):
 
     section: int = 0
     place: int = 0
-
-
-class Host(Protocol):
-    """What an entry needs from the view that shows it."""
-
-    def entry_changed(self, entry: Entry, first_row: int) -> None:
-        """Draw the rows of an entry from this one on again."""
-
-    def remove_entry(self, entry: Entry) -> None:
-        """Remove an entry."""
 
 
 class Entry:
@@ -36,7 +29,7 @@ class Entry:
     """The style of the bar at the left edge; empty for none."""
 
     def __init__(self) -> None:
-        self.host: Host | None = None
+        self.host: EntriesView | None = None
         self._width = 0
         self._rows: list[Line] | None = None
 
@@ -203,7 +196,6 @@ class TranscriptNotice(TextEntry):
     def __init__(self, text: str, *, failure: bool = False) -> None:
         style = "$text-warning" if failure else "$quiet"
         super().__init__([Piece(("✕ " if failure else "· ") + shown(text), style)])
-        self.failure = failure
 
     @property
     def raw(self) -> str:

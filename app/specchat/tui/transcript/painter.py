@@ -29,12 +29,10 @@ class Painter:
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self._styles: dict[tuple[Ink | Clickable | str, str], RichStyle] = {}
-        self._blanks: dict[int, Strip] = {}
 
     def forget(self) -> None:
         """Look all styles up again, after a change of theme."""
         self._styles.clear()
-        self._blanks.clear()
 
     def strip(
         self,
@@ -63,9 +61,7 @@ class Painter:
 
     def blank(self, width: int) -> Strip:
         """A blank row."""
-        if width not in self._blanks:
-            self._blanks[width] = Strip.blank(width, self._style(""))
-        return self._blanks[width]
+        return Strip.blank(width, self._style(""))
 
     def _segments(self, piece: Piece, ground: str) -> Iterator[Segment]:
         letters = piece.text.lstrip(" ") if piece.ink in _STROKES else piece.text

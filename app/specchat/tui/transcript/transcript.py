@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Click
+from textual.message import Message
 
 from specchat.terminal.pieces import OPEN_LINK
-from specchat.tui.transcript.actions import MessageActions
 from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.body import TOGGLE_THOUGHT
 from specchat.tui.transcript.entries import NEXT, PREVIOUS, Entry, UserMessage, Welcome
 from specchat.tui.transcript.painter import CLICK
 from specchat.tui.transcript.view import JUMP_TO_END, EntriesView
 
-_REQUESTS: Mapping[str, type[MessageActions.OfEntry]] = {
-    "edit": MessageActions.Edit,
-    "regenerate": MessageActions.Regenerate,
-    "branch": MessageActions.Branch,
-    "play": MessageActions.Play,
-    "export": MessageActions.Export,
-}
 _FOR_ANSWERS = ("regenerate", "inspect", "play", "tokens", "thoughts")
 
 
@@ -48,6 +42,47 @@ class Transcript(EntriesView, can_focus=True):
         Binding("x", "ask('export')", "Export", id="messages.export"),
         Binding("escape", "leave", "Back", id="messages.leave"),
     ]
+
+    @dataclass
+    class OfEntry(Message):
+        """What the user wants done with a `UserMessage` or an `Answer`, which the screen knows by its `key`."""
+
+        entry: Entry
+
+    @dataclass
+    class Request(OfEntry):
+        """Edit the message, or regenerate, play or export the answer, or branch after it."""
+
+        what: str
+
+    @dataclass
+    class Copy(OfEntry):
+        """Copy a text; `what` names it."""
+
+        text: str
+        what: str = "message"
+
+    @dataclass
+    class Inspect(OfEntry):
+        """Open the inspector at this token; both are None where no token is marked."""
+
+        round_index: int | None = None
+        place: int | None = None
+
+    @dataclass
+    class Sibling(OfEntry):
+        """Show the previous (-1) or next (+1) version of this message."""
+
+        steps: int
+
+    @dataclass
+    class LinkClicked(Message):
+        """A link in an answer was clicked. The address comes from a model: show it before opening it."""
+
+        href: str
+
+    class Left(Message):
+        """The user goes back to the prompt."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -113,11 +148,11 @@ class Transcript(EntriesView, can_focus=True):
         if action == JUMP_TO_END:
             self.follow()
         elif action == OPEN_LINK:
-            self.post_message(MessageActions.LinkClicked(argument))
+            self.post_message(self.LinkClicked(argument))
         elif action == TOGGLE_THOUGHT and isinstance(entry, Answer):
             entry.toggle_thought(int(argument))
         elif action in (PREVIOUS, NEXT) and entry is not None:
-            self.post_message(MessageActions.Sibling(entry, 1 if action == NEXT else -1))
+            self.post_message(self.Sibling(entry, 1 if action == NEXT else -1))
         if action:
             event.stop()
 
@@ -137,7 +172,6 @@ class Transcript(EntriesView, can_focus=True):
         if entry is not self.selected:
             self._stop_cursor()
             self.selected, self._code = entry, 0
-            self.post_message(MessageActions.Selected(entry))
             self.refresh_bindings()
         if entry is not None:
             self.show_row(self.entries.index(entry))
@@ -177,7 +211,7 @@ class Transcript(EntriesView, can_focus=True):
             self.selected.cursor.move(steps)
             self._show_token(self.selected)
         elif isinstance(self.selected, Answer | UserMessage) and self.selected.siblings.several:
-            self.post_message(MessageActions.Sibling(self.selected, steps))
+            self.post_message(self.Sibling(self.selected, steps))
 
     def action_end(self) -> None:
         """Go to the end of the conversation."""
@@ -195,7 +229,7 @@ class Transcript(EntriesView, can_focus=True):
     def action_copy_message(self) -> None:
         """Ask for the message to be copied."""
         if self.selected is not None:
-            self.post_message(MessageActions.Copy(self.selected, self.selected.raw))
+            self.post_message(self.Copy(self.selected, self.selected.raw))
 
     def action_copy_code(self) -> None:
         """Ask for a code block to be copied: the first one, then the next at each key press."""
@@ -203,19 +237,19 @@ class Transcript(EntriesView, can_focus=True):
         if self.selected is not None and codes:
             self._code = self._code % len(codes) + 1
             text = codes[self._code - 1]
-            self.post_message(MessageActions.CopyCode(self.selected, text, self._code, len(codes)))
+            self.post_message(self.Copy(self.selected, text, f"code block {self._code} of {len(codes)}"))
 
     def action_ask(self, what: str) -> None:
         """Ask for something that the screen does with the selected entry."""
         if self.selected is not None:
-            self.post_message(_REQUESTS[what](self.selected))
+            self.post_message(self.Request(self.selected, what))
 
     def action_inspect(self) -> None:
         """Ask for the inspector, at the marked token where there is one."""
         if isinstance(self.selected, Answer):
             cursor = self.selected.cursor
             place = (cursor.round_index, cursor.place) if cursor is not None else (None, None)
-            self.post_message(MessageActions.Inspect(self.selected, *place))
+            self.post_message(self.Inspect(self.selected, *place))
 
     def action_thoughts(self) -> None:
         """Unfold or fold the answer's thoughts."""
@@ -228,16 +262,14 @@ class Transcript(EntriesView, can_focus=True):
             self._stop_cursor()
         else:
             self.leave()
-            self.post_message(MessageActions.Left())
+            self.post_message(self.Left())
 
     def _stop_cursor(self) -> None:
         if isinstance(self.selected, Answer) and self.selected.cursor is not None:
             self.selected.stop_cursor()
 
     def _show_token(self, answer: Answer) -> None:
-        cursor, row = answer.cursor, answer.marked_row()
+        row = answer.marked_row()
         if row is not None:
             self.show_row(self.entries.index(answer), row)
-        if cursor is not None:
-            self.post_message(MessageActions.TokenMarked(answer, cursor.round_index, cursor.place))
         self.redraw()

@@ -48,8 +48,10 @@ class EntriesView(ScrollView):
         self._stack = Stack()
         self._painter = Painter(self)
         self._strips: dict[int, Strip] = {}
-        self._following = True
-        self._unseen = 0
+        self.following = True
+        """Whether the view scrolls when rows are added at the end."""
+        self.unseen = 0
+        """The number of rows that were added at the end since the user scrolled up."""
         self._settling = False
         self._bottom = 0
         self._read_at: tuple[int, int, Anchor | None] = (0, 0, None)
@@ -58,16 +60,6 @@ class EntriesView(ScrollView):
     def entries(self) -> list[Entry]:
         """All entries, from top to bottom."""
         return self._stack.entries
-
-    @property
-    def following(self) -> bool:
-        """Whether the view scrolls when rows are added at the end."""
-        return self._following
-
-    @property
-    def unseen(self) -> int:
-        """The number of rows that were added at the end since the user scrolled up."""
-        return self._unseen
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
         """Replace all entries and go to the end."""
@@ -78,19 +70,19 @@ class EntriesView(ScrollView):
         self._stack.clear()
         self._stack.add(entries)
         self._strips.clear()
-        self._unseen = 0
+        self.unseen = 0
         self._read_at = (0, 0, None)
         self.follow()
         self.refresh()
 
     def add_entry(self, entry: Entry, *, follow: bool = False) -> None:
         """Add an entry at the end. With `follow`, go there even if the user had scrolled up."""
-        before, unseen = self._stack.height, self._unseen
+        before, unseen = self._stack.height, self.unseen
         entry.host = self
         self._stack.add([entry])
-        self._following |= follow
+        self.following |= follow
         entry.changed()
-        self._unseen = unseen + self._stack.height - before
+        self.unseen = unseen + self._stack.height - before
         self._settle()
         self.refresh()
 
@@ -111,16 +103,16 @@ class EntriesView(ScrollView):
         top = self._stack.top(index)
         difference = self._stack.measure(index)
         last = index == len(self.entries) - 1
-        self._refresh_from(top + GAP + first_row, everything=difference != 0 and not (last and self._following))
+        self._refresh_from(top + GAP + first_row, everything=difference != 0 and not (last and self.following))
         if difference and not last and top < self._row:
             self._settle(self._row + difference)
         elif difference:
-            self._unseen += max(0, difference) if last else 0
+            self.unseen += max(0, difference) if last else 0
             self._settle()
 
     def follow(self) -> None:
         """Go to the end and stay there."""
-        self._following = True
+        self.following = True
         self._settle()
 
     def show_row(self, index: int, row: int | None = None) -> None:
@@ -130,7 +122,7 @@ class EntriesView(ScrollView):
         bottom = self._stack.top(index + 1) if row is None else top + 1
         room = max(1, self.size.height - 1)
         above = top < self._row or bottom - top > room
-        self._following = False
+        self.following = False
         self._settle(top if above else max(self._row, bottom - room))
 
     def redraw(self) -> None:
@@ -142,7 +134,7 @@ class EntriesView(ScrollView):
         """Follow the end when the user reaches it, and stop when the user leaves it."""
         super().watch_scroll_y(old_value, new_value)
         if not self._settling:
-            self._following = round(new_value) >= self.max_scroll_y
+            self.following = round(new_value) >= self.max_scroll_y
             self._settle()
 
     def on_resize(self, event: Resize) -> None:
@@ -191,7 +183,7 @@ class EntriesView(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """A row of the viewport. While the end is out of sight, the last row says how to get there."""
-        if not self._following and y == self.size.height - 1:
+        if not self.following and y == self.size.height - 1:
             return self._painter.strip(self._hint(), self.size.width, -1)
         row = self._row + y
         if row not in self._strips:
@@ -260,7 +252,7 @@ class EntriesView(ScrollView):
         size = self.scrollable_content_region.size
         first = 0 if everything else max(0, row - self._row)
         bottom, self._bottom = max(self._bottom, self._stack.height), self._stack.height
-        last = size.height if first == 0 or not self._following else min(size.height, bottom - self._row)
+        last = size.height if first == 0 or not self.following else min(size.height, bottom - self._row)
         if first < size.height:
             self.refresh(Region(0, first, size.width, max(last - first, 1)))
 
@@ -271,7 +263,7 @@ class EntriesView(ScrollView):
         row = self._row if row is None else row
         page = self.size.height
         for _ in range(len(self.entries)):
-            if self._following:
+            if self.following:
                 row = max(0, self._stack.height + _BOTTOM - page)
             unknown = self._stack.unknown(self._stack.at(max(0, row - page)), self._stack.at(row + page))
             if not unknown:
@@ -283,7 +275,7 @@ class EntriesView(ScrollView):
         self._go(row)
 
     def _go(self, row: int) -> None:
-        before = self._following
+        before = self.following
         self._settling = True
         # Setting the attribute instead would lay out the whole screen, which does not change.
         size = Size(self.scrollable_content_region.width, self._stack.height + _BOTTOM)
@@ -293,8 +285,8 @@ class EntriesView(ScrollView):
             bar.window_virtual_size, bar.window_size = max(size.height, self.size.height), self.size.height
         self.scroll_to(y=row, animate=False)
         self._settling = False
-        self._following = self._following or self._row >= self.max_scroll_y
-        if self._following:
-            self._unseen = 0
-        if self._following != before or not self._following:
+        self.following = self.following or self._row >= self.max_scroll_y
+        if self.following:
+            self.unseen = 0
+        if self.following != before or not self.following:
             self.refresh(Region(0, self.size.height - 1, self.size.width, 1))

@@ -8,22 +8,12 @@ from textual.pilot import Pilot
 
 from app.tui.scripted_client import script
 from specchat.tui.appearance import DARK, DARK_NAME
-from specchat.tui.transcript.actions import MessageActions
 from specchat.tui.transcript.answer import Answer, View
 from specchat.tui.transcript.entries import Entry, Siblings, UserMessage
 from specchat.tui.transcript.transcript import Transcript
 
 CODE = "Two:\n\n```py\na = 1\n```\n\n```py\nb = 2\n```\n"
-ACTIONS = (
-    MessageActions.Copy,
-    MessageActions.CopyCode,
-    MessageActions.Edit,
-    MessageActions.Regenerate,
-    MessageActions.Sibling,
-    MessageActions.TokenMarked,
-    MessageActions.LinkClicked,
-    MessageActions.Left,
-)
+MESSAGES = (Transcript.OfEntry, Transcript.LinkClicked, Transcript.Left)
 
 
 class Stage(App[None]):
@@ -39,7 +29,7 @@ class Stage(App[None]):
         yield Transcript()
 
     def on_event_posted(self, message: Message) -> None:
-        if isinstance(message, ACTIONS) and not any(message is known for known in self.posted):
+        if isinstance(message, MESSAGES) and not any(message is known for known in self.posted):
             self.posted.append(message)
 
 
@@ -232,13 +222,13 @@ async def test_keys_select_messages_and_post_what_to_do_with_them() -> None:
         answer = transcript.entries[1]
         assert described(posted(pilot)) == described(
             [
-                MessageActions.Copy(answer, CODE),
-                MessageActions.CopyCode(answer, "a = 1", 1, 2),
-                MessageActions.CopyCode(answer, "b = 2", 2, 2),
-                MessageActions.CopyCode(answer, "a = 1", 1, 2),
-                MessageActions.Regenerate(answer),
-                MessageActions.Edit(question),
-                MessageActions.Left(),
+                Transcript.Copy(answer, CODE),
+                Transcript.Copy(answer, "a = 1", "code block 1 of 2"),
+                Transcript.Copy(answer, "b = 2", "code block 2 of 2"),
+                Transcript.Copy(answer, "a = 1", "code block 1 of 2"),
+                Transcript.Request(answer, "regenerate"),
+                Transcript.Request(question, "edit"),
+                Transcript.Left(),
             ]
         )
         assert transcript.selected is None
@@ -253,7 +243,7 @@ async def test_arrows_and_clicks_ask_for_other_versions() -> None:
         await pilot.click(Transcript, offset=(6, 1))
         await pilot.pause()
         assert described(posted(pilot)) == described(
-            [MessageActions.Sibling(question, -1), MessageActions.Sibling(question, 1)]
+            [Transcript.Sibling(question, -1), Transcript.Sibling(question, 1)]
         )
 
 
@@ -261,23 +251,23 @@ async def test_the_token_cursor_goes_over_every_token_and_is_marked() -> None:
     answer = Answer.stored("guide", " all moves on", "ok", trace=script(" all~ needs~/ a/> moves|> on"))
     async with stage(answer) as (pilot, transcript):
         transcript.focus()
-        await pilot.press("t", "left", "left", "left", "up")
-        await pilot.pause()
+        marks = []
+        for key in ("t", "left", "left", "left", "up"):
+            await pilot.press(key)
+            marks.append(answer.cursor and (answer.cursor.round_index, answer.cursor.place))
         lines = [part for y in range(8) for part in transcript.render_line(y)]
         shown = "".join(part.text for part in lines if part.style is not None and part.style.reverse)
         assert shown.strip() == "needs"
-        await pilot.press("escape")
-        await pilot.pause()
-        marked = [said for said in posted(pilot) if isinstance(said, MessageActions.TokenMarked)]
-        marks = [(said.round_index, said.place) for said in marked]
         assert marks == [(1, 0), (0, 3), (0, 2), (0, 1), (0, 1)]
+        await pilot.press("escape")
+        assert answer.cursor is None
 
 
 async def test_a_click_on_a_link_opens_nothing_and_posts_its_address() -> None:
     async with stage(Answer.stored("guide", "see [here](http://x.y/z)", "ok")) as (pilot, _):
         await pilot.click(Transcript, offset=(7, 2))
         await pilot.pause()
-        assert described(posted(pilot)) == described([MessageActions.LinkClicked("http://x.y/z")])
+        assert described(posted(pilot)) == described([Transcript.LinkClicked("http://x.y/z")])
 
 
 async def test_text_selected_with_the_mouse_has_no_soft_line_breaks() -> None:

@@ -16,8 +16,8 @@ from specchat.errors import SpecchatError
 from specchat.terminal.clipboard import copy
 from specchat.tui.screens.chat.parts import ChatParts
 from specchat.tui.screens.chat.view import LOADING, message_id
-from specchat.tui.transcript.actions import MessageActions
 from specchat.tui.transcript.answer import Answer
+from specchat.tui.transcript.transcript import Transcript
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 
@@ -86,27 +86,25 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             await parts.screen.app.action_quit()
 
 
-async def act_on_entry(parts: ChatParts, message: MessageActions.OfEntry) -> None:
+async def act_on_entry(parts: ChatParts, message: Transcript.OfEntry) -> None:
     """Does what the transcript asks for."""
     key = message_id(message.entry)
     match message:
-        case MessageActions.Copy():
-            copy_text(parts, message.text, "message")
-        case MessageActions.CopyCode():
-            copy_text(parts, message.text, f"code block {message.number} of {message.count}")
-        case MessageActions.Export():
+        case Transcript.Copy():
+            copy_text(parts, message.text, message.what)
+        case Transcript.Request(what="export"):
             await _export(parts, "markdown")
-        case MessageActions.Edit():
+        case Transcript.Request(what="edit"):
             parts.turns.edit(key)
-        case MessageActions.Regenerate():
+        case Transcript.Request(what="regenerate"):
             parts.turns.regenerate(key)
-        case MessageActions.Play():
+        case Transcript.Request(what="play"):
             await parts.answer_windows.replay(key)
-        case MessageActions.Branch() if key is not None:
+        case Transcript.Request(what="branch") if key is not None:
             parts.turns.go_on_from(key)
-        case MessageActions.Sibling() if key is not None:
+        case Transcript.Sibling() if key is not None:
             parts.turns.switch(key, message.steps)
-        case MessageActions.Inspect() if key is not None:
+        case Transcript.Inspect() if key is not None:
             await parts.answer_windows.inspect(key, message.round_index, message.place or 0)
 
 

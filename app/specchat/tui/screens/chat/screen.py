@@ -18,7 +18,7 @@ from specchat.settings.options import ChatOptions
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.screens.chat.commands import act_on_entry, copy_text, perform
 from specchat.tui.screens.chat.parts import ChatParts
-from specchat.tui.transcript.actions import MessageActions
+from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.download_bar import LazyDownloads
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
@@ -166,16 +166,16 @@ class ChatScreen(Screen[None]):
 
     # Messages of the transcript
 
-    @on(MessageActions.OfEntry)
-    async def act_on_entry(self, message: MessageActions.OfEntry) -> None:
+    @on(Transcript.OfEntry)
+    async def act_on_entry(self, message: Transcript.OfEntry) -> None:
         """Does what the user wants to be done with a message."""
         await act_on_entry(self.parts, message)
 
-    def on_message_actions_link_clicked(self, message: MessageActions.LinkClicked) -> None:
+    def on_transcript_link_clicked(self, message: Transcript.LinkClicked) -> None:
         """Shows where a link leads; a model's text opens nothing by itself."""
         self.parts.view.note(message.href)
 
-    def on_message_actions_left(self) -> None:
+    def on_transcript_left(self) -> None:
         """Goes back to the prompt."""
         self.parts.view.prompt.focus()
 
