@@ -113,29 +113,9 @@ class ThoughtSplitter:
         return 0
 
 
-def spans(text: str) -> list[Span]:
-    """Splits a whole text. Adjacent spans of the same kind are merged."""
-    splitter = ThoughtSplitter()
-    found = [*splitter.feed(text), *splitter.finish()]
-    if splitter.began_inside:
-        last = max(index for index, span in enumerate(found[: _first_opening(found)]) if span.thought)
-        found = [Span(span.text, span.thought or index < last) for index, span in enumerate(found)]
-    merged: list[Span] = []
-    for span in found:
-        if merged and merged[-1].thought is span.thought:
-            merged[-1] = Span(merged[-1].text + span.text, span.thought)
-        else:
-            merged.append(span)
-    return merged
-
-
 def without_marks(thought: str) -> str:
     """The text of a thought without its marks and surrounding white space."""
     text = thought.strip()
     for opening, closing in THINKING_TAGS:
         text = text.removeprefix(opening).removesuffix(closing)
     return text.strip()
-
-
-def _first_opening(found: list[Span]) -> int:
-    return next((index for index, span in enumerate(found) if span.text in _CLOSING), len(found))

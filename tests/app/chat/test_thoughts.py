@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.chat.thoughts import Span, ThoughtSplitter, spans, without_marks
+from specchat.chat.thoughts import Span, ThoughtSplitter, without_marks
 from specchat.stats.kinds import THINKING_TAGS
 
 TAGS = ["<think>", "</think>", "<thi", "nk>", "</", "think>", "[THINK]", "[/THINK]", "\n", " ", "word", "<"]
@@ -19,12 +19,14 @@ def said(found: list[Span], *, thought: bool) -> str:
     return "".join(span.text for span in found if span.thought is thought)
 
 
+def split(text: str) -> tuple[str, str]:
+    found, _ = fed([text])
+    return said(found, thought=True), said(found, thought=False)
+
+
 @pytest.mark.parametrize(("opening", "closing"), THINKING_TAGS)
 def test_what_stands_between_the_marks_is_thought(opening: str, closing: str) -> None:
-    assert spans(f"{opening}\nwell\n{closing}\n\nYes.") == [
-        Span(f"{opening}\nwell\n{closing}", thought=True),
-        Span("\n\nYes.", thought=False),
-    ]
+    assert split(f"{opening}\nwell\n{closing}\n\nYes.") == (f"{opening}\nwell\n{closing}", "\n\nYes.")
 
 
 def test_a_mark_in_pieces_is_held_back_until_it_is_decided() -> None:
@@ -36,19 +38,21 @@ def test_a_mark_in_pieces_is_held_back_until_it_is_decided() -> None:
 
 
 def test_an_answer_may_talk_about_marks_in_the_middle_of_a_line() -> None:
-    assert spans("Write <think> first.") == [Span("Write <think> first.", thought=False)]
+    assert split("Write <think> first.") == ("", "Write <think> first.")
 
 
-def test_a_thought_opened_by_the_prompt_begins_with_the_answer() -> None:
-    assert spans("Hm, 4.\n</think>\n4") == [Span("Hm, 4.\n</think>", thought=True), Span("\n4", thought=False)]
+def test_a_closing_mark_tells_that_the_prompt_opened_the_thought() -> None:
+    found, began_inside = fed(["Hm, 4.\n</think>\n4"])
+    assert found == [Span("Hm, 4.\n", thought=False), Span("</think>", thought=True), Span("\n4", thought=False)]
+    assert began_inside
 
 
 def test_the_end_of_a_message_closes_only_what_was_opened() -> None:
-    assert spans("Yes.<|end|>") == [Span("Yes.<|end|>", thought=False)]
+    assert split("Yes.<|end|>") == ("", "Yes.<|end|>")
 
 
 def test_a_thought_that_never_ends_is_thought_to_the_end() -> None:
-    assert spans("<think>still") == [Span("<think>still", thought=True)]
+    assert split("<think>still") == ("<think>still", "")
 
 
 def test_a_thoughts_text_comes_without_its_marks() -> None:
@@ -63,7 +67,7 @@ def test_nothing_is_lost(pieces: list[str]) -> None:
 @given(TEXTS)
 def test_the_way_an_answer_was_cut_into_tokens_changes_nothing(pieces: list[str]) -> None:
     whole, whole_began = fed(["".join(pieces)])
-    split, split_began = fed(list("".join(pieces)))
-    assert said(whole, thought=True) == said(split, thought=True)
-    assert said(whole, thought=False) == said(split, thought=False)
-    assert whole_began is split_began
+    letters, letters_began = fed(list("".join(pieces)))
+    assert said(whole, thought=True) == said(letters, thought=True)
+    assert said(whole, thought=False) == said(letters, thought=False)
+    assert whole_began is letters_began
