@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.scripted_client import ScriptedClient, chat_options, script
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
 from specchat.chat.archive import Archive, session_to_resume
 from specchat.plain.chat import PlainChat
 from specchat.plain.paper import Paper
@@ -138,6 +139,12 @@ def test_a_model_that_cannot_be_loaded_ends_the_chat(chat: Chat) -> None:
     chat.client.load_events = (WorkerFailed("guide.gguf is not there"),)
     assert chat("Hi") == 1
     assert "guide.gguf is not there" in chat.notes.getvalue()
+
+
+def test_a_context_that_memory_shortened_is_said(chat: Chat) -> None:
+    chat.client.load_events = (replace(LOADED, shortened_because="4,096 tokens fit"),)
+    chat("Hi")
+    assert "4,096 tokens fit" in chat.notes.getvalue().splitlines()
 
 
 def test_a_listener_hears_the_roles_and_words_instead_of_signs(chat: Chat) -> None:

@@ -127,12 +127,12 @@ class ModelLoader:
             self._state.archive.tidy()
             if event.refusal is not None:
                 view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
-            if event.shortened_because:
-                view.notice(event.shortened_because)
             if event.plain_because:
                 view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
             elif event.translated_because:
                 view.notice(event.translated_because)
+        if event.shortened_because:  # nothing else on the screen says so
+            view.notice(event.shortened_because)
         if replaced and session.options.draft is not None and event.draft is not None:
             await asyncio.to_thread(remember_pair, session.options.target, session.options.draft)
         return replaced

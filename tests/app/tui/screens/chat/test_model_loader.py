@@ -27,6 +27,17 @@ async def test_another_target_is_loaded_without_the_draft_model_and_the_conversa
         assert (parts(pilot).state.session.options.target, parts(pilot).state.session.options.draft) == (other, None)
 
 
+async def test_a_context_that_memory_shortened_is_said_for_the_first_pair_and_for_later_ones(tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    other.touch()
+    client = ScriptedClient(load_events=(replace(LOADED, shortened_because="4,096 tokens fit"),))
+    async with chat(client) as pilot:
+        assert notices(pilot) == ["· 4,096 tokens fit"]
+        client.load_events = (replace(OTHER, shortened_because="2,048 tokens fit"),)
+        await command(pilot, f"/model {other}")
+        assert notices(pilot)[-1] == "· 2,048 tokens fit"
+
+
 async def test_what_cannot_be_loaded_leaves_the_pair_that_was_there(tmp_path: Path) -> None:
     client = ScriptedClient(script("> one"))
     async with chat(client) as pilot:
