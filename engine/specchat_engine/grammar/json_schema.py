@@ -138,9 +138,10 @@ class _Converter:
                 parts = _list(ours[key], f"{place}/{key}")
                 if key == "allOf" and len(parts) > 1:
                     raise _refusal(f"{place}/{key}", parts, "write them as one schema")
+                rules = [self._rule(part, f"{place}/{key}/{i}") for i, part in enumerate(parts)]
                 if key == "oneOf" and not all(self._exclude(*pair) for pair in combinations(parts, 2)):
                     raise _refusal(f"{place}/{key}", parts, "a value may fit two of these: use anyOf")
-                return " | ".join(self._rule(part, f"{place}/{key}/{i}") for i, part in enumerate(parts))
+                return " | ".join(rules)
         return self._typed(ours, place)
 
     def _typed(self, schema: Mapping[str, Any], place: str) -> str:
@@ -151,13 +152,16 @@ class _Converter:
         return " | ".join(makers[kind](schema, place) if kind in makers else kind for kind in kinds)
 
     def _exclude(self, one: Any, other: Any) -> bool:
-        """Whether it is plain that no value fits both: by values, by types, or by a property that both require."""
+        """Whether it is plain that no value fits both: by values, by types, or by a property that both require.
+
+        Both are schemas that rules were made for, so their keywords have the right types.
+        """
         one, other = self._referred(one), self._referred(other)
         if not (isinstance(one, dict) and isinstance(other, dict)):
             return False
         values, others = _values(one), _values(other)
         if values is not None and others is not None:
-            return values.isdisjoint(others)
+            return {_canonical(value) for value in values}.isdisjoint(map(_canonical, others))
         kinds = _possible(one) & _possible(other)
         if kinds != {"object"}:
             return not kinds
@@ -277,18 +281,24 @@ def _kinds(schema: Mapping[str, Any], place: str) -> list[str]:
     return kinds
 
 
-def _values(schema: Mapping[str, Any]) -> set[str] | None:
-    """The only values that a schema with `const` or `enum` accepts, as JSON; None for other schemas."""
-    if "const" not in schema and not isinstance(schema.get("enum"), list):
-        return None
-    values = [schema["const"]] if "const" in schema else schema["enum"]
-    return {json.dumps(int(one) if isinstance(one, float) and one.is_integer() else one) for one in values}
+def _values(schema: Mapping[str, Any]) -> list[Any] | None:
+    """The only values that a schema with `const` or `enum` accepts; None for other schemas."""
+    return [schema["const"]] if "const" in schema else schema.get("enum")
+
+
+def _canonical(value: Any) -> str:
+    """A text that is the same for equal JSON values: 1 is equal to 1.0, and properties have no order."""
+
+    def number(text: str) -> float:
+        return int(float(text)) if float(text).is_integer() else float(text)
+
+    return json.dumps(json.loads(json.dumps(value), parse_float=number), sort_keys=True)
 
 
 def _possible(schema: Mapping[str, Any]) -> set[str]:
     """The types of the values that a schema may accept; an integer is a number."""
     if (values := _values(schema)) is not None:
-        return {kind for kind in _DISTINCT for value in values if _has_type(json.loads(value), [kind])}
+        return {kind for kind in _DISTINCT if any(_has_type(value, [kind]) for value in values)}
     if "type" not in schema:
         return set(_DISTINCT)
     named = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

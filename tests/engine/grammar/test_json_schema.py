@@ -220,6 +220,7 @@ def test_one_of_parts_that_exclude_each_other_is_any_of_them(parts: list[object]
     [
         [{"type": "integer"}, {"type": "number"}],
         [{"const": 1}, {"const": 1.0}],
+        [{"const": [1, {"a": 2, "b": 3}]}, {"enum": ["x", [1.0, {"b": 3, "a": 2}]]}],
         [{"type": "string", "maxLength": 3}, {"type": "string", "minLength": 2}],
         [{"const": "a"}, {"type": "string"}],
         [{"type": "null"}, {"maxLength": 2}],
@@ -231,3 +232,12 @@ def test_one_of_parts_that_exclude_each_other_is_any_of_them(parts: list[object]
 def test_one_of_parts_that_may_overlap_is_refused(parts: list[object]) -> None:
     with pytest.raises(SettingError, match=r"#/oneOf is .* use anyOf"):
         schema_grammar(json.dumps({"$defs": {"a": KIND_A}, "oneOf": parts}))
+
+
+@pytest.mark.parametrize(
+    ("broken", "place"),
+    [({"type": "object", "required": 5}, "required"), ({"properties": []}, "properties"), ({"enum": 3}, "enum")],
+)
+def test_one_of_parts_with_a_mistake_is_refused_for_the_mistake(broken: object, place: str) -> None:
+    with pytest.raises(SettingError, match=f"#/oneOf/1/{place} is"):
+        schema_grammar(json.dumps({"oneOf": [{"type": "object"}, broken]}))
