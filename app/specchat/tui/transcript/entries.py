@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from specchat.terminal.pieces import Clickable, Piece, shown
 from specchat.terminal.wrapping import Line, Wrapper
 from specchat.tui.appearance import legend_pieces
-
-if TYPE_CHECKING:
-    from specchat.tui.transcript.view import EntriesView
 
 
 class Anchor(NamedTuple):
@@ -19,6 +16,16 @@ class Anchor(NamedTuple):
 
     section: int = 0
     place: int = 0
+
+
+class Host(Protocol):
+    """What an entry needs from the view that shows it."""
+
+    def entry_changed(self, entry: Entry, first_row: int) -> None:
+        """Draw the rows of an entry from this one on again."""
+
+    def remove_entry(self, entry: Entry) -> None:
+        """Remove an entry."""
 
 
 class Entry:
@@ -29,7 +36,7 @@ class Entry:
     """The style of the bar at the left edge; empty for none."""
 
     def __init__(self) -> None:
-        self.host: EntriesView | None = None
+        self.host: Host | None = None
         self._width = 0
         self._rows: list[Line] | None = None
 
