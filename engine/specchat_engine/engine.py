@@ -50,13 +50,19 @@ class Engine:
     """
 
     def __init__(
-        self, target: LlamaModel, draft: LlamaModel | None, options: LoadOptions, translated_because: str = ""
+        self,
+        target: LlamaModel,
+        draft: LlamaModel | None,
+        options: LoadOptions,
+        translated_because: str = "",
+        shortened_because: str = "",
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
         Raises PairError for a draft model that cannot go back, and ModelFileError.
         """
         self.translated_because = translated_because
+        self.shortened_because = shortened_because
         self.options = options
         self._models = [model for model in (target, draft) if model]
         self._template = template_of(target)
@@ -88,7 +94,6 @@ class Engine:
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
-        self.shortened_because = ""
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -133,8 +138,7 @@ class Engine:
                     tokenizer=bool(because),
                 )
                 undo.callback(loaded_draft.close)
-            engine = cls(loaded, loaded_draft, options, because)
-            engine.shortened_because = shortened
+            engine = cls(loaded, loaded_draft, options, because, shortened)
             undo.pop_all()
         return engine
 

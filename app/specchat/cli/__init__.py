@@ -16,8 +16,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code. Without a command it opens the chat."""
-    if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`
-        sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    # Python leaves None where the shell closed a stream: `>&-`
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     try:
         return run_command(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:

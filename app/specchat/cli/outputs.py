@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from typing import Any, TextIO
 
@@ -47,7 +47,7 @@ class PlainOutput:
 
     def __init__(self, stream: TextIO, *, filtered: bool = False) -> None:
         self._stream = stream
-        self._filter = TerminalFilter() if filtered else None
+        self._shown: Callable[[str], str] = TerminalFilter().feed if filtered else str
         self._start: Mapping[str, Any] = {}
         self._last = ""
 
@@ -59,7 +59,7 @@ class PlainOutput:
         """Prints what the round added."""
         if event.text:
             self._last = event.text
-            self._stream.write(self._filter.feed(event.text) if self._filter else event.text)
+            self._stream.write(self._shown(event.text))
             self._stream.flush()
 
     def error(self, message: str) -> None:

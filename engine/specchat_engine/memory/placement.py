@@ -119,6 +119,13 @@ def footprints(
     return big, estimate(draft, use)
 
 
+def halves(n_ctx: int, smallest: int) -> Iterator[int]:
+    """A half of a context, a quarter and so on, down to the smallest."""
+    while n_ctx // 2 >= smallest:
+        n_ctx //= 2
+        yield n_ctx
+
+
 def _parts(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Iterator[Part]:
     big, small = footprints(target, draft, options, machine)
     yield from _spread("target", big, machine.gpus(options.devices), options.tensor_split, machine)
@@ -156,9 +163,7 @@ def _remedies(target: Header, draft: Header | None, options: LoadOptions, machin
     def fits(changed: LoadOptions, big: Header = target) -> bool:
         return not _over(tuple(_parts(big, draft, changed, machine)), machine)
 
-    n_ctx = options.n_ctx or target.n_ctx_train
-    while n_ctx // 2 >= _SMALLEST_CONTEXT:
-        n_ctx //= 2
+    for n_ctx in halves(options.n_ctx or target.n_ctx_train, _SMALLEST_CONTEXT):
         if fits(replace(options, n_ctx=n_ctx)):
             yield Remedy("n_ctx", n_ctx)
             break

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header
 from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
-from specchat_engine.memory.placement import Machine, where_it_goes
+from specchat_engine.memory.placement import Machine, halves, where_it_goes
 
 _SHORTEST = 1024
 """A context that does not fit is halved, down to about this many tokens."""
@@ -43,15 +42,9 @@ def with_room(target: Header, draft: Header | None, options: LoadOptions, machin
     size = (
         f"a context of {wanted:,} tokens takes {taken(wanted)[1] / 1e9:.1f} GB beside the weights, {free / 1e9:.1f} GB"
     )
-    longest = next(filter(fits, _halves(wanted)), None)
+    longest = next(filter(fits, halves(wanted, _SHORTEST)), None)
     if longest is None:
         raise ModelFileError(f"{size} are free, and a shorter one does not help: use a smaller model")
     if options.n_ctx:
         raise ModelFileError(f"{size} are free in all: use -c {longest}, or -ctk q8_0 -ctv q8_0")
     return replace(options, n_ctx=longest), f"The context has {longest:,} tokens: {size} are free in all."
-
-
-def _halves(n_ctx: int) -> Iterator[int]:
-    while n_ctx // 2 >= _SHORTEST:
-        n_ctx //= 2
-        yield n_ctx
