@@ -232,7 +232,8 @@ def test_plain_passes_are_timed_first_and_again_from_time_to_time() -> None:
     controller = Controller()
     controller.begin("prose")
     reasons = [decision.reason for decision in play(controller, 200, 0.1, right=64)]
-    assert reasons[:3] == [*["measures plain passes"] * 2, reasons[2]]
+    assert reasons[:2] == ["measures plain passes"] * 2
+    assert reasons[2] != "measures plain passes"
     later = [place for place, reason in enumerate(reasons) if reason == "measures plain passes" and place > 2]
     assert later
     assert later[1] == later[0] + 1, "the first after a draft does not count, so there are two"
