@@ -17,8 +17,9 @@ import pytest
 from specchat.cli import main
 from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.threads.in_force import Threads
-from support.tiny_models import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 FLAGS = ["-t", "1", "-s", "7", "-n", "24"]
 SPECCHAT = [sys.executable, "-m", "specchat"]
@@ -114,6 +115,16 @@ def test_the_second_run_starts_from_what_the_first_learned(capsys: pytest.Captur
         reasons.append([line["reason"] for line in json_lines(capsys) if line["type"] == "round"])
     assert reasons[0][:2] == ["measures plain passes"] * 2
     assert "measures plain passes" not in reasons[1][:3]  # later it may measure them again
+
+
+def test_a_context_that_memory_shortened_is_said_on_standard_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**24)
+    small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
+    monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
+    assert main(["run", "hello", "-m", str(path), *FLAGS]) == 0
+    assert "specchat: The context has " in capsys.readouterr().err
 
 
 def test_a_piped_text_follows_the_prompt(

@@ -20,6 +20,7 @@ from specchat.worker.protocol import (
     Keep,
     Kept,
     Load,
+    Loaded,
     Prepare,
     Quit,
     Threads,
@@ -28,8 +29,9 @@ from specchat.worker.protocol import (
 )
 from specchat.worker.server import Server
 from specchat_engine import Engine, LoadOptions, Session, Settings
+from specchat_engine.memory.placement import DeviceMemory, Machine
 from specchat_engine.threads.processors import read_processors
-from support.tiny_models import TinyModels
+from support.tiny_models import TinyModels, write_tiny_model
 
 SETTINGS = Settings(k=2, max_tokens=4)
 WRITTEN = (ChatMessage("user", "what is being writ"),)
@@ -94,6 +96,25 @@ def test_passes_that_were_disturbed_are_measured_again_after_an_answer(
     monkeypatch.setattr(Engine, "measuring", lambda _: iter(measured.append(1) or ()))
     tell(Generate(WRITTEN, turn=0, attempt=0, seed=1, settings=SETTINGS))
     assert until(lambda: measured == [1])
+
+
+def test_why_memory_shortened_a_context_goes_out_with_the_loaded_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**24)
+    small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
+    monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
+    events = BytesIO()
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as commands, os.fdopen(writing, "wb", buffering=0) as pipe:
+        server = threading.Thread(target=Server(commands, events).run)
+        server.start()
+        pipe.write(encode(Load(str(path), None, LoadOptions(threads=1))))
+        assert until(lambda: b'"loaded"' in events.getvalue().lower())
+        pipe.write(encode(Quit()))
+        server.join(20)
+    [loaded] = [event for line in events.getvalue().splitlines() if isinstance(event := decode_event(line), Loaded)]
+    assert loaded.shortened_because.startswith("The context has ")
 
 
 def test_free_threads_are_chosen_while_nothing_is_asked(tell: Tell) -> None:

@@ -153,7 +153,7 @@ def test_one_new_time_corrects_a_disturbed_one_from_an_earlier_start() -> None:
     costs = learned([0.0, 1.0, 90.0], [1, 2])
     again = CostCurve.from_json(json.loads(json.dumps(costs.to_json())), slope=0.35)
     again.observe(2, 0, 1.5)
-    assert again.measured(0)[2] == 1.5
+    assert again.measured(0) == {1: 1.0, 2: 1.5}
 
 
 def test_a_size_that_took_longer_than_a_larger_one_was_disturbed() -> None:
