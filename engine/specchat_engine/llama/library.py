@@ -1,20 +1,30 @@
 """The binding to llama.cpp, checked once: a struct that changed between versions would silently be read wrongly.
 
+A build for one machine has its CPU code linked in. A portable build has one library for each kind of processor; ggml
+picks the best of those that lie beside it.
+
 `llama_cpp` has no type stubs, so `Any` enters here and stops in this package.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import llama_cpp
+import llama_cpp._ggml as ggml
 import llama_cpp.llama_cpp as binding
 
 from specchat_engine.errors import EngineError
 
 PINNED: Final = "0.3.36"
+
+_LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
+_OF_LLAMA = re.compile(r"/lib(ggml|llama)[^/]*$")
+_VARIANT = re.compile(r"ggml-cpu-(\w+)")
 
 CONTEXT_DEFAULTS: Final = {
     "n_ctx": 512,
@@ -57,8 +67,33 @@ def check_defaults(params: Any, expected: Mapping[str, object]) -> None:
             )
 
 
+def check_structs(library: Any) -> None:
+    """Lets llama.cpp fill the structs that this package reads, and looks for what it wrote where the binding reads it.
+
+    Raises EngineError if anything is in another place.
+    """
+    batch = library.llama_batch_init(2, 0, 1)
+    right = batch.n_tokens == 0 and not batch.embd and all((batch.token, batch.pos, batch.logits, batch.seq_id))
+    library.llama_batch_free(batch)
+    candidates = (library.llama_token_data * 3)(*(library.llama_token_data(logit=logit) for logit in (0.5, 2.5, 1.5)))
+    array = library.llama_token_data_array(data=candidates, size=3, selected=-1, sorted=False)
+    greedy = library.llama_sampler_init_greedy()
+    library.llama_sampler_apply(greedy, ctypes.byref(array))
+    library.llama_sampler_free(greedy)
+    if not right or array.selected != 1:
+        raise EngineError(f"llama-cpp-python does not fit its llama.cpp; install llama-cpp-python=={PINNED}")
+
+
+def _load_backends(folder: Path) -> None:
+    """Loads the code for this processor, and for its GPU, from a portable build; other builds have it linked in."""
+    if not ggml.libggml.ggml_backend_reg_count():
+        ggml.libggml.ggml_backend_load_all_from_path(bytes(folder))
+
+
+_load_backends(_LIBRARIES)
 check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
 check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)
+check_structs(binding)
 binding.llama_backend_init()
 
 api: Final[Any] = binding
@@ -70,6 +105,21 @@ def set_abort_callback(callback: Any) -> None:
     function = getattr(binding._lib, "ggml_set_abort_callback", None)
     if function is not None:
         function(callback)
+
+
+def cpu_variant() -> str:
+    """For which processor the code in use was made: such as "haswell" or "zen4" of a portable build, else ""."""
+    loaded = (_VARIANT.search(path.name) for path in loaded_libraries())
+    return next((match[1] for match in loaded if match), "")
+
+
+def loaded_libraries() -> set[Path]:
+    """The files of llama.cpp in this process, as Linux lists them; none on other systems."""
+    try:
+        maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return set()
+    return {Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if _OF_LLAMA.search(line)}
 
 
 def system_info() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ import llama_cpp._ggml as ggml
 
 from specchat_engine.errors import SettingError
 from specchat_engine.gguf import Header
-from specchat_engine.llama.library import api, system_info
+from specchat_engine.llama.library import api, loaded_libraries, system_info
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory, Machine
 
@@ -126,7 +126,6 @@ def _free_memory(otherwise: int) -> int:
 _FIXED = {11: 5, 12: 4, 13: 3}
 """The first fixed minor version of each GCC. GCC 10 has no tiles; older ones made start code only."""
 
-_LLAMA_LIBRARY = re.compile(r"/lib(ggml|llama)[^/]*$")
 _MADE_BY = re.compile(rb"GCC: \([^)\0]*\) (\d+)\.(\d+)")
 
 
@@ -138,7 +137,7 @@ def may_repack(header: Header) -> bool:
 @cache
 def crashes_on_tiles() -> bool:
     """Whether this build uses AMX and was made by a compiler with the bug."""
-    return uses_tiles(system_info()) and any(map(_is_broken, _libraries()))
+    return uses_tiles(system_info()) and any(map(_is_broken, loaded_libraries()))
 
 
 def uses_tiles(features: str) -> bool:
@@ -157,12 +156,3 @@ def _is_broken(path: Path) -> bool:
         return has_tile_bug(path.read_bytes())
     except OSError:
         return True
-
-
-def _libraries() -> Iterable[Path]:
-    """The files of llama.cpp in this process, as Linux lists them."""
-    try:
-        maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
-    except OSError:
-        return ()
-    return {Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if _LLAMA_LIBRARY.search(line)}

@@ -11,7 +11,7 @@ from specchat.cli import main
 from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
 from specchat.settings.paths import cache_folder, config_file, data_folder
-from specchat_engine.llama import machine
+from specchat_engine.llama import library, machine
 
 
 def finding(name: str) -> Finding:
@@ -51,6 +51,14 @@ def test_threads_are_told_with_what_was_measured_of_each_pair_the_latest_first()
     assert [*told] == ["to begin with", "alone", "guide + draft"]
     assert told["alone"] == "target 2 threads: 1.00, 1 thread: 0.61 of its speed, measured on 2026-03-01"
     assert "; draft 1 thread: 1.00, 2 threads: " in told["guide + draft"]
+
+
+def test_a_portable_build_names_the_processor_whose_code_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "cpu_variant", lambda: "zen4")
+    assert "portable" in finding("kind").value
+    assert "zen4" in finding("kind").value
+    monkeypatch.setattr(library, "cpu_variant", lambda: "")
+    assert finding("kind").value.startswith("compiled for one processor")
 
 
 def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:

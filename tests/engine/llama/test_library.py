@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
+import sys
 from importlib.metadata import version
 from types import SimpleNamespace
 
@@ -15,7 +17,10 @@ from specchat_engine.llama.library import (
     PINNED,
     api,
     check_defaults,
+    check_structs,
+    cpu_variant,
     llama_version,
+    loaded_libraries,
     system_info,
 )
 
@@ -51,3 +56,43 @@ def test_a_field_that_is_gone_is_named() -> None:
 def test_the_build_describes_itself() -> None:
     assert re.match(r"[\w.-]+", llama_version())
     assert "=" in system_info()
+
+
+class Moved:
+    """The binding, with a field too many in one struct."""
+
+    def __init__(self, name: str, before: str) -> None:
+        fields = list(getattr(api, name)._fields_)
+        fields.insert([field[0] for field in fields].index(before), ("more", ctypes.c_size_t))
+        self.struct = type(name, (ctypes.Structure,), {"_fields_": fields})
+        if name == "llama_token_data_array":
+            self.llama_token_data_array = self.struct
+            self.llama_sampler_apply = lambda sampler, array: api.llama_sampler_apply(
+                sampler, ctypes.cast(array, ctypes.POINTER(api.llama_token_data_array))
+            )
+        else:
+            self.llama_batch_init = lambda *sizes: self.struct.from_buffer_copy(
+                bytes(api.llama_batch_init(*sizes)) + bytes(8)
+            )
+            self.llama_batch_free = lambda _batch: None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(api, name)
+
+
+def test_every_struct_that_is_read_lies_as_the_binding_says() -> None:
+    check_structs(api)
+
+
+@pytest.mark.parametrize(("name", "before"), [("llama_batch", "token"), ("llama_token_data_array", "selected")])
+def test_a_struct_with_a_field_that_moved_is_noticed(name: str, before: str) -> None:
+    with pytest.raises(EngineError, match=r"does not fit its llama\.cpp"):
+        check_structs(Moved(name, before))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists a process's libraries")
+def test_the_libraries_in_use_tell_whether_the_build_is_portable() -> None:
+    names = {path.name.split(".")[0] for path in loaded_libraries()}
+    assert {"libllama", "libggml", "libggml-base"} <= names
+    variants = {name.removeprefix("libggml-cpu-") for name in names if name.startswith("libggml-cpu-")}
+    assert cpu_variant() == (variants.pop() if variants else "")

@@ -135,7 +135,7 @@ def test_llama_cpp_gets_the_choice(
 
 def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
     """Where Linux tells of them; one that is gone cannot be trusted."""
-    found = list(machine._libraries())
+    found = list(machine.loaded_libraries())
     if Path("/proc/self/maps").exists():
         assert any("ggml-cpu" in path.name for path in found)
     assert all(path.exists() for path in found)
