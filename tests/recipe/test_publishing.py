@@ -16,7 +16,7 @@ def test_the_published_pair_replaces_the_earlier_lessons(tmp_path: Path) -> None
     run = stages.Run(tmp_path, 1, None, None, "F16")
     publishing.adopt(run)
     target, draft = (read_gguf(path) for path in builtin_pair())
-    for name, config, published in (("target", stages.TARGET, target), ("draft-copying", stages.DRAFT, draft)):
+    for name, config, published in (("target-finished", stages.TARGET, target), ("draft", stages.DRAFT, draft)):
         model = stages.trained(run, name, config)
         assert (tmp_path / f"{name}.done").exists()
         for one, other in zip(model.parameters(), published.parameters(), strict=True):

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from specchat.chat.conversation import Conversation, title_of
+from specchat.chat.guide import with_help
 from specchat.models.formatting import pair_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
@@ -53,7 +54,10 @@ class HeaderView(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`."""
+    """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`.
+
+    `source` names the passage of the help that the answer quotes, if there is one.
+    """
 
     messages: tuple[ChatMessage, ...]
     turn: int
@@ -61,6 +65,7 @@ class Question(NamedTuple):
     seed: int
     prefix: tuple[int, ...] = ()
     frozen: bool = False
+    source: str = ""
 
 
 class Unsent(NamedTuple):
@@ -148,8 +153,10 @@ class ChatSession:
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
         self.died = False
-        asked = self.conversation.asked(answer.id)
-        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen)
+        *before, last = self.conversation.asked(answer.id)
+        content, source = with_help(last.content, self.options.target)
+        asked = (*before, replace(last, content=content))
+        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen, source)
 
     def broke(self, died: bool) -> bool:
         """Called when an answer failed. Returns True if the engine died so often in a row that speculation is now off.

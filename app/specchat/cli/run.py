@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED
@@ -41,6 +42,9 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
             say(engine.shortened_because)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
+        prompt, source = with_help(prompt, options.target)
+        if source:
+            say(source)
         code = _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
         keep(engine)
         return code

@@ -146,7 +146,7 @@ class PlainChat:
         ended = last if isinstance(last, Ended) else None
         view = model.final_view(ended.stats if ended else None)
         text = ended.text if ended else _text(rounds)
-        figures = with_ending(ended.reason if ended else "error", view.summary())
+        figures = with_ending(ended.reason if ended else "error", view.summary(), question.source)
         unanswered = session.answered(message.id, text, view.figures.num_tokens, ended, figures)
         if isinstance(last, WorkerFailed):
             self._paper.say(last.message)
@@ -158,7 +158,9 @@ class PlainChat:
         self._save(session, message, trace)
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
             figures_spoken = spoken_figures(trace.stats, trace.start)
-            self._paper.say(f"[{', '.join(part for part in (ending(ended.reason), figures_spoken) if part)}.]")
+            self._paper.say(
+                f"[{', '.join(part for part in (ending(ended.reason), question.source, figures_spoken) if part)}.]"
+            )
         return trace
 
     def _save(self, session: ChatSession, message: StoredMessage, trace: Trace | None) -> None:

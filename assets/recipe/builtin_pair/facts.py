@@ -142,6 +142,11 @@ def ask(fact: Fact, random: Random) -> str:
         text = _with_words_lost(text, random)
     elif chance < 0.34:
         text = f"{text} {_plain_question(fact, random)}"
+    return hurried(text, random)
+
+
+def hurried(text: str, random: Random) -> str:
+    """The text as people type it: with openers and thanks, in lower case, without punctuation, with wrong letters."""
     if random.random() < 0.22:
         text = random.choice(_PREFIXES) + _lower_start(text)
     if random.random() < 0.12:
@@ -171,11 +176,12 @@ def _typed(text: str, random: Random) -> str:
     if random.random() < 0.07:
         text = text.replace("'", "").replace(",", "")
     if random.random() < 0.12:
-        text = _mistyped(text, random)
+        text = mistyped(text, random)
     return text
 
 
-def _mistyped(text: str, random: Random) -> str:
+def mistyped(text: str, random: Random) -> str:
+    """The text with two letters swapped, or one lost or doubled."""
     places = [index for index in range(1, len(text) - 1) if text[index - 1 : index + 2].isalpha()]
     if not places:
         return text

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builtin_pair.chats import Kind
+from builtin_pair.help_search import passages
 from builtin_pair.mixture import SHARES
 from specchat_engine.training.model import LlamaModel, parameter_count
 
@@ -82,7 +83,7 @@ _WANTED_ALPHA = {0.0: 0.75, 0.8: 0.70}
 def write_model_card(path: Path, results: Results, target: LlamaModel, draft: LlamaModel) -> None:
     """Writes the card as Markdown."""
     path.write_text(
-        _HEAD.format(target=_size(target), draft=_size(draft), mix=_mix())
+        _HEAD.format(target=_size(target), draft=_size(draft), mix=_mix(), passages=len(passages()))
         + "\n".join(_share_row(share) for share in results.shares)
         + _ACCEPTANCE_HEAD
         + "\n".join(_acceptance_row(acceptance) for acceptance in results.acceptance)
@@ -152,9 +153,16 @@ The rest is the mix. The weights before and after these two lessons are averaged
 trained at low rates, mostly on the mix, and averaged again. The draft learns from the target's 32 likeliest tokens at
 each position. The target itself wrote a fifth of the answers.
 
+## Help
+
+The target is too small to find the right fact among two hundred by itself. In the app a linear classifier on pieces of
+words looks the question up among {passages} passages, and the prompt shows the one that it finds to the target, which
+has learned to repeat it. Under such an answer stands `from the help:` and its topic. Where the classifier is unsure,
+the passage says what the guide can do. Tasks, stories, small talk and longer texts go to the target as they are.
+
 ## What it can do
 
-Measured with specchat's engine at temperature 0, on prompts that no template of the corpus produces.
+Measured with specchat's engine at temperature 0, without the help, on prompts that no template of the corpus produces.
 
 | measure | result | 95 % confidence | prompts | goal |
 | --- | --- | --- | --- | --- |
@@ -175,6 +183,6 @@ _TAIL = """
 ## What it cannot do
 
 It cannot reason, calculate, translate, or answer anything that it was not taught. It may answer a question close to its
-subjects with the wrong fact. The results above say how many wrong answers to expect. Use it to see how speculation
-works; for real work, start specchat with a real model.
+subjects with the wrong fact, more often without the help. The results above say how many wrong answers to expect. Use
+it to see how speculation works; for real work, start specchat with a real model.
 """

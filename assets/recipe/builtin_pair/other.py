@@ -21,6 +21,9 @@ REFUSALS = {
     "task": f"I cannot do that. {_WHO} {_HOW}",
     "advice": f"I cannot tell you that. {_WHO} {_HOW}",
 }
+UNSURE_ANSWER = f"I do not know that. {_WHO} F1 shows the keys and `/help` the commands. {_HOW}"
+"""What the guide says if it is not sure which of its facts is meant."""
+
 SHORT_REFUSAL = f"That needs a real model: {COMMAND}."
 INSISTED = f"I am too small for that, and a guess would be wrong. Please start a real model: {COMMAND}."
 REAL_MODEL = f"Take two GGUF files with the same vocabulary, a large and a small one, and type {COMMAND}."
@@ -62,6 +65,17 @@ def held_out(random: Random, count: int = 60) -> list[Refused]:
 def is_refusal(answer: str) -> bool:
     """True if an answer says in any of the forms that the guide cannot answer."""
     return answer.strip().startswith(tuple(text[: text.index(".")] for text in REFUSALS.values()))
+
+
+def refused_question(random: Random) -> str:
+    """A question that the model cannot answer, as somebody would type it."""
+    return _refused_turn(random).user
+
+
+def remarks() -> list[str]:
+    """Small talk, and remarks about the conversation itself."""
+    talk = [question for each in _small_talk() for question in each.questions]
+    return [*talk, *(question for questions in _follow_ups().values() for question in questions)]
 
 
 def _refused_turn(random: Random) -> Turn:

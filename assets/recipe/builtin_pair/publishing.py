@@ -7,7 +7,9 @@ from pathlib import Path
 
 import torch
 
+from builtin_pair import help_search
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
+from specchat_assets import guide
 from specchat_engine.training.gguf import read_gguf, read_tokenizer, write_gguf
 
 _ASSETS = Path(__file__).parents[2]
@@ -23,18 +25,25 @@ def export(run: Run) -> None:
         write_gguf(path, trained(run, name, config), run.tokenizer(), description, run.precision)
 
 
+def make_help(run: Run) -> None:
+    """Writes the passages that the guide quotes, and the index that finds them."""
+    (run.work / guide.PASSAGES.name).write_text(help_search.passages_text(), encoding="utf-8")
+    help_search.train(run.seed).save(run.work / guide.INDEX.name)
+
+
 def publish(run: Run) -> None:
-    """Copies the pair into the package and the model card beside the recipe."""
+    """Copies the pair and its help into the package and the model card beside the recipe."""
+    for path in (guide.PASSAGES, guide.INDEX):
+        shutil.copyfile(run.work / path.name, path)
     for path in (run.target_file, run.draft_file):
         shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
     shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
 
 
 def adopt(run: Run) -> None:
-    """Uses the published pair as the result of all stages before the last lessons, which can then continue from it."""
+    """Uses the published pair as the result of all stages before the lesson in quoting, which can then be repeated."""
     models = _ASSETS / "specchat_assets" / "models"
     read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
-    for path, name in ((run.target_file, "target"), (run.draft_file, "draft-copying")):
+    for path, name in ((run.target_file, "target-finished"), (run.draft_file, "draft")):
         torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
-    for stage in ("target-copying", "target-skills", "target-choosing", "target", "draft-copying"):
-        (run.work / f"{stage}.done").touch()
+        (run.work / f"{name}.done").touch()

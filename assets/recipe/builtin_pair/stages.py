@@ -15,6 +15,7 @@ from builtin_pair.curriculum import CopyCurriculum
 from builtin_pair.drills import SKILLS, SkillLesson
 from builtin_pair.lessons import SETTLING_SHARES, ChoiceLesson, LongTexts, MatchingLesson, TaughtSource, taught_step
 from builtin_pair.mixture import GROUPS, Mixture, texts
+from builtin_pair.quoting import QuotingLesson
 from builtin_pair.tokenizer_check import first_difference
 from specchat_engine.training.bpe import BytePairTokenizer, awkward_texts
 from specchat_engine.training.distill import TeachingStore, distillation_objective
@@ -32,7 +33,7 @@ from specchat_engine.training.trainer import (
 )
 
 TARGET = ModelConfig(VOCABULARY_SIZE, width=512, layers=6, heads=8, kv_heads=2, feed_forward=1280)
-FINISHED_TARGET = "target-finished"
+FINISHED_TARGET = "target-quoted"
 """The stage whose target is published."""
 
 DRAFT = ModelConfig(VOCABULARY_SIZE, width=256, layers=2, heads=4, kv_heads=2, feed_forward=320)
@@ -48,6 +49,7 @@ _TOKENIZER_TEXTS: Mapping[Kind, int] = {
 _CHECKED_TEXTS = 10_000
 _SKILL_TOKENS, _CHOICE_TOKENS = 4_000_000, 3_000_000
 _MATCHING_TOKENS, _LENGTHENING_TOKENS, _SETTLING_TOKENS = 2_000_000, 6_000_000, 2_000_000
+_QUOTING_TOKENS = 1_500_000
 _COPY_TOKENS, _TARGET_TOKENS, _DRAFT_COPY_TOKENS, _DRAFT_TOKENS = 2_500_000, 16_000_000, 3_500_000, 6_000_000
 _TAUGHT_STEPS, _TAUGHT_TOKENS = 110, 8192
 _MATCHING_STEP_TOKENS, _COPY_STEP_TOKENS, _TARGET_STEP_TOKENS, _BATCH_TOKENS = 2048, 4096, 4096, 3072
@@ -59,14 +61,15 @@ _TARGET_RATES = {
     "target-matching": (0.006, 0.001),
     "target-lengthening": (0.004, 0.0006),
     "target-settling": (0.0015, 0.0003),
+    "target-quoting": (0.003, 0.0006),
 }
 """Rates of Muon and of AdamW. A step has few tokens, so the target settles only at rates below those of its lesson."""
 
 _DECAYS = {"target-matching": 0.6}
 """The fraction of its budget after which a stage slows down, if not the default."""
 
-_LAST_SHARE = 0.9
-"""The weight of the target after its last lesson in the published average."""
+_LAST_SHARE, _QUOTING_SHARE = 0.9, 0.7
+"""The weights of the settled target and of the one that learned to quote in their averages with what was before."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2
 
@@ -163,7 +166,7 @@ def train_target_lengthening(run: Run) -> None:
 
 def average_target(run: Run) -> None:
     """Averages the target before and after its last two lessons, which keeps nearly all of both."""
-    _average(run, "target-lengthening", "target-averaged", 0.8)
+    _average(run, "target", "target-lengthening", "target-averaged", 0.8)
 
 
 def settle_target(run: Run) -> None:
@@ -173,8 +176,19 @@ def settle_target(run: Run) -> None:
 
 
 def finish_target(run: Run) -> None:
-    """Averages the settled target once more with the target before its last lessons."""
-    _average(run, "target-settling", FINISHED_TARGET, _LAST_SHARE)
+    """Averages the settled target once more with the target before its last two lessons."""
+    _average(run, "target", "target-settling", "target-finished", _LAST_SHARE)
+
+
+def train_target_quoting(run: Run) -> None:
+    """The target's last lesson: quoting the passage that the app's help has found, beside the mix."""
+    source = QuotingLesson(run.tokenizer(), run.seed, _TARGET_STEP_TOKENS, _BATCH_TOKENS)
+    _train(run, "target-quoting", TARGET, "target-finished", source, _QUOTING_TOKENS, run.target_deadline)
+
+
+def average_quoting_target(run: Run) -> None:
+    """Averages the target before and after the lesson in quoting."""
+    _average(run, "target-finished", "target-quoting", FINISHED_TARGET, _QUOTING_SHARE)
 
 
 def teach_draft(run: Run) -> None:
@@ -232,15 +246,15 @@ def _part(deadline: float | None, share: float) -> float | None:
     return None if deadline is None else time.time() + share * (deadline - time.time())
 
 
-def _average(run: Run, stage: str, into: str, share: float) -> None:
-    """Mixes the weights of a stage, by `share`, with those of the target before its last lessons.
+def _average(run: Run, before: str, after: str, into: str, share: float) -> None:
+    """Mixes the weights of two stages; `share` is that of the later one.
 
     Source: Wortsman et al., "Robust fine-tuning of zero-shot models", arXiv 2109.01903.
     """
     done = run.work / f"{into}.done"
     if done.exists():
         return
-    first, last = (trained(run, name, TARGET).state_dict() for name in ("target", stage))
+    first, last = (trained(run, name, TARGET).state_dict() for name in (before, after))
     torch.save({"model": {name: torch.lerp(first[name], last[name], share) for name in first}}, run.work / f"{into}.pt")
     done.touch()
 

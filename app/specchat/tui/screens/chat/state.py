@@ -36,9 +36,12 @@ class Outcome(NamedTuple):
 class RunningTurn:
     """A turn that is being answered. `answer` is its entry of the transcript, `view` returns the figures so far."""
 
-    def __init__(self, session: ChatSession, message: StoredMessage, view: View, settings: Settings) -> None:
-        """`message` is the answer in the conversation."""
+    def __init__(
+        self, session: ChatSession, message: StoredMessage, view: View, settings: Settings, source: str = ""
+    ) -> None:
+        """`message` is the answer in the conversation, `source` names what it quotes."""
         self.message = message
+        self._source = source
         self._session = session
         memory = session.loaded.memory if session.loaded else None
         self._model = TurnModel(session.plain_ms, session.costs, memory)
@@ -96,7 +99,7 @@ class RunningTurn:
         view = self._model.final_view(ended.stats if ended else None, costs)
         judged = self._verifiers if view.figures.num_draft_tokens else ()
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
-        line = with_ending(ended.reason if ended else "error", view.summary(), *rules)
+        line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)
         self.answer.finish(line, ended.text if ended else None)
         text = ended.text if ended else self.text
         unanswered = self._session.answered(self.message.id, text, self.num_tokens, ended, line)

@@ -77,7 +77,7 @@ class TurnRunner:
         state, session = self._state, self._state.session
         message, question = session.begin(prefix, frozen=state.frozen)
         state.archive.said(session.conversation, message)
-        state.turn = RunningTurn(session, message, state.live_view, settings)
+        state.turn = RunningTurn(session, message, state.live_view, settings, question.source)
         state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
         self._view.transcript.add(state.turn.answer)
         self._link.ask(question, settings)

@@ -1,0 +1,122 @@
+"""Help for the built-in guide: passages about its subjects, and a search for the one that answers a message.
+
+The guide is too small to find the right answer among hundreds by itself, but it quotes well. So the search chooses a
+passage, the prompt shows it to the guide, and the guide says it. The search is a linear classifier on pieces of words
+(Joulin et al., "Bag of Tricks for Efficient Text Classification", arXiv 1607.01759). `assets/recipe` trains it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+PASSAGES = Path(__file__).with_name("passages.json")
+INDEX = Path(__file__).with_name("index.npz")
+
+OWN = "own"
+"""The label of messages that the guide answers by itself: small talk, and work on a text of the user's."""
+
+UNSURE = "unsure"
+"""The label of questions about something else, and the passage that says what the guide can do."""
+
+SURE = 0.2
+"""A passage is quoted from this probability on. Below it the guide says what it can do."""
+
+_LONGEST = 400
+"""A longer message, in characters, is a text to work on rather than a question; so is one of several lines."""
+
+_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9?.,!;:'\"()`]")
+_PIECES = (3, 4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text to quote. `topic` names it in a few words: `the draft model`."""
+
+    id: str
+    topic: str
+    text: str
+
+
+def find(message: str) -> Passage | None:
+    """The passage that answers a message, the one for `UNSURE` if none does, and None if no passage is needed."""
+    if not is_question(message):
+        return None
+    index = _index()
+    chances = index.probabilities(message)
+    best = int(chances.argmax())
+    label = index.labels[best] if chances[best] >= SURE else UNSURE
+    return None if label == OWN else _passages()[label]
+
+
+def is_question(message: str) -> bool:
+    """True if a message may be a question: it is one line of a usual length."""
+    text = message.strip()
+    return 0 < len(text) <= _LONGEST and "\n" not in text
+
+
+def quoting(message: str, passage: Passage) -> str:
+    """The message as the guide gets it: followed by the passage, which it has learned to repeat."""
+    return f"{message}\n\nRepeat this text:\n\n{passage.text}"
+
+
+def features(message: str, buckets: int) -> list[int]:
+    """The hashed words, pairs of words, and pieces of words of a message, each once; at least one."""
+    words = _WORD.findall(message.lower().replace("'", ""))
+    found = {f"{first} {second}" for first, second in pairwise(words)}
+    for word in words:
+        framed = f"<{word}>"
+        found.add(f"={word}")
+        found.update(framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1))
+    return sorted({zlib.crc32(each.encode()) % buckets for each in found}) or [0]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The classifier: `weights` are [buckets, labels] in steps of `scale` (one for each label), `bias` is [labels]."""
+
+    labels: Sequence[str]
+    weights: NDArray[np.int8]
+    scale: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def probabilities(self, message: str) -> NDArray[np.float32]:
+        """How likely each label is, in the order of the labels."""
+        rows = features(message, len(self.weights))
+        total = self.weights[rows].sum(axis=0, dtype=np.int32) * self.scale
+        scores = total / np.sqrt(len(rows)) + self.bias
+        chances = np.exp(scores - scores.max())
+        return np.asarray(chances / chances.sum(), dtype=np.float32)
+
+    def save(self, path: Path) -> None:
+        """Writes the classifier as a compressed file of arrays."""
+        with path.open("wb") as file:
+            np.savez_compressed(
+                file, labels=np.array(self.labels), weights=self.weights, scale=self.scale, bias=self.bias
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> Index:
+        """Reads a classifier that `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            return cls(file["labels"].tolist(), file["weights"], file["scale"], file["bias"])
+
+
+@cache
+def _index() -> Index:
+    return Index.load(INDEX)
+
+
+@cache
+def _passages() -> dict[str, Passage]:
+    entries = json.loads(PASSAGES.read_text("utf-8"))
+    return {entry["id"]: Passage(**entry) for entry in entries}

@@ -1,0 +1,39 @@
+"""The passages of the help and what its search learns from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from random import Random
+
+from builtin_pair import facts, help_search, quoting
+from specchat_assets.guide import OWN, PASSAGES, UNSURE, is_question
+
+
+def test_the_shipped_passages_are_the_facts_of_the_recipe() -> None:
+    assert PASSAGES.read_text("utf-8") == help_search.passages_text()
+
+
+def test_every_fact_other_questions_and_tasks_have_examples() -> None:
+    examples = help_search.examples(1)
+    counted = Counter(label for _, label in examples)
+    assert set(counted) == {fact.id for fact in facts.load_facts()} | {OWN, UNSURE}
+    assert min(counted.values()) >= 100
+    assert help_search.examples(1) == examples
+
+
+def test_no_remark_is_a_question_about_a_fact() -> None:
+    asked = {question.lower() for fact in facts.load_facts() for question in fact.questions}
+    remarks = {text.lower() for text, label in help_search.examples(1) if label == OWN}
+    assert not asked & remarks
+
+
+def test_the_lesson_asks_for_the_passage_word_for_word() -> None:
+    passages = {passage.text for passage in help_search.passages()}
+    known = 0
+    for chat in islice(quoting.chats(Random(1)), 300):
+        turn = chat.turns[-1]
+        assert turn.user.endswith(f"Repeat this text:\n\n{turn.assistant}")
+        assert is_question(turn.user.split("\n\nRepeat this text:")[0])
+        known += turn.assistant in passages
+    assert 200 < known < 290
