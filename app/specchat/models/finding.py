@@ -43,7 +43,7 @@ def find(name: str) -> Found:
         return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
     known = without_duplicates(all_models(Path(one) for one in preferences.folders))
     matching = _matching(wanted, known)
-    if len(matching) == 1:
+    if len({one.files[0] for one in matching}) == 1:
         return matching[0]
     if matching:
         raise LibraryError(f"{name} can be {_list([one.name for one in matching])}: name one of them")
@@ -56,10 +56,14 @@ def find(name: str) -> Found:
 
 
 def without_duplicates(found: Iterable[Found]) -> list[Found]:
-    """Each file once, under its first name. Files with the same name are named by their paths, except the first."""
-    by_file: dict[Path, Found] = {}
+    """Each file once, under its first name, but Ollama's under each of its tags.
+
+    Files with the same name are named by their paths, except the first.
+    """
+    by_file: dict[tuple[Path, str], Found] = {}
     for one in found:
-        by_file.setdefault(one.files[0].absolute(), one)
+        tag = one.name if one.source is Source.OLLAMA else ""
+        by_file.setdefault((one.files[0].absolute(), tag), one)
     names: set[str] = set()
     result = []
     for one in by_file.values():
