@@ -26,7 +26,9 @@ def find_path(name: str) -> Path:
     A name that is written like a path is a path, even if there is no such file: the engine reports what is wrong.
     """
     path = expanded(Path(name))
-    if path.is_file() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
+    if path.is_file() or path.is_absolute() or name.startswith((".", "~")):
+        return path
+    if name.lower().endswith(".gguf") and not name.startswith(f"{Source.LLAMA_CPP}:"):
         return path
     found = find(name)
     if found.problem:
@@ -78,7 +80,7 @@ def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
     bare = wanted.removeprefix(f"{Source.OLLAMA}:")
 
     def exact(one: Found) -> bool:
-        return wanted in (one.name, one.files[0].name, one.files[0].stem)
+        return wanted in (one.name, f"{one.name}.gguf", one.files[0].name, one.files[0].stem)
 
     def same_letters(one: Found) -> bool:
         return wanted.lower() == one.name.lower()

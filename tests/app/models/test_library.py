@@ -83,6 +83,8 @@ def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None
         ("ollama:someone/smollm", "ollama:someone/smollm:latest"),
         ("mine-F16", "mine-F16"),
         ("ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
+        ("llama.cpp:ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
+        ("llama.cpp:ggml-org_gemma-Q8_0.gguf", "llama.cpp:ggml-org_gemma-Q8_0"),
         ("favourite", "ollama:llama3.2:3b"),
     ],
 )
