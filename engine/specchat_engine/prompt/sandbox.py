@@ -28,6 +28,9 @@ _ITERATING: Final = frozenset(
 
 _BITS: Final = 256
 
+_CHARACTERS, _TOKENS = 2**18, 25_000
+"""The most that a template may have, so that it compiles in a second. Real ones have up to 12,000 tokens."""
+
 
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox with an allowance, and with the functions that chat templates expect."""
@@ -52,7 +55,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.globals["strftime_now"] = _now
 
     def parsed(self, source: str) -> nodes.Template:
-        """A template whose values all go through the methods below."""
+        """A template whose values all go through the methods below. Raises TemplateError if it is too long."""
+        if len(source) > _CHARACTERS or sum(1 for _ in self.lex(source)) > _TOKENS:
+            raise TemplateError(f"the model's chat template is longer than any real one ({len(source)} characters)")
         tree = self.parse(source)
         _Measuring().visit(tree)
         tree.set_environment(self)

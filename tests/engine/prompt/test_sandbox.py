@@ -85,6 +85,7 @@ BOMBS = {
     "recursion": LARGE + "{% macro f(x) %}{{ f(x ~ large) }}{% endmacro %}{{ f('') }}",
     "while it compiles": "{% autoescape 'x' | center(4000000000) %}{% endautoescape %}",
     "a long template": "{{ x }}" * 40000,
+    "a long list": "{{ [" + "a," * 30000 + "] }}",
 }
 
 QWEN = """
@@ -195,6 +196,12 @@ def test_a_long_conversation_may_have_a_long_prompt() -> None:
     messages = [Message("user" if turn % 2 == 0 else "assistant", text) for turn in range(101)]
     source = "{% set n = namespace(s='') %}{% for m in messages %}{% set n.s = n.s + m.content %}{% endfor %}{{ n.s }}"
     assert ChatTemplate(source).render(messages) == text * 101
+
+
+def test_a_template_may_be_as_long_as_the_longest_of_real_models() -> None:
+    source = (QWEN + LLAMA + MISTRAL + PHI) * 10
+    assert len(source) > 30_000
+    assert ChatTemplate(source).render(CHAT)
 
 
 def test_a_namespace_does_not_print_what_it_holds() -> None:
