@@ -18,10 +18,10 @@ Value = TypeVar("Value")
 Size = Callable[[object], int]
 
 LARGEST: Final = 1 << 20
-"""What a value may have, apart from 8 times the size of the conversation."""
+"""What a value may have, apart from 32 times the size of the conversation."""
 
 TOTAL: Final = 16 << 20
-"""What all values may have together, apart from 64 times the size of the conversation and 4 times for each message."""
+"""What all values may have together, apart from 128 times the size of the conversation and 4 times for each message."""
 
 ELEMENT: Final = 128
 """What an element of a list counts: its place and a small object."""
@@ -39,8 +39,8 @@ class Allowance:
         self._sizes: dict[int, tuple[object, int]] = {}
         self._largest = self._left = sys.maxsize
         size = self.size(messages)
-        self._largest = LARGEST + 8 * size
-        self._left = TOTAL + (64 + 4 * len(messages)) * size
+        self._largest = LARGEST + 32 * size
+        self._left = TOTAL + (128 + 4 * len(messages)) * size
 
     def size(self, value: object) -> int:
         """The size of a value with all that it holds. What it holds twice counts twice, as it does in its text."""

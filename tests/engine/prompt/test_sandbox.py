@@ -198,6 +198,12 @@ def test_a_long_conversation_may_have_a_long_prompt() -> None:
     assert ChatTemplate(source).render(messages) == text * 101
 
 
+def test_a_long_message_may_be_cut_into_words() -> None:
+    text = "The quick brown fox jumps over the lazy dog. " * 9_000
+    source = "{{ messages[0].content.split() | length }} {{ messages[0].content.split(' ') | reverse | join(' ') }}"
+    assert ChatTemplate(source).render([Message("user", text)]).startswith("81000  dog. lazy the over jumps fox")
+
+
 def test_a_template_may_be_as_long_as_the_longest_of_real_models() -> None:
     source = (QWEN + LLAMA + MISTRAL + PHI) * 10
     assert len(source) > 30_000
