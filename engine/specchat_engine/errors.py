@@ -1,6 +1,7 @@
 """What can go wrong in the engine, as one small tree.
 
 EngineError
+├── NativeLibraryError    llama.cpp is missing, broken, or of another version
 ├── ModelFileError        a file that cannot be used as a model
 │   └── HeaderError       its header is broken, cut off, or larger than any real one
 ├── PairError             a target and a draft model that do not fit each other
@@ -22,6 +23,16 @@ class EngineError(Exception):
     def __init__(self, message: str) -> None:
         """Keeps the message to one line, whatever a path or a template put into it."""
         super().__init__(" ".join(message.splitlines()))
+
+
+class NativeLibraryError(EngineError):
+    """A llama.cpp that cannot be loaded, or that is not the one this code was written for."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        """Joins what is wrong and what to do about it."""
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
+        self.remedy = remedy
 
 
 class ModelFileError(EngineError):

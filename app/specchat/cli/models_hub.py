@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from specchat.cli.reporting import print_json, print_rows, say
-from specchat.errors import INTERRUPTED
+from specchat.errors import INTERRUPTED, HubError
 from specchat.models.control import Stopped
 from specchat.models.formatting import format_duration, format_parameters, format_size
 from specchat.models.hub import Hub, split_reference
@@ -51,8 +51,13 @@ def search(text: str, limit: int, *, as_json: bool) -> None:
 
 
 def files(repository: str, *, as_json: bool) -> None:
-    """Prints the models of a repository and marks the one that `pull` takes by default. Raises HubError."""
+    """Prints the models of a repository and marks the one that `pull` takes by default.
+
+    Raises HubError, also if there are none.
+    """
     listing = Hub().files(split_reference(repository)[0])
+    if not listing.models:
+        raise HubError(f"{listing.repository} has no GGUF file: search for one whose name ends in GGUF")
     usual = choose([model for model in listing.models if not model.missing], "")
     if as_json:
         print_json(
@@ -71,9 +76,6 @@ def files(repository: str, *, as_json: bool) -> None:
                 for model in listing.models
             )
         )
-        return
-    if not listing.models:
-        say(f"{listing.repository} has no GGUF file: search for one whose name ends in GGUF")
         return
     print_rows(
         ("quantisation", "size", "parts", "default", "file"),

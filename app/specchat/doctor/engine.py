@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from specchat import __version__
 from specchat.doctor.report import Finding, Status
 from specchat.worker.records import kept_choices
+from specchat_engine.errors import NativeLibraryError
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.threads.processors import read_processors
 
-_REINSTALL = "pip install --force-reinstall --no-cache-dir llama-cpp-python=={version}"
 _GPU_BUILDS = (
     "build llama.cpp for it: CMAKE_ARGS=-DGGML_CUDA=on (NVIDIA), -DGGML_METAL=on (Apple), -DGGML_VULKAN=on, "
     "-DGGML_HIP=on (AMD), in front of `make chat` in a fresh checkout"
@@ -24,7 +24,6 @@ _NO_TILES = (
     "CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in front of `make chat`"
 )
 _GIB = 2**30
-_PINNED = "0.3.36"
 
 
 def engine_findings() -> Iterator[Finding]:
@@ -35,9 +34,8 @@ def engine_findings() -> Iterator[Finding]:
         yield _package(package)
     try:
         from specchat_engine.llama import library, machine
-    except (ImportError, OSError, RuntimeError) as error:
-        remedy = f"install it again: {_REINSTALL.format(version=_PINNED)}"
-        yield Finding("Versions", "llama.cpp", f"cannot be loaded: {error}", Status.LACK, remedy)
+    except NativeLibraryError as error:
+        yield Finding("Versions", "llama.cpp", error.reason.removeprefix("llama.cpp "), Status.LACK, error.remedy)
         return
     yield Finding("Versions", "llama.cpp", library.llama_version())
     yield Finding("Build", "kind", _kind_of_build(library.cpu_variant()))

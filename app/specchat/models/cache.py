@@ -126,6 +126,12 @@ def discard_part(part: Path) -> None:
     part.with_name(f"{part.name}.json").unlink(missing_ok=True)
 
 
+def discard_empty_part(part: Path) -> None:
+    """Removes a download of which nothing has arrived. Raises OSError."""
+    if not _size(part):
+        discard_part(part)
+
+
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size

@@ -65,14 +65,13 @@ def worst(lines: Iterable[Finding]) -> Finding | None:
 def judge_drafts(
     target: Path, entries: Iterable[Entry], options: LoadOptions, machine: Machine | None
 ) -> Iterator[Candidate]:
-    """A candidate for each entry except the target, in the order given. Raises ModelFileError for the target."""
+    """A candidate for each file except the target, in the order given. Raises ModelFileError for the target."""
     header = read_model(target)
-    known = [*entries]
-    own = target.resolve()
-    target_entry = next((entry for entry in known if entry.path.resolve() == own), None)
-    for entry in known:
-        if entry.path.resolve() == own:
-            continue
+    known: dict[Path, Entry] = {}
+    for entry in entries:
+        known.setdefault(entry.path.resolve(), entry)
+    target_entry = known.pop(target.resolve(), None)
+    for entry in known.values():
         if entry.problem:
             yield Candidate(entry, None, entry.problem)
             continue

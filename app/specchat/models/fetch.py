@@ -16,7 +16,16 @@ import httpx2
 from huggingface_hub.utils import WeakFileLock
 
 from specchat.errors import FetchError
-from specchat.models.cache import discard_part, has_blob, install, is_installed, partials, place_of, write_note
+from specchat.models.cache import (
+    discard_empty_part,
+    discard_part,
+    has_blob,
+    install,
+    is_installed,
+    partials,
+    place_of,
+    write_note,
+)
 from specchat.models.control import Control, Paused, RetryPolicy
 from specchat.models.environment import HubEnvironment, hub_environment
 from specchat.models.formatting import format_size
@@ -80,7 +89,10 @@ class Fetch:
             discard_part(self.place.part)
         else:
             self._discard_older_versions()
-            self._download_and_check()
+            try:
+                self._download_and_check()
+            finally:
+                discard_empty_part(self.place.part)
         self._count(self.file.size)
         return install(self.file, self.place, symlinks=self.environment.symlinks)
 

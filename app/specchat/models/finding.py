@@ -26,7 +26,9 @@ def find_path(name: str) -> Path:
     A name that is written like a path is a path, even if there is no such file: the engine reports what is wrong.
     """
     path = expanded(Path(name))
-    if path.is_file() or path.is_absolute() or name.startswith((".", "~")) or name.lower().endswith(".gguf"):
+    if path.is_file() or path.is_absolute() or name.startswith((".", "~")):
+        return path
+    if name.lower().endswith(".gguf") and not name.startswith(f"{Source.LLAMA_CPP}:"):
         return path
     found = find(name)
     if found.problem:
@@ -43,7 +45,7 @@ def find(name: str) -> Found:
         return Found(wanted, Source.FOLDER, (path,), path.stat().st_size, "")
     known = without_duplicates(all_models(Path(one) for one in preferences.folders))
     matching = _matching(wanted, known)
-    if len(matching) == 1:
+    if len({one.files[0] for one in matching}) == 1:
         return matching[0]
     if matching:
         raise LibraryError(f"{name} can be {_list([one.name for one in matching])}: name one of them")
@@ -56,10 +58,14 @@ def find(name: str) -> Found:
 
 
 def without_duplicates(found: Iterable[Found]) -> list[Found]:
-    """Each file once, under its first name. Files with the same name are named by their paths, except the first."""
-    by_file: dict[Path, Found] = {}
+    """Each file once, under its first name, but Ollama's under each of its tags.
+
+    Files with the same name are named by their paths, except the first.
+    """
+    by_file: dict[tuple[Path, str], Found] = {}
     for one in found:
-        by_file.setdefault(one.files[0].absolute(), one)
+        tag = one.name if one.source is Source.OLLAMA else ""
+        by_file.setdefault((one.files[0].absolute(), tag), one)
     names: set[str] = set()
     result = []
     for one in by_file.values():
@@ -74,7 +80,7 @@ def _matching(wanted: str, known: Sequence[Found]) -> list[Found]:
     bare = wanted.removeprefix(f"{Source.OLLAMA}:")
 
     def exact(one: Found) -> bool:
-        return wanted in (one.name, one.files[0].name, one.files[0].stem)
+        return wanted in (one.name, f"{one.name}.gguf", one.files[0].name, one.files[0].stem)
 
     def same_letters(one: Found) -> bool:
         return wanted.lower() == one.name.lower()

@@ -70,11 +70,11 @@ def format_size(size: float) -> str:
     """A number of bytes in decimal units, as disks and the hub count them: `4.4 GB`."""
     if size < _KILO:
         return f"{size:.0f} B"
-    for unit in ("kB", "MB", "GB"):
+    for unit in ("kB", "MB", "GB", "TB", "PB"):
         size /= _KILO
         if size < _KILO:
             return f"{size:.1f} {unit}"
-    return f"{size / _KILO:.1f} TB"
+    return f"{size / _KILO:.1f} EB"
 
 
 def format_duration(seconds: float) -> str:
@@ -86,7 +86,8 @@ def format_duration(seconds: float) -> str:
 
 def format_parameters(number: int | None) -> str:
     """A number of parameters: `1.5B`, `135M`; empty if it is not known."""
-    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+    for unit, scale in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if number and number >= scale:
-            return f"{number / scale:.3g}{unit}"
+            scaled = number / scale
+            return f"{scaled:.3g}{unit}" if scaled < 999.5 else f"{scaled:.0f}{unit}"
     return str(number) if number else ""

@@ -18,6 +18,9 @@ from specchat.models.transport import UnknownRepositoryError, request, with_retr
 
 _LARGEST_ANSWER = 32 * 2**20
 _LONGEST_NAME = 193
+_MOST = 2**63
+"""No download, like, parameter or byte is counted this far."""
+
 _REPOSITORY = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/[\w](?:[\w.-]*[\w])?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PAGES = ("https://huggingface.co/", "https://hf.co/", "huggingface.co/", "hf.co/", "hf:")
@@ -167,4 +170,4 @@ def _files(repository: str, info: Mapping[str, Any]) -> Iterator[HubFile]:
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST else None

@@ -83,9 +83,9 @@ def models() -> list[Entry]:
 
 
 def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
-    """The files in `also`, the built-in pair, then the library, usable models first. Each file is listed once.
+    """The files in `also`, the built-in pair, then the library, usable models first.
 
-    Blocks while headers are read. Raises LibraryError.
+    Each file is listed once, or under each of its tags in Ollama. Blocks while headers are read. Raises LibraryError.
     """
     library = models()
     known = {entry.path.resolve() for entry in library}

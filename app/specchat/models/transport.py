@@ -156,14 +156,17 @@ def _hub_error(error: HfHubHTTPError, url: str, *, logged_in: bool) -> HubError:
     if isinstance(error, DisabledRepoError):
         return HubError(f"{what} was disabled by the hub: choose another repository")
     status = error.response.status_code
-    if status == 401:
+    if status == 401 and logged_in:
         return HubError("the hub does not accept your token: log in again with `hf auth login`, or correct HF_TOKEN")
+    if status == 401:
+        return HubError(f"{what} wants a token: log in with `hf auth login`, or set HF_TOKEN")
     if status == 416:
         return HubError(f"the server has fewer bytes of a file of {what} than the hub lists: try again later")
     reason = clean_line(str(error.server_message or "no reason given"))[:200]
-    return HubError(f"{what} is refused with status {status}: {reason}; try again later, or another HF_ENDPOINT")
+    login = "log in with `hf auth login` if it needs a token, " if status == 403 and not logged_in else ""
+    return HubError(f"{what} is refused with status {status}: {reason}; {login}try again later, or another HF_ENDPOINT")
 
 
 def _repository(url: str) -> str:
-    path = url.split("?")[0].removeprefix(hub_environment().endpoint).lstrip("/").removeprefix("api/models/")
-    return clean_line("/".join(path.split("/")[:2])) or "the hub"
+    path = url.split("?")[0].removeprefix(hub_environment().endpoint).lstrip("/").removeprefix("api/models")
+    return clean_line("/".join(path.lstrip("/").split("/")[:2])) or "the hub"

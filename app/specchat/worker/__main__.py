@@ -13,8 +13,14 @@ def main() -> int:
     events = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
 
-    from specchat.worker.server import Server
+    from specchat.worker.protocol import WorkerFailed, encode
+    from specchat_engine.errors import NativeLibraryError
 
+    try:
+        from specchat.worker.server import Server
+    except NativeLibraryError as error:
+        events.write(encode(WorkerFailed(str(error), died=True)))
+        return 1
     return Server(sys.stdin.buffer, events).run()
 
 

@@ -25,7 +25,7 @@ _BY_HEADS: Final = frozenset({"qwen3next", "qwen35", "qwen35moe"})
 """Architectures with assertions on the width of their state layers."""
 
 _MOST: Final = {
-    "context_length": 2**31 - 1,
+    "context_length": 2**24,
     "embedding_length": 2**20,
     "feed_forward_length": 2**24,
     "attention.head_count": 2**16,
@@ -71,7 +71,7 @@ def _problems(header: Header) -> Iterator[str]:
             yield "it does not say how long its context is"
     if header.tokens.has_twins:
         yield "its vocabulary has an entry twice"
-    if header.tokenizer == "llama" and len(header.tokens):
+    if header.tokenizer in ("llama", "rwkv") and len(header.tokens):
         yield from _bytes(header)
 
 
@@ -114,9 +114,12 @@ def _attention(header: Header) -> Iterator[str]:
 
 
 def _bytes(header: Header) -> Iterator[str]:
-    """SentencePiece spells what has no token of its own in bytes, and each byte needs a token for that."""
+    """SentencePiece spells what has no token of its own in bytes, and each byte needs a token for that. RWKV's reader
+    stays where it is, forever, at the first byte of a token if that has no token of its own."""
     for byte in range(256):
-        if not (header.tokens.has(b"<0x%02X>" % byte) or (byte and header.tokens.has(bytes([byte])))):
+        alone = bytes([byte])
+        spellings = [repr(alone)[2:-1].encode()] if header.tokenizer == "rwkv" else [b"<0x%02X>" % byte, alone]
+        if not any(map(header.tokens.has, spellings if byte else spellings[:1])):
             yield f"its vocabulary lacks the byte <0x{byte:02X}>"
             return
 

@@ -14,13 +14,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import llama_cpp
-import llama_cpp._ggml as ggml
-import llama_cpp.llama_cpp as binding
-
-from specchat_engine.errors import EngineError
+from specchat_engine.errors import NativeLibraryError
 
 PINNED: Final = "0.3.36"
+
+_AGAIN: Final = f"install it again: pip install --force-reinstall --no-cache-dir llama-cpp-python=={PINNED}"
+
+try:
+    import llama_cpp
+    import llama_cpp._ggml as ggml
+    import llama_cpp.llama_cpp as binding
+except (ImportError, OSError, RuntimeError, AttributeError) as error:
+    raise NativeLibraryError(f"llama.cpp cannot be loaded: {error}", _AGAIN) from error
 
 _LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
 _OF_LLAMA = re.compile(r"/lib(ggml|llama)[^/]*$")
@@ -56,21 +61,21 @@ MODEL_DEFAULTS: Final = {
 def check_defaults(params: Any, expected: Mapping[str, object]) -> None:
     """Compares default parameters with the values of the pinned version.
 
-    Raises EngineError at the first difference: the binding was then made from another llama.cpp than this code.
+    Raises NativeLibraryError at the first difference: the binding was then made from another llama.cpp than this code.
     """
     for name, value in expected.items():
         found = getattr(params, name, None)
         if found != value:
-            raise EngineError(
-                f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}; "
-                f"install llama-cpp-python=={PINNED}"
+            raise NativeLibraryError(
+                f"llama-cpp-python does not fit: the default of {name} is {found}, expected {value}",
+                f"install llama-cpp-python=={PINNED}",
             )
 
 
 def check_structs(library: Any) -> None:
     """Lets llama.cpp fill the structs that this package reads, and looks for what it wrote where the binding reads it.
 
-    Raises EngineError if anything is in another place.
+    Raises NativeLibraryError if anything is in another place.
     """
     batch = library.llama_batch_init(2, 0, 1)
     right = batch.n_tokens == 0 and not batch.embd and all((batch.token, batch.pos, batch.logits, batch.seq_id))
@@ -81,13 +86,15 @@ def check_structs(library: Any) -> None:
     library.llama_sampler_apply(greedy, ctypes.byref(array))
     library.llama_sampler_free(greedy)
     if not right or array.selected != 1:
-        raise EngineError(f"llama-cpp-python does not fit its llama.cpp; install llama-cpp-python=={PINNED}")
+        raise NativeLibraryError("llama-cpp-python does not fit its llama.cpp", f"install llama-cpp-python=={PINNED}")
 
 
 def _load_backends(folder: Path) -> None:
     """Loads the code for this processor, and for its GPU, from a portable build; other builds have it linked in."""
     if not ggml.libggml.ggml_backend_reg_count():
         ggml.libggml.ggml_backend_load_all_from_path(bytes(folder))
+    if not ggml.libggml.ggml_backend_reg_count():
+        raise NativeLibraryError(f"llama.cpp cannot be loaded: {folder} has no code for this processor", _AGAIN)
 
 
 _load_backends(_LIBRARIES)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header
-from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
+from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine, halves, where_it_goes
 
 _SHORTEST = 1024
@@ -24,7 +24,7 @@ def with_room(target: Header, draft: Header | None, options: LoadOptions, machin
     the options name does not fit, or none does.
     """
     free = machine.host.free
-    wanted = options.n_ctx or min(target.n_ctx_train, CONTEXT_LIMIT)
+    wanted = options.n_ctx or target.n_ctx_train
 
     def taken(n_ctx: int) -> tuple[int, int]:
         """Bytes of main memory: the weights, and everything beside them."""

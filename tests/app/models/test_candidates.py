@@ -63,6 +63,11 @@ def test_the_target_is_not_a_draft_for_itself_even_through_a_link(folder: Path) 
     assert {"target", "again"}.isdisjoint(one.entry.name for one in judged(folder))
 
 
+def test_a_draft_with_two_names_is_judged_once(folder: Path) -> None:
+    (folder / "twin.gguf").symlink_to(folder / "tenth.gguf")
+    assert [one.entry.name for one in ranked(judged(folder))] == ["tenth", "half", "larger", "broken"]
+
+
 def test_a_pair_that_does_not_fit_into_memory_is_blocked(folder: Path) -> None:
     assert all(not one.fits for one in judged(folder, CRAMPED))
     assert "1 MB" in judged(folder, CRAMPED)[0].reason

@@ -115,6 +115,8 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
         (["pull", "no repo"], 1, "is not a repository: use USER/REPO"),
         (["pull", "a/b"], 1, "there is no repository a/b on the hub"),
         (["pull", f"{REPOSITORY}:Q2_K"], 1, "has no Q2_K: there are F16"),
+        (["files", "tests/text"], 1, "tests/text has no GGUF file: search for one whose name ends in GGUF"),
+        (["files", "tests/text", "--json"], 1, "tests/text has no GGUF file"),
         (["show", "nothing"], 1, "there is no model nothing on this machine"),
         (["show", "none.gguf"], 1, "none.gguf does not exist"),
         (["rm", "nothing", "--yes"], 1, "there is no model nothing"),
@@ -131,6 +133,7 @@ def test_a_hostile_header_cannot_write_to_the_terminal(
 def test_an_error_is_one_line(
     hub: Hub, tiny: Repository, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
 ) -> None:
+    hub.repositories["tests/text"] = Repository({"README.md": b"# nothing"})
     assert main(["models", *arguments]) == code
     captured = capsys.readouterr()
     assert captured.out == ""

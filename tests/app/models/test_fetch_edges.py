@@ -10,8 +10,10 @@ import pytest
 from specchat.errors import FetchError, HubError
 from specchat.models.cache import partials, place_of
 from specchat.models.environment import HubEnvironment, hub_environment
+from specchat.models.library import models
 from specchat.models.model_files import HubFile
 from specchat.models.part import Part
+from support.hub_faults import Fault, Wrong
 from support.hub_samples import IMPATIENT, MODEL, REPOSITORY, listed, pulled, tiny_model
 from support.hub_server import Hub, Repository
 from support.processes import pulling, wait_until
@@ -88,6 +90,30 @@ def test_a_full_disk_is_reported_and_what_arrived_is_kept(
             pulled(files).result()
     assert place_of(files[0], environment).part.read_bytes() == tiny.files[MODEL][:70_000]
     assert pulled(files).result()[0].read_bytes() == tiny.files[MODEL]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_download_leaves_nothing_behind(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, status: int
+) -> None:
+    hub.misbehave(Fault(Wrong.STATUS, status))
+    with pytest.raises(HubError):
+        pulled(listed()).result()
+    assert models() == []
+    assert not [*environment.cache.rglob("*.part*")]
+
+
+def test_a_disk_that_was_full_before_leaves_no_empty_part(
+    hub: Hub, tiny: Repository, environment: HubEnvironment, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_part: Part, _piece: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Part, "append", full)
+    with pytest.raises(FetchError, match="no space is left"):
+        pulled(listed()).result()
+    assert models() == []
+    assert not [*environment.cache.rglob("*.part*")]
 
 
 @pytest.mark.parametrize("name", ["a b-Q8_0.gguf", "50%-Q8_0.gguf", "c#1+2-Q8_0.gguf", "großes Modell/é-Q8_0.gguf"])

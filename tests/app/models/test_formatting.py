@@ -32,7 +32,17 @@ def test_a_hostile_model_name_cannot_move_the_cursor() -> None:
     assert "\x1b" not in model_name(ModelInfo("\x1b[2Jm\n", "m.gguf"))
 
 
-@pytest.mark.parametrize(("size", "words"), [(0, "0 B"), (999, "999 B"), (188_000, "188.0 kB"), (4.4e9, "4.4 GB")])
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (188_000, "188.0 kB"),
+        (4.4e9, "4.4 GB"),
+        (2e12, "2.0 TB"),
+        (2**63, "9.2 EB"),
+    ],
+)
 def test_sizes_are_formatted_as_on_the_hub(size: float, words: str) -> None:
     assert format_size(size) == words
 
@@ -42,6 +52,17 @@ def test_durations_are_formatted_as_on_a_clock(seconds: float, words: str) -> No
     assert format_duration(seconds) == words
 
 
-@pytest.mark.parametrize(("number", "words"), [(None, ""), (0, ""), (1_540_000_000, "1.54B"), (135e6, "135M")])
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (None, ""),
+        (0, ""),
+        (1_540_000_000, "1.54B"),
+        (135e6, "135M"),
+        (999_700_000, "1000M"),
+        (1_030_000_000_000, "1.03T"),
+        (2**63, "9223372T"),
+    ],
+)
 def test_parameters_are_formatted_as_in_names(number: int | None, words: str) -> None:
     assert format_parameters(number) == words

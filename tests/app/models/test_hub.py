@@ -90,6 +90,18 @@ def test_a_token_goes_to_the_hub_and_a_wrong_one_is_explained(
     hub.misbehave(Fault(Wrong.STATUS, 401, api=True))
     with pytest.raises(HubError, match="does not accept your token"):
         listed()
+    monkeypatch.delenv("HF_TOKEN")
+    with pytest.raises(HubError, match=r"tests/tiny-GGUF wants a token: log in with `hf auth login`, or set HF_TOKEN"):
+        listed()
+    with pytest.raises(HubError, match=r"^the hub wants a token"):
+        client().search("tiny")
+
+
+@pytest.mark.parametrize("number", [10**30, 2**63, -1])
+def test_a_number_that_cannot_be_one_is_not_believed(hub: Hub, tiny: Repository, number: int) -> None:
+    tiny.downloads = number
+    [found] = client().search("tiny")
+    assert found.downloads == 0
 
 
 def test_offline_mode_asks_nobody(hub: Hub, tiny: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +125,11 @@ def test_a_busy_hub_is_asked_again(hub: Hub, tiny: Repository) -> None:
         (Fault(Wrong.STALL, 0, api=True), "sent nothing for 0.3 s"),
         (Fault(Wrong.PORTAL, api=True), "does not answer as a hub does"),
         (Fault(Wrong.LOOP, api=True), "redirects in circles"),
-        (Fault(Wrong.STATUS, 418, api=True), "refused with status 418"),
+        (
+            Fault(Wrong.STATUS, 403, api=True),
+            "refused with status 403: out of order; log in with `hf auth login` if it",
+        ),
+        (Fault(Wrong.STATUS, 418, api=True), "the hub is refused with status 418: out of order; try again later"),
     ],
 )
 def test_a_hub_that_misbehaves_is_an_error_of_one_line(hub: Hub, tiny: Repository, fault: Fault, words: str) -> None:

@@ -83,6 +83,8 @@ def test_models_of_all_programs_are_listed_under_names(everywhere: Path) -> None
         ("ollama:someone/smollm", "ollama:someone/smollm:latest"),
         ("mine-F16", "mine-F16"),
         ("ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
+        ("llama.cpp:ggml-org_gemma-Q8_0", "llama.cpp:ggml-org_gemma-Q8_0"),
+        ("llama.cpp:ggml-org_gemma-Q8_0.gguf", "llama.cpp:ggml-org_gemma-Q8_0"),
         ("favourite", "ollama:llama3.2:3b"),
     ],
 )
@@ -105,6 +107,18 @@ def test_a_name_that_means_none_or_several_says_what_to_do(everywhere: Path, nam
     with pytest.raises(LibraryError) as caught:
         find_path(name)
     assert words in str(caught.value)
+
+
+def test_a_blob_of_ollama_is_listed_and_found_under_each_of_its_tags(
+    isolated_machine: Path, tiny_models: TinyModels
+) -> None:
+    for tag in ("1b", "latest", "1b-instruct"):
+        blob = put_into_ollama(tiny_models.target, isolated_machine / ".ollama/models", "library/llama3.2", tag)
+    put_into_ollama(tiny_models.target, isolated_machine / ".ollama/models", "me/copy", "latest")
+    names = ["ollama:llama3.2:1b", "ollama:llama3.2:1b-instruct", "ollama:llama3.2:latest", "ollama:me/copy:latest"]
+    assert [entry.name for entry in models()] == names
+    assert [find(name).name for name in names] == names
+    assert find_path("llama3.2") == find_path(blob.name) == blob
 
 
 @pytest.mark.parametrize("path", ["/none.gguf", "none.gguf", "./none", "~/none", "models/none.gguf"])

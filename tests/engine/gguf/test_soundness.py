@@ -45,6 +45,7 @@ def number(value: int) -> Typed:
             | {"rope__dimension_count": number(10)},
             "rope turns 10 dimensions of heads of 8",
         ),
+        ({"context_length": number(2**24 + 1)}, "context_length is 16777217, 0 to 16777216 can be loaded"),
         ({"nested": ([[1], [2]], Kind.ARRAY, None)}, "arrays in arrays"),
     ],
 )
@@ -67,7 +68,7 @@ def test_a_vocabulary_with_an_entry_twice_is_rejected(tmp_path: Path, twin: str)
     read_model(tokens("a", "b", "", "", "c"))
 
 
-def test_a_sentencepiece_vocabulary_without_a_byte_is_rejected(tmp_path: Path) -> None:
+def test_a_vocabulary_that_lacks_a_byte_is_rejected_where_llama_cpp_needs_them_all(tmp_path: Path) -> None:
     def tokens(*texts: str, kind: str = "llama") -> Path:
         keys: dict[str, Typed] = {
             "tokenizer.ggml.model": (kind, Kind.STRING, None),
@@ -84,6 +85,10 @@ def test_a_sentencepiece_vocabulary_without_a_byte_is_rejected(tmp_path: Path) -
         read_model(tokens("ab", "AB", *(piece for piece in spelled if piece != "<0x41>")))
     with pytest.raises(HeaderError, match="lacks the byte <0x00>"):
         read_model(tokens("ab"))
+    escaped = [repr(bytes([byte]))[2:-1] for byte in range(256)]
+    read_model(tokens("ab", *escaped, kind="rwkv"))
+    with pytest.raises(HeaderError, match="lacks the byte <0x0A>"):
+        read_model(tokens("ab", *(piece for piece in escaped if piece != "\\n"), kind="rwkv"))
 
 
 @pytest.mark.parametrize("keys", [{}, {"context_length": number(0)}])

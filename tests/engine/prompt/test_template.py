@@ -134,6 +134,7 @@ def test_a_template_that_would_fill_the_memory_is_rejected(source: str) -> None:
         "{{ 'é'.encode('ascii') }}",
         "{{ [1, 'a'] | sort }}",
         "{{ raise_exception('line one\nline two') }}",
+        "{{ 'a long text' | truncate(1) }}",
     ],
 )
 def test_a_template_that_fails_says_so_in_one_line(source: str) -> None:
