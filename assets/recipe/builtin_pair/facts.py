@@ -80,7 +80,8 @@ def load_facts() -> tuple[Fact, ...]:
     """
     more: dict[str, list[str]] = {}
     for path in sorted((_DATA / "more_questions").glob("*.toml")):
-        more |= tomllib.loads(path.read_text(encoding="utf-8"))
+        for fact, questions in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            more.setdefault(fact, []).extend(questions)
     facts = [
         _fact(entry, more.get(entry["id"], ()))
         for path in sorted((_DATA / "facts").glob("*.toml"))

@@ -30,7 +30,7 @@ _OWN: tuple[tuple[ChatSource, int], ...] = (
     (stories.chats, 3000),
     (python_library.chats, 2500),
 )
-_EPOCHS, _BATCH, _RATE = 5, 256, 0.03
+_EPOCHS, _BATCH, _RATE = 4, 256, 0.02
 _DROPPED, _SMOOTHING = 0.3, 0.1
 """The share of a message's features that are left out at each step, and the share of a label given to all others."""
 

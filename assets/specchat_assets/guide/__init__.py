@@ -28,8 +28,9 @@ OWN = "own"
 UNSURE = "unsure"
 """The label of questions about something else, and the passage that says what the guide can do."""
 
-SURE = 0.2
-"""A passage is quoted from this probability on. Below it the guide says what it can do."""
+SURE, _OWN_WEIGHT = 0.3, 0.25
+"""A passage is quoted from this probability on. Messages with the label `OWN` count less here than in the training,
+where they are many."""
 
 _LONGEST = 400
 """A longer message, in characters, is a text to work on rather than a question; so is one of several lines."""
@@ -51,11 +52,13 @@ def find(message: str) -> Passage | None:
     """The passage that answers a message, the one for `UNSURE` if none does, and None if no passage is needed."""
     if not is_question(message):
         return None
-    index = _index()
-    chances = index.probabilities(message)
-    best = int(chances.argmax())
-    label = index.labels[best] if chances[best] >= SURE else UNSURE
-    return None if label == OWN else _passages()[label]
+    chances = dict(zip(_index().labels, _index().probabilities(message).tolist(), strict=True))
+    own, unsure = chances.pop(OWN), chances.pop(UNSURE)
+    best = max(chances, key=chances.__getitem__)
+    likely = chances[best] >= max(own * _OWN_WEIGHT, unsure)
+    if likely and chances[best] >= SURE * (1 - own + own * _OWN_WEIGHT):
+        return _passages()[best]
+    return None if own > unsure else _passages()[UNSURE]
 
 
 def is_question(message: str) -> bool:
