@@ -15,7 +15,7 @@ from specchat_engine.load_options import MemoryUse
 _ABOUT = 0.03
 """A speed-up that is closer to 1 than this counts as none."""
 
-_FEW, _LITTLE, _MUCH = 0.2, 0.1, 0.3
+_FEW, _LITTLE, _MUCH = 0.2, 0.2, 0.3
 """Few rounds draft; drafting takes little of the time, and much of it."""
 
 

@@ -110,7 +110,7 @@ class WhatIf:
     def fits(self) -> bool:
         """True if the costs explain the time that the answer took, and its speed-up. If not, they are another state's,
         and what they predict would contradict what was measured."""
-        return abs(self.now / self.measured - 1) <= _CLOSE and abs(self.plain_off) <= _CLOSE
+        return abs(self.undisturbed / self.measured - 1) <= _CLOSE and abs(self.plain_off) <= _CLOSE
 
     @property
     def best(self) -> Point:
@@ -120,10 +120,11 @@ class WhatIf:
     @property
     def now(self) -> float:
         """Tokens/s of the k that was set, at the same costs as the points: predicted for a fixed k, else those of the
-        turn's own rounds."""
+        turn's own rounds, also if they did not keep to that k."""
         if self.ran == AUTO or not 0 < self.ran < len(self.points):
             return self.undisturbed
-        return self.points[self.ran].tokens_per_second
+        predicted = self.points[self.ran].tokens_per_second
+        return predicted if abs(predicted / self.undisturbed - 1) <= _CLOSE else self.undisturbed
 
     def gain(self, k: int) -> float:
         """How much faster this k is predicted to be than the one that was set: 0.06 is 6 %."""
@@ -174,14 +175,11 @@ def what_if(
         step_ms=step_ms,
         between_ms=between_ms,
     )
-    return found if speedup is None else _anchored(found, speedup)
-
-
-def _anchored(found: WhatIf, speedup: float) -> WhatIf:
-    """The same prediction with the measured speed of plain decoding."""
+    if speedup is None:
+        return found
     plain = Point(0, 1.0, speedup / found.now * 1000, Basis.MEASURED)
-    off = found.points[0].tokens_per_second / plain.tokens_per_second - 1
-    return replace(found, points=(plain, *found.points[1:]), plain_off=off)
+    plain_ms = curve.at(1) + between_ms * len(rounds) / emitted  # time between passes, as in `speedup_over_plain`
+    return replace(found, points=(plain, *found.points[1:]), plain_off=plain.round_ms / plain_ms - 1)
 
 
 def predicted(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
+from typing import Protocol
 
 from specchat_engine.decoding.rounds import Round, RoundTimes
-from specchat_engine.models import SessionModel
 
 _TOLD_PASSES, _TOLD_MS = 32, 40.0
 """Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
@@ -86,6 +86,12 @@ class MeasuredCosts:
     draft_step: float | None = None
 
 
+class Threaded(Protocol):
+    """A model whose passes `threads` threads compute."""
+
+    threads: int
+
+
 class PassTimes:
     """The times of one answer's passes, except those of rounds after a pause.
 
@@ -96,8 +102,8 @@ class PassTimes:
 
     def __init__(
         self,
-        target: SessionModel,
-        draft: SessionModel | None,
+        target: Threaded,
+        draft: Threaded | None,
         tell: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
         *,
         on_cpu: bool = True,
