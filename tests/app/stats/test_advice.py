@@ -213,6 +213,7 @@ def test_time_beside_the_passes_names_what_takes_it() -> None:
     assert "grammar" in causes(Answered(slow, grammar, FLAT))[Cause.OTHER].sentence
     crowded = Answered(slow, Settings(k=0), FLAT, threads=4, cores=4)
     assert causes(crowded)[Cause.OTHER].command == "/set threads 3"
+    assert causes(replace(crowded, stats={"cpu_share": 0.4})) == {}, "other programs took the time"
     assert causes(Answered(slow, Settings(k=0), FLAT)) == {}
     assert causes(Answered(plain([2.0] * 40), everything, FLAT)) == {}
 
