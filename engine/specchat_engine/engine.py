@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from specchat_engine.codec import to_json
-from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.errors import PairError, SettingError, TemplateError
 from specchat_engine.gguf import read_model
@@ -87,7 +86,6 @@ class Engine:
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         self.threads = Threads(self._target, self._draft, self._processors, asked)
-        self._plain_cost = PlainCost()
         self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
@@ -180,10 +178,10 @@ class Engine:
             self._template,
             translation=self._translation,
             controller=self.controller,
-            plain_cost=self._plain_cost,
             plain_because=self.plain_because,
             about=self._about,
             passed=self._passed,
+            on_cpu=all(model.on_cpu for model in self._models),
             lock=self._lock,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
@@ -249,11 +247,9 @@ class Engine:
         """
         self.options = replace(self.options, threads=target, threads_draft=draft)
         self.threads.ask(target, draft)
-        self._plain_cost.forget()
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):
-            self._plain_cost.forget()
             contended = self.threads.contended
             if contended and contended not in notices:
                 notices.append(contended)
@@ -269,7 +265,6 @@ class Engine:
         before = self.threads.in_force.counts
         yield from self.threads.trying(date.today(), self.controller)
         if self.threads.in_force.counts != before:
-            self._plain_cost.forget()
             yield from measure(self._target, self._draft, self.controller)
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.drafters import Translation
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
@@ -21,9 +20,9 @@ class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
     `translation` is for a draft model with another vocabulary, which drafts through text. `controller` knows what
-    passes cost and what is accepted, `plain_cost` the cost of a plain pass. `plain_because` says why this target cannot
-    speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's
-    passes, and may add to the turn's notices.
+    passes cost and what is accepted. `plain_because` says why this target cannot speculate, empty if it can. `about()`
+    goes into the start line of a trace. `passed` gets the times of the target's passes, and may add to the turn's
+    notices. `on_cpu` is True if the processors do all the computing, so that their time tells about other programs.
     """
 
     target: SessionModel
@@ -32,10 +31,10 @@ class Pair:
     template: ChatTemplate
     translation: Translation | None = None
     controller: Controller = field(default_factory=Controller)
-    plain_cost: PlainCost = field(default_factory=PlainCost)
     plain_because: str = ""
     about: Callable[[], Mapping[str, Any]] = dict
     passed: Callable[[list[str], Passes], None] | None = None
+    on_cpu: bool = True
     lock: RLock = field(default_factory=RLock)
 
     @contextmanager

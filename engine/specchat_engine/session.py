@@ -206,15 +206,18 @@ class Session:
         pair = self.pair
         began = perf_counter_ns()
         constraint = constraint_of(self.settings.sampling, pair.vocabulary)
+        tell = partial(pair.passed, turn.notices) if pair.passed else None
+        times = PassTimes(pair.target, pair.draft, tell, on_cpu=pair.on_cpu)
         with pair.lock:
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, constraint)
                 if turn.end_reason == "error":
-                    yield from self._decode(turn, context, began)
-                if not pair.plain_because:
-                    measure_plain(pair.target, context, pair.plain_cost, pair.controller.target, turn.cancel)
-                turn.note(plain_ms=pair.plain_cost.at(context.middle))
+                    yield from self._decode(turn, context, times, began)
+                if turn.stats.num_drafts:
+                    spent_ms = turn.stats.decode_ms
+                    measure_plain(pair.target, context, times, pair.controller.target, spent_ms, turn.cancel)
+                turn.note(plain_ms=times.plain_ms, cpu_share=times.cpu_share)
             except Cancelled:
                 turn.end_reason = "cancelled"
             except GeneratorExit:
@@ -263,18 +266,16 @@ class Session:
         turn.end_reason = ended or turn.end_reason
         return context
 
-    def _decode(self, turn: Turn, context: Context, began: int) -> Iterator[Round]:
+    def _decode(self, turn: Turn, context: Context, times: PassTimes, began: int) -> Iterator[Round]:
         """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
         pair = self.pair
         recorder = Recorder(pair.target, pair.draft, pair.vocabulary.piece, turn.transcript, began)
-        tell = partial(pair.passed, turn.notices) if pair.passed else None
-        times = PassTimes(pair.plain_cost, tell)
         plan = partial(self._plan, turn, recorder)
         for step in generate(pair.target, context, plan, turn.transcript.receive):
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
-            times.observe(event, len(context.tokens), after_pause=recorder.after_pause)
+            times.observe(event, recorder.own_times, recorder.computed_ms, after_pause=recorder.after_pause)
             self._planner.learn(context, step, recorder.own_times)
             with recorder.away(), pair.released():
                 yield event

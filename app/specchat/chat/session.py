@@ -96,7 +96,6 @@ class ChatSession:
         self.progress = 0.0
         self.died = False
         self.deaths = 0
-        self.plain_ms: float | None = None
         self.costs = MeasuredCosts()
         self.advisor: Memory | None = None
         self.advice: Advice | None = None
@@ -114,7 +113,7 @@ class ChatSession:
         session = ChatSession(self.options, self.loaded, self.settings, conversation)
         session.phase, session.progress, session.died = self.phase, self.progress, self.died
         session.deaths = self.deaths
-        session.plain_ms, session.costs = self.plain_ms, self.costs
+        session.costs = self.costs
         if session.phase is Phase.ANSWERING:
             session.phase = Phase.READY
         return session
@@ -127,7 +126,7 @@ class ChatSession:
     def ready(self, loaded: Loaded) -> Settings:
         """Called when the pair is loaded. Returns the settings, adapted to what the pair supports."""
         if self.loaded is None:
-            self.plain_ms, self.costs = None, MeasuredCosts()
+            self.costs = MeasuredCosts()
         self.loaded = loaded
         settings = self.settings or self.options.settings(loaded.recommended, loaded.drafters)
         if settings.drafter not in loaded.drafters:
@@ -184,7 +183,6 @@ class ChatSession:
         prompt_tokens, self.prompt_tokens = self.prompt_tokens, None
         if ended is not None:
             self.deaths = 0
-            self.plain_ms = plain_ms_of(ended.stats) or self.plain_ms
             self.costs = ended.costs if ended.costs.verify else self.costs
         conversation = self.conversation
         node = conversation.message(answer)
@@ -240,13 +238,6 @@ class ChatSession:
         if loaded.refusal is None:
             return state, status
         return Speculation.REFUSED, f"draft rejected ({', '.join(how)}): {clean_line(loaded.refusal)}"
-
-
-def plain_ms_of(stats: Mapping[str, Any]) -> float | None:
-    """C(1) as the finished turn measured it, from its speed-up."""
-    spent = stats["draft_ms"] + stats["verify_ms"] + stats.get("rollback_ms", 0.0) + stats["other_ms"]
-    speedup, tokens = stats["speedup"], stats["num_tokens"]
-    return speedup * spent / tokens if speedup and tokens else None
 
 
 def new_conversation(options: ChatOptions) -> Conversation:

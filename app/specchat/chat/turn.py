@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from specchat.stats.curve import break_even
+from specchat.stats.break_even import break_even
+from specchat.stats.curve import expected_speedup
 from specchat.stats.explain import Shown
 from specchat.stats.line import figures_line
-from specchat.stats.summary import Figures, Summary
+from specchat.stats.summary import Figures, Summary, is_disturbed
 from specchat.terminal.palette import word_of
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.decoding.stats import measured_speedup
 from specchat_engine.load_options import MemoryUse
 
 RIBBON_ROUNDS, _RIBBON_STEP = 192, 64
@@ -31,14 +31,16 @@ NO_COSTS = MeasuredCosts()
 class TurnView:
     """The figures of one turn at one moment.
 
-    `shown` holds the counts. `k_most` is the largest k of the turn, `ribbon` the latest rounds as words of `●○·◆`,
-    `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as many. `final` is True when the
-    turn is over.
+    `shown` holds the counts. `speedup` was measured, which the end of the turn tells; until then `expected` is a
+    forecast of it. Both are None if they are not known. `k_most` is the largest k of the turn, `ribbon` the latest
+    rounds as words such as `●○·◆`, `history` tokens/s over the whole turn in at most 64 bars, and `k_history` k in as
+    many. `final` is True when the turn is over.
     """
 
     shown: Shown = field(default_factory=lambda: Shown(Summary()))
     tokens_per_second: float | None = None
     speedup: float | None = None
+    expected: float | None = None
     k_most: int = 0
     ribbon: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
@@ -81,21 +83,15 @@ class TurnView:
 class TurnModel:
     """Takes the rounds of one turn and gives snapshots.
 
-    `plain_ms` is the time of a plain pass measured in an earlier turn, from which the speed-up is computed while the
-    answer streams. `costs` are those reported by the turn before, for the break-even gauge; `memory` is what the pair
-    takes.
+    `costs` are those reported by the turn before, from which a speed-up is expected while the answer streams; `memory`
+    is what the pair takes.
     """
 
-    def __init__(
-        self,
-        plain_ms: float | None = None,
-        costs: MeasuredCosts = NO_COSTS,
-        memory: MemoryUse | None = None,
-    ) -> None:
-        self._plain_ms = plain_ms
+    def __init__(self, costs: MeasuredCosts = NO_COSTS, memory: MemoryUse | None = None) -> None:
         self._costs = costs
         self._memory = memory
         self._by_source: dict[str, Figures] = {}
+        self._widths: Counter[int] = Counter()
         self._ribbon: list[str] = []
         self._recent: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._bars = _Bars()
@@ -115,6 +111,7 @@ class TurnModel:
         for event in rounds:
             self._k, self._reason = event.k, event.reason
             self._k_most = max(self._k_most, event.k)
+            self._widths[len(event.drafted) + 1] += 1
             self._recent.append((event.num_emitted, event.ms.total))
             self._bars.add(event.num_emitted * 1000, event.ms.total)
             self._k_bars.add(event.k, 1)
@@ -131,21 +128,22 @@ class TurnModel:
         milliseconds = sum(spent for _, spent in self._recent)
         total = self._total()
         speed = tokens / milliseconds * 1000 if milliseconds else None
-        return self._snapshot(total, speed, measured_speedup(self._plain_ms, total), final=False)
+        expected = expected_speedup(total, self._widths, self._costs)
+        return self._snapshot(total, speed, None, expected=expected)
 
-    def final_view(self, totals: Mapping[str, Any] | None, costs: MeasuredCosts | None = None) -> TurnView:
+    def final_view(self, totals: Mapping[str, Any] | None) -> TurnView:
         """The whole turn, with tokens/s and speed-up from the engine's own totals where it sent them."""
-        self._costs = self._costs if costs is None else costs
         total = self._total()
         if totals is None:
-            return self._snapshot(total, total.tokens_per_second, None, final=True)
-        return self._snapshot(total, totals["tokens_per_second"], totals["speedup"], final=True)
+            return replace(self._snapshot(total, total.tokens_per_second, None), final=True)
+        view = self._snapshot(total, totals["tokens_per_second"], totals["speedup"])
+        return replace(view, shown=view.shown._replace(disturbed=is_disturbed(totals)), final=True)
 
     def _total(self) -> Figures:
         return sum(self._by_source.values(), Figures())
 
     def _snapshot(
-        self, total: Figures, tokens_per_second: float | None, speedup: float | None, *, final: bool
+        self, total: Figures, tokens_per_second: float | None, speedup: float | None, expected: float | None = None
     ) -> TurnView:
         summary = Summary(
             turns=1,
@@ -155,14 +153,14 @@ class TurnModel:
             against_ms=total.decode_ms if speedup else 0.0,
         )
         return TurnView(
-            shown=Shown(summary, self._k, self._reason, break_even(total, self._costs), self._memory),
+            shown=Shown(summary, self._k, self._reason, break_even(total, speedup or expected), self._memory),
             tokens_per_second=tokens_per_second,
             speedup=speedup,
+            expected=expected,
             k_most=self._k_most,
             ribbon=tuple(self._ribbon),
             history=self._bars.values(),
             k_history=self._k_bars.values(),
-            final=final,
         )
 
 

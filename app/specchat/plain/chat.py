@@ -111,7 +111,7 @@ class PlainChat:
         """
         message, question = session.begin()
         self._archive.said(session.conversation, message)
-        model, rounds, started = TurnModel(session.plain_ms), list[Round](), dict[str, object]()
+        model, rounds, started = TurnModel(), list[Round](), dict[str, object]()
         last: Ended | WorkerFailed = WorkerFailed("the engine gave no answer: try again")
         late: list[str] = []
         saved_at = time.monotonic()

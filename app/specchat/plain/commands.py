@@ -17,8 +17,9 @@ from specchat.chat.session import ChatSession, new_conversation
 from specchat.errors import SpecchatError, TraceError
 from specchat.plain.paper import Paper, spoken, spoken_rejections
 from specchat.settings.presets import preset_names
-from specchat.stats.explain import Shown, explanations
-from specchat.stats.summary import Summary
+from specchat.stats.break_even import break_even
+from specchat.stats.explain import Shown, explanations, in_short
+from specchat.stats.summary import Summary, is_disturbed
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.errors import EngineError, SettingError
 from specchat_engine.settings import USUAL_K, Settings
@@ -206,7 +207,10 @@ class Commands:
             self._paper.say("There is no answer yet.")
             return
         last, memory = trace.rounds[-1], self._session.loaded.memory if self._session.loaded else None
-        shown = Shown(Summary.of_turn(trace.rounds, trace.stats), last.k, last.reason, None, memory)
+        summary = Summary.of_turn(trace.rounds, trace.stats)
+        gauge = break_even(summary.total, summary.speedup)
+        shown = Shown(summary, last.k, last.reason, gauge, memory, is_disturbed(trace.stats))
+        self._paper.say(spoken(in_short(shown)))
         for figure, sentence in explanations(shown).items():
             self._paper.say(spoken(f"{figure.value}: {sentence}"))
 

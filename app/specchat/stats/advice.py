@@ -14,8 +14,9 @@ from functools import cached_property
 from math import exp, lgamma
 from typing import Any
 
-from specchat.stats.curve import BreakEven, break_even, fitted
-from specchat.stats.summary import Figures, Summary
+from specchat.stats.break_even import BreakEven, break_even
+from specchat.stats.curve import fitted
+from specchat.stats.summary import Figures, Summary, is_disturbed
 from specchat.stats.what_if import WhatIf, what_if
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
@@ -66,13 +67,22 @@ class Answered:
 
     @cached_property
     def prediction(self) -> WhatIf | None:
-        """The predictions for other k; None if too little was measured."""
-        return what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max)
+        """The predictions for other k; None if too little was measured, or if they would contradict what was."""
+        speedup = self.summary.speedup
+        if speedup is None or self.disturbed:
+            return None
+        found = what_if(self.rounds, self.fitted_costs, self.settings.k, self.k_max, speedup=speedup)
+        return found if found and found.fits else None
 
     @cached_property
     def break_even(self) -> BreakEven | None:
         """The α that its drafts needed to pay off; None if too little was measured."""
-        return break_even(self.figures, self.fitted_costs)
+        return break_even(self.figures, self.summary.speedup)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs took so much of the processors that its times tell little."""
+        return is_disturbed(self.stats)
 
     @property
     def figures(self) -> Figures:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from specchat.stats.advice import Advice, Answered, Cause
-from specchat.stats.curve import Basis, curve_of, gauge
+from specchat.stats.curve import Basis, curve_of
 from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
@@ -46,8 +46,8 @@ _UNEVEN = 1.5
 
 
 def causes(turn: Answered) -> dict[Cause, Advice]:
-    """All advice for a turn, however small its gain."""
-    if not turn.rounds:
+    """All advice for a turn, however small its gain; none for one that other programs disturbed."""
+    if not turn.rounds or turn.disturbed:
         return {}
     found = (*_drafts(turn), *_copies(turn), *_cold(turn), *_other(turn), *_threads(turn))
     return {advice.cause: advice for advice in found}
@@ -85,15 +85,14 @@ def _length(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     other = "With this verifier another k may give another text."
     why = (*_comparison(prediction, best), same if turn.settings.verifier == "coupled" else other)
     if best.k == 0 and ran != AUTO:
-        length = max(1, ran)
-        found = gauge(prediction.chain.alpha, length, prediction.curve, prediction.step_ms, prediction.between_ms)
-        needed = "" if found.needed is None else f", needs {found.needed:.2f}"
+        found = turn.break_even
+        needed = "" if found is None or found.needed is None else f", needs {found.needed:.2f}"
         yield Advice(
             Cause.LOW_ALPHA,
-            f"drafting cost {per_cent(gain / (1 + gain))} on this text (α {found.has:.2f}{needed}): "
+            f"drafting cost {per_cent(gain / (1 + gain))} on this text (α {turn.figures.alpha or 0:.2f}{needed}): "
             "k auto stops when it does not pay off",
             gain,
-            (*why, f"Break-even: {found.sentence()}."),
+            (*why, *([f"Break-even: {found.sentence()}."] if found else [])),
             lambda settings: replace(settings, k=AUTO),
         )
         return

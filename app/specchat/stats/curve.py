@@ -1,18 +1,17 @@
-"""What passes cost at any width, and the break-even gauge: the α that drafts of a length need to pay off."""
+"""What passes cost at any width, and the speed-up to expect from that."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from statistics import median
 from typing import NamedTuple
 
 from specchat.stats.summary import Figures
-from specchat.terminal.blocks import per_cent
-from specchat_engine.analysis.theory import break_even_alpha, predicted_speedup
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import BY_MODEL, Round
+from specchat_engine.decoding.stats import speedup_over_plain
 
 _OFTEN, _SOME = 8, 3
 
@@ -100,61 +99,14 @@ def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float
     return by_width, steps
 
 
-class BreakEven(NamedTuple):
-    """`needed` is the α at which drafts of k tokens are as fast as none, or None if no α suffices; `has` is the α.
+def expected_speedup(figures: Figures, widths: Mapping[int, int], costs: MeasuredCosts) -> float | None:
+    """The speed-up to expect of rounds whose C(1) was not measured; None if the costs do not tell.
 
-    `speedup` is the prediction S = E(α, k) / (C(k+1)/C(1) + k·c). The rest of a round counts on both sides.
+    `widths` counts the target's passes by width. They took longer or shorter than in `costs`, and plain passes are
+    taken to do so by the same factor. Everything else is as in `speedup_over_plain`.
     """
-
-    k: int
-    needed: float | None
-    has: float
-    speedup: float
-    draft_cost: float
-    relative_cost: float
-
-    @property
-    def pays(self) -> bool:
-        """True if drafts are faster than none."""
-        return self.speedup > 1
-
-    def sentence(self) -> str:
-        """The gauge in words: `needs α 0.61 at k = 6, has 0.48: costs 12 %`."""
-        if self.needed is None:
-            times = self.relative_cost + self.k * self.draft_cost
-            return (
-                f"no α pays off at k = {self.k}: it takes {times:.1f} × a plain round for at most {self.k + 1} tokens"
-            )
-        change = self.speedup - 1
-        verdict = f"gains {per_cent(change)}" if change > 0 else f"costs {per_cent(-change)}"
-        if abs(change) < 0.005:
-            verdict = "as fast as plain"
-        return f"needs α {self.needed:.2f} at k = {self.k}, has {self.has:.2f}: {verdict}"
-
-
-def break_even(figures: Figures, costs: MeasuredCosts, k: int | None = None) -> BreakEven | None:
-    """The gauge for drafts of k tokens, by default of the average length.
-
-    None if nothing was compared or too few costs were measured.
-    """
-    curve, alpha = curve_of(costs), figures.alpha
-    if curve is None or alpha is None or not figures.num_rounds:
+    curve = curve_of(costs)
+    if curve is None or curve.basis(1) is not Basis.MEASURED:
         return None
-    length = max(1, round(figures.mean_draft)) if k is None else k
-    between_ms = (figures.other_ms + figures.rollback_ms) / figures.num_rounds
-    draft_step = figures.draft_ms / figures.num_draft_tokens if costs.draft_step is None else costs.draft_step
-    return gauge(alpha, length, curve, draft_step if figures.draft_ms else 0.0, between_ms)
-
-
-def gauge(alpha: float, k: int, curve: CostCurve, step_ms: float, between_ms: float) -> BreakEven:
-    """The gauge from its parts. Times are in milliseconds; k is at least 1."""
-    plain_ms = curve.at(1) + between_ms
-    c, relative_cost = step_ms / plain_ms, (curve.at(k + 1) + between_ms) / plain_ms
-    return BreakEven(
-        k=k,
-        needed=break_even_alpha(k, c, relative_cost),
-        has=alpha,
-        speedup=predicted_speedup(alpha, k, c, relative_cost),
-        draft_cost=c,
-        relative_cost=relative_cost,
-    )
+    usual = sum(count * curve.at(width) for width, count in widths.items())
+    return speedup_over_plain(curve.at(1) * figures.verify_ms / usual, figures) if usual else None

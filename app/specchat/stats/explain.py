@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from specchat.stats.curve import BreakEven
+from specchat.stats.break_even import BreakEven
 from specchat.stats.summary import Figures, Summary
 from specchat.terminal.blocks import per_cent
 from specchat.terminal.filter import clean_line
 from specchat_engine.load_options import MemoryUse
+
+_ABOUT = 0.03
+"""A speed-up that is closer to 1 than this counts as none."""
+
+_FEW, _LITTLE, _MUCH = 0.2, 0.2, 0.3
+"""Few rounds draft; drafting takes little of the time, and much of it."""
 
 
 class Figure(StrEnum):
@@ -31,18 +37,62 @@ class Figure(StrEnum):
 
 
 class Shown(NamedTuple):
-    """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known."""
+    """The turn so far, its last k and the reason for it, and the break-even gauge and the memory use where known.
+
+    `disturbed` says that other programs took much of the processors.
+    """
 
     summary: Summary
     k: int = 0
     reason: str = ""
     break_even: BreakEven | None = None
     memory: MemoryUse | None = None
+    disturbed: bool = False
 
     @property
     def figures(self) -> Figures:
         """The figures of all rounds."""
         return self.summary.total
+
+
+def in_short(shown: Shown) -> str:
+    """Why the answer was as fast as it was, in a sentence or two."""
+    figures, speedup = shown.figures, shown.summary.speedup
+    if not figures.num_rounds:
+        return "Nothing was decoded yet."
+    busy = " Other programs were using the CPU, which slowed down everything." if shown.disturbed else ""
+    if not figures.num_drafts:
+        return f"As fast as plain: nothing was drafted.{busy}"
+    if speedup is None:
+        return _not_compared(shown)
+    rate, share = per_cent(figures.acceptance_rate or 0.0), figures.shares["draft"]
+    if speedup >= 1 + _ABOUT:
+        return f"{speedup:.2f} times as fast as plain: {rate} of the drafted tokens were accepted.{busy}"
+    if speedup > 1 - _ABOUT:
+        few = figures.num_drafts < _FEW * figures.num_rounds
+        why = "few drafts promised to pay off" if few else "drafting gained about as much as it cost"
+    elif shown.break_even and shown.break_even.needed is None:
+        why = "drafts cost more here than they could gain, even if every drafted token were accepted"
+    elif share >= _MUCH:
+        why = f"drafting took {per_cent(share)} of the time, and {rate} of the drafted tokens were accepted"
+    else:
+        why = f"only {rate} of the drafted tokens were accepted"
+    how = "As fast as" if speedup > 1 - _ABOUT else f"{per_cent(1 - speedup)} slower than"
+    return f"{how} plain: {why}.{busy}"
+
+
+def _not_compared(shown: Shown) -> str:
+    share = shown.figures.shares.get("draft", 0.0)
+    if not shown.disturbed:
+        return (
+            "Not compared with plain: no plain passes were timed while the machine was as busy. "
+            f"{per_cent(shown.figures.acceptance_rate or 0.0)} of the drafted tokens were accepted."
+        )
+    innocent = " and isn't the cause" if share < _LITTLE else ""
+    return (
+        "Slowed down: another program was using the CPU. "
+        f"Drafting took {per_cent(share)} of the time{innocent}. The machine was too busy to compare with plain."
+    )
 
 
 def explain(figure: Figure, shown: Shown) -> str:
@@ -68,10 +118,13 @@ def _speed(shown: Shown) -> str:
 def _speedup(shown: Shown) -> str:
     summary = shown.summary
     if summary.speedup is None:
-        return "How much faster this is than plain decoding. It shows once a plain pass has been timed on this machine."
+        return (
+            "How much faster this is than plain decoding. It is not known (×?) unless plain passes were timed while "
+            "the machine was as busy as during the answer."
+        )
     return (
-        f"This answer took {summary.against_ms:.0f} ms. At the measured speed of plain passes, plain decoding would "
-        f"have taken {summary.plain_ms:.0f} ms: {summary.speedup:.2f} × plain."
+        f"This answer took {summary.against_ms:.0f} ms of decoding. At the measured speed of plain passes, plain "
+        f"decoding would have taken {summary.plain_ms:.0f} ms: {summary.speedup:.2f} × plain."
     )
 
 
@@ -144,7 +197,7 @@ def _time(shown: Shown) -> str:
 
 def _break_even(shown: Shown) -> str:
     if shown.break_even is None:
-        return "The α above which drafting pays off on this machine. It shows once the cost of passes was measured."
+        return "The α above which drafting pays off on this machine. It shows once the speed-up is known."
     sentence = shown.break_even.sentence()
     return f"Drafting {sentence}." if shown.break_even.needed is not None else f"{sentence.capitalize()}."
 

@@ -18,6 +18,9 @@ LOSSY_SIGN = "≈"
 
 STOPPED = "stopped"
 
+UNKNOWN = "×? plain"
+"""A speed-up that is not known, because no plain pass was timed while the machine was as busy as during the answer."""
+
 _BY_REASON: Mapping[str | None, str] = MappingProxyType(
     {
         "cancelled": STOPPED,
@@ -39,8 +42,8 @@ _BY_STATE: Mapping[State, str] = MappingProxyType(
 def figures_line(stats: Mapping[str, Any]) -> str:
     """Speed, speed-up, acceptance rate, α and τ: `571 tok/s · 1.14 × plain · accepted 33 % · α 0.50 · τ 2.0`.
 
-    `stats` are named as in the last line of a trace. Values that are None are left out. Without a speed, the line
-    begins with the number of tokens.
+    `stats` are named as in the last line of a trace. Values that are None are left out, but for a speed-up that is not
+    known, `×? plain`. Without a speed, the line begins with the number of tokens.
     """
     return " · ".join((*([] if stats["tokens_per_second"] else [_tokens(stats)]), *_figures(stats)))
 
@@ -56,6 +59,11 @@ def statistics_line(stats: Mapping[str, Any], start: Mapping[str, Any]) -> str:
     times = " ".join(f"{name} {per_cent(share)}" for name, share in shares.items())
     parts = (_tokens(stats), label, *_figures(stats), times, f"seed {start['seed']}")
     return " · ".join(part for part in parts if part)
+
+
+def speedup_words(speedup: float | None) -> str:
+    """A measured speed-up: `1.14 × plain`, or `×? plain` if it is not known."""
+    return UNKNOWN if speedup is None else f"{speedup:.2f} × plain"
 
 
 def time_shares(stats: Mapping[str, Any]) -> dict[str, float]:
@@ -98,8 +106,8 @@ def _tokens(stats: Mapping[str, Any]) -> str:
 def _figures(stats: Mapping[str, Any]) -> Iterator[str]:
     if speed := stats["tokens_per_second"]:
         yield f"{speed:.{0 if speed >= 100 else 1}f} tok/s"
-    if (speedup := stats["speedup"]) is not None:
-        yield f"{speedup:.2f} × plain"
+    if stats["num_tokens"] and "speedup" in stats:
+        yield speedup_words(stats["speedup"])
     if (rate := stats["acceptance_rate"]) is not None:
         yield f"accepted {per_cent(rate)}"
     if (alpha := stats["alpha"]) is not None:

@@ -15,6 +15,18 @@ from specchat.stats.spread import Spread
 from specchat_engine.decoding.rounds import Outcome, Round
 from specchat_engine.decoding.stats import Timed, TurnStats
 
+UNDISTURBED = 0.85
+"""Threads that got less than this share of the processor time that they wanted were disturbed by other programs."""
+
+
+def is_disturbed(stats: Mapping[str, Any] | None) -> bool:
+    """Whether other programs took so much of the processors during an answer that its times tell little.
+
+    `stats` is the object of that name in the last line of its trace.
+    """
+    share = (stats or {}).get("cpu_share")
+    return share is not None and share < UNDISTURBED
+
 
 @dataclass(frozen=True, slots=True)
 class Figures(Timed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specchat.stats.curve import Basis, CostCurve, curve_of
 from specchat.stats.summary import Figures
@@ -17,6 +17,9 @@ _PRIOR = 2.0
 
 ENOUGH = 8
 """A position with this many comparisons counts as measured."""
+
+_CLOSE = 0.15
+"""A prediction fits an answer if it is off by at most this much where the answer was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,8 @@ class WhatIf:
 
     `undisturbed` is the speed of the turn's own rounds at the costs that the points assume. On a busy machine
     `measured` is lower, which is not the fault of any k. The prediction is computed from `chain`, `curve`, `step_ms`
-    (one draft step) and `between_ms` (the rest of a round, outside its passes).
+    (one draft step) and `between_ms` (the rest of a round, outside its passes). `plain_off` says how far the prediction
+    for plain decoding was from what the measured speed-up tells, before that replaced it: 0.1 for 10 %.
     """
 
     points: tuple[Point, ...]
@@ -100,6 +104,13 @@ class WhatIf:
     curve: CostCurve
     step_ms: float
     between_ms: float
+    plain_off: float = 0.0
+
+    @property
+    def fits(self) -> bool:
+        """True if the costs explain the time that the answer took, and its speed-up. If not, they are another state's,
+        and what they predict would contradict what was measured."""
+        return abs(self.undisturbed / self.measured - 1) <= _CLOSE and abs(self.plain_off) <= _CLOSE
 
     @property
     def best(self) -> Point:
@@ -109,10 +120,11 @@ class WhatIf:
     @property
     def now(self) -> float:
         """Tokens/s of the k that was set, at the same costs as the points: predicted for a fixed k, else those of the
-        turn's own rounds."""
-        if self.ran == AUTO or self.ran >= len(self.points):
+        turn's own rounds, also if they did not keep to that k."""
+        if self.ran == AUTO or not 0 < self.ran < len(self.points):
             return self.undisturbed
-        return self.points[self.ran].tokens_per_second
+        predicted = self.points[self.ran].tokens_per_second
+        return predicted if abs(predicted / self.undisturbed - 1) <= _CLOSE else self.undisturbed
 
     def gain(self, k: int) -> float:
         """How much faster this k is predicted to be than the one that was set: 0.06 is 6 %."""
@@ -124,13 +136,21 @@ class WhatIf:
 
 
 def what_if(
-    rounds: Sequence[Round], costs: MeasuredCosts, ran: DraftLength, k_max: int, *, source: str | None = None
+    rounds: Sequence[Round],
+    costs: MeasuredCosts,
+    ran: DraftLength,
+    k_max: int,
+    *,
+    source: str | None = None,
+    speedup: float | None = None,
 ) -> WhatIf | None:
     """The prediction for k = 0 to `k_max` with the source that drafted most, or the one that is named.
 
     `costs` are scaled to the speed of these rounds, as `curve.fitted` does. None if the source drafted nothing or
     fewer than two widths of passes were measured. The model assumes that rounds are alike and that acceptance depends
     on the position only. Late positions were reached on easier text, so their predictions tend to be optimistic.
+
+    With the measured `speedup` the point for plain decoding is what that tells instead of a prediction.
     """
     source = source or main_source(rounds)
     curve = curve_of(costs)
@@ -145,9 +165,8 @@ def what_if(
     emitted = sum(event.num_emitted for event in rounds)
     steps = {name: _step_ms(rounds, name, costs) or 0.0 for name in {event.source for event in rounds}}
     calm = sum(curve.at(len(event.drafted) + 1) + len(event.drafted) * steps[event.source] for event in rounds)
-    points = predicted(chain, curve, step_ms, between_ms, k_max)
-    return WhatIf(
-        points=points,
+    found = WhatIf(
+        points=predicted(chain, curve, step_ms, between_ms, k_max),
         ran=ran,
         measured=emitted / spent * 1000,
         undisturbed=emitted / (calm + len(rounds) * between_ms) * 1000,
@@ -156,6 +175,11 @@ def what_if(
         step_ms=step_ms,
         between_ms=between_ms,
     )
+    if speedup is None:
+        return found
+    plain = Point(0, 1.0, speedup / found.now * 1000, Basis.MEASURED)
+    plain_ms = curve.at(1) + between_ms * len(rounds) / emitted  # time between passes, as in `speedup_over_plain`
+    return replace(found, points=(plain, *found.points[1:]), plain_off=plain.round_ms / plain_ms - 1)
 
 
 def predicted(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k_max: int) -> tuple[Point, ...]:

@@ -39,8 +39,8 @@ LOOKS: Mapping[Outcome | TokenKind, Look] = MappingProxyType(
         Outcome.REJECTED: Look(ORANGE, ("dim", "strike"), "○"),
         Outcome.DISCARDED: Look(GREY, ("dim", "strike"), "·"),
         TokenKind.CORRECTION: Look(ORANGE, ("underline",), "◆"),
-        TokenKind.BONUS: Look(None, ("bold",), "◆"),
-        TokenKind.PLAIN: Look(None, (), "◆"),
+        TokenKind.BONUS: Look(None, ("bold",), "◇"),
+        TokenKind.PLAIN: Look(None, (), "□"),
         TokenKind.NONE: Look(None, (), ""),
     }
 )

@@ -22,6 +22,7 @@ from specchat.errors import ConfigError
 from specchat.terminal.palette import BLUE, LOOKS, ON_LIGHT, ORANGE
 from specchat.terminal.pieces import Ink, Piece
 from specchat.tui.keymap import known_bindings, read_keymap
+from specchat_engine.decoding.rounds import Outcome, TokenKind
 
 DARK_NAME = "specchat-dark"
 LIGHT_NAME = "specchat-light"
@@ -164,17 +165,19 @@ def legend_pieces() -> list[Piece]:
     ]
 
 
-def legend_line() -> Content:
-    """The four glyphs of the ribbon in one row."""
-    parts = (
-        ("●", "accepted", "accepted"),
-        ("○", "rejected", "rejected"),
-        ("·", "discarded", "discarded"),
-        ("◆", "bonus", "target"),
-    )
-    return Content("  ").join(
-        Content.assemble((glyph, f"$outcome-{ink}"), (name, "$quiet")) for glyph, ink, name in parts
-    )
+def legend_line(*, short: bool = False) -> Content:
+    """The glyphs of the ribbon in one row. If it has to be short, the target's own tokens share a name."""
+    own = (TokenKind.CORRECTION, TokenKind.BONUS, TokenKind.PLAIN)
+    parts = [
+        Content.assemble(
+            (LOOKS[key].glyph, f"$outcome-{key.value}"), ("" if short and key in own else key.value, "$quiet")
+        )
+        for key in (*Outcome, *own)
+    ]
+    if not short:
+        return Content("  ").join(parts)
+    drafted = len(Outcome)
+    return Content(" ").join([*parts[:drafted], Content.assemble(*parts[drafted:], ("target's", "$quiet"))])
 
 
 def _name_in_its_look(ink: Ink, attributes: tuple[str, ...]) -> Content:

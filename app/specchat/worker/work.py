@@ -286,7 +286,7 @@ class Work:
 
         with self._open(command, command.draft) as engine:
             if DRAFTED.drafter not in engine.drafters:
-                raise PairError(engine.plain_because or "the draft was refused")
+                raise PairError(engine.plain_because or "the draft was rejected")
             timed = time_draft(engine, command.seconds, hear=progress)
         self._send(Timed(timed))
 

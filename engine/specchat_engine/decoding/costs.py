@@ -1,47 +1,77 @@
-"""What passes cost on this machine: plain target passes by depth of the context, C(1), and all of a turn's passes."""
+"""What passes cost on this machine: C(1) in the state in which an answer was decoded, and all of a turn's passes."""
 
 from __future__ import annotations
 
-from collections import deque
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, field
+from statistics import mean, stdev
+from typing import Protocol
 
-from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.rounds import Round, RoundTimes
 
 _TOLD_PASSES, _TOLD_MS = 32, 40.0
 """Passes are told together: at most this many, and fewer once they have taken this many milliseconds."""
 
-ENOUGH = 8
-"""How many passes at a similar depth make a measurement."""
+ENOUGH, _FEWEST = 16, 2
+"""How many plain passes are made to measure C(1), and how many will do where they are slow."""
+
+_CERTAIN = 0.1
+"""C(1) is known if its standard error is at most this share of it."""
+
+_ALIKE = 0.2
+"""Two shares of processor time belong to the same state of the machine if they differ by at most this much of the
+larger one."""
 
 
+@dataclass(slots=True)
+class CpuShare:
+    """How much of the processor time that threads wanted they got, in milliseconds. Other programs took the rest."""
+
+    wanted: float = 0.0
+    computed: float = 0.0
+
+    def add(self, wanted: float, computed: float) -> None:
+        """Counts some time of decoding."""
+        self.wanted += wanted
+        self.computed += computed
+
+    @property
+    def value(self) -> float | None:
+        """The share, 1 at most; None before anything was counted."""
+        return min(1.0, self.computed / self.wanted) if self.wanted else None
+
+    def is_like(self, other: CpuShare) -> bool:
+        """Whether other programs took about as much in both."""
+        mine, theirs = self.value, other.value
+        return mine is not None and theirs is not None and abs(mine - theirs) <= _ALIKE * max(mine, theirs)
+
+
+@dataclass(slots=True)
 class PlainCost:
-    """Remembers the last plain passes of one model. Depth is counted in tokens."""
+    """The plain passes of one answer, and those that were made right after it. `share` is what they computed for."""
 
-    def __init__(self, keep: int = 512) -> None:
-        self._passes: deque[tuple[int, float]] = deque(maxlen=keep)
+    share: CpuShare = field(default_factory=CpuShare)
+    times: list[float] = field(default_factory=list)
 
-    def observe(self, depth: int, milliseconds: float) -> None:
-        """Counts one target pass over one token."""
-        self._passes.append((depth, milliseconds))
+    def observe(self, milliseconds: float, wanted: float, computed: float) -> None:
+        """Counts one target pass over one token, with the processor time that was wanted and got meanwhile."""
+        self.times.append(milliseconds)
+        self.share.add(wanted, computed)
 
-    def forget(self) -> None:
-        """Drops all passes, because other threads compute them from now on."""
-        self._passes = deque(maxlen=self._passes.maxlen)
+    @property
+    def missing(self) -> int:
+        """How many more passes are needed."""
+        return max(0, ENOUGH - len(self.times))
 
-    def missing(self, depth: int) -> int:
-        """How many more passes are needed near this depth."""
-        return max(0, ENOUGH - len(self._near(depth)))
-
-    def at(self, depth: int) -> float | None:
-        """The median time in milliseconds near this depth, None until there are enough passes."""
-        near = self._near(depth)
-        return median(near) if len(near) >= ENOUGH else None
-
-    def _near(self, depth: int) -> list[float]:
-        reach = max(256, depth // 4)
-        return [milliseconds for place, milliseconds in self._passes if abs(place - depth) <= reach]
+    @property
+    def value(self) -> float | None:
+        """C(1): the mean time of these passes in milliseconds; None if there are too few or they differ too much."""
+        count = len(self.times)
+        if count < _FEWEST:
+            return None
+        usual = mean(self.times)
+        return usual if stdev(self.times) <= _CERTAIN * usual * count**0.5 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +86,52 @@ class MeasuredCosts:
     draft_step: float | None = None
 
 
-class PassTimes:
-    """Passes on the times of a turn's passes, except those of rounds after a pause.
+class Threaded(Protocol):
+    """A model whose passes `threads` threads compute."""
 
-    The cost of a plain pass comes from plain rounds that follow a plain round, since a pass right after a draft takes
-    longer. `tell` gets all passes, several short ones at once: the tokens and the milliseconds of each target pass, and
-    the milliseconds of the draft before it.
+    threads: int
+
+
+class PassTimes:
+    """The times of one answer's passes, except those of rounds after a pause.
+
+    `plain` has its plain passes: those of plain rounds that follow a plain round, since a pass right after a draft
+    takes longer. `share` is the processor time that all of its rounds got. `tell` gets all passes, several short ones
+    at once: the tokens and the milliseconds of each target pass, and the milliseconds of the draft before it.
     """
 
     def __init__(
-        self, plain_cost: PlainCost, tell: Callable[[Sequence[tuple[int, float, float]]], None] | None
+        self,
+        target: Threaded,
+        draft: Threaded | None,
+        tell: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
+        *,
+        on_cpu: bool = True,
     ) -> None:
-        self._plain_cost = plain_cost
+        """`on_cpu` says whether the processors do all the computing, so that their time tells about other programs."""
+        self.plain = PlainCost()
+        self.share = CpuShare()
+        self._target = target
+        self._draft = draft
         self._tell = tell
+        self._on_cpu = on_cpu
         self._after_plain = False
+        self._threads: set[int] = set()
         self._untold: list[tuple[int, float, float]] = []
 
-    def observe(self, event: Round, depth: int, *, after_pause: bool) -> None:
-        """Counts one round, after which the context has `depth` tokens; `after_pause` says that it followed a pause."""
+    def observe(self, event: Round, own: RoundTimes, computed: float, *, after_pause: bool) -> None:
+        """Counts one round.
+
+        `own` are its times without those of the reader, `computed` is the processor time that the process got
+        meanwhile. `after_pause` says that the round followed a pause.
+        """
         plain = not event.drafted and not after_pause
-        if plain and self._after_plain:
-            self._plain_cost.observe(depth, event.ms.verify)
+        if not after_pause:
+            wanted = self.wanted(own)
+            self._threads.add(self._target.threads)
+            self.share.add(wanted, computed)
+            if plain and self._after_plain:
+                self.plain.observe(event.ms.verify, wanted, computed)
         self._after_plain = plain
         if after_pause or not self._tell:
             return
@@ -85,3 +140,24 @@ class PassTimes:
         if len(self._untold) == _TOLD_PASSES or took > _TOLD_MS:
             untold, self._untold = self._untold, []
             self._tell(untold)
+
+    def wanted(self, times: RoundTimes) -> float:
+        """The milliseconds of processor time that a round's threads want while nothing else uses the processors."""
+        most = os.cpu_count() or 1
+        drafting = min(self._draft.threads, most) if self._draft else 0
+        return min(self._target.threads, most) * times.verify + drafting * times.draft + times.other + times.rollback
+
+    @property
+    def plain_ms(self) -> float | None:
+        """C(1) in the state in which the answer was decoded.
+
+        None if the plain passes do not tell it, if other programs took more or less of the processors during them than
+        during the answer, or if the number of threads changed.
+        """
+        alike = not self._on_cpu or self.plain.share.is_like(self.share)
+        return self.plain.value if alike and len(self._threads) == 1 else None
+
+    @property
+    def cpu_share(self) -> float | None:
+        """How much of the processor time that its threads wanted the answer got; None if that is not known."""
+        return self.share.value if self._on_cpu else None

@@ -21,7 +21,8 @@ from specchat_engine.sampling.sampler import Sampler
 class Plan:
     """How a round is made: who drafts, at most how many tokens, which rule verifies them, and why.
 
-    `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens.
+    `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
+    is the forecast by which it was planned, in times the speed of plain decoding.
     """
 
     drafter: Drafter | None
@@ -30,6 +31,7 @@ class Plan:
     reason: str
     verifier: Verifier
     stop: Callable[[], Callable[[float], bool]] | None = None
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

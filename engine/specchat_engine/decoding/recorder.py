@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from typing import Protocol
 
 from specchat_engine.decoding.generate import Step
@@ -48,7 +48,8 @@ class Recorder:
     """Makes the rounds of one turn, in order. Timing of the first round starts when the recorder is made.
 
     `after_pause` is True while the round being made follows a long pause. `own_times` are the last round's times
-    without the time that the reader of the rounds spent before it.
+    without the time that the reader of the rounds spent before it. `computed_ms` is the processor time of the process
+    in `own_times`, all threads together.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Recorder:
         """The turn began at `began_ns` of `perf_counter_ns`. Tokens already in the transcript belong to no round."""
         self.after_pause = False
         self.own_times = RoundTimes(0.0, 0.0, 0.0)
+        self.computed_ms = 0.0
         self._target = target
         self._draft = draft
         self._piece = piece
@@ -70,11 +72,14 @@ class Recorder:
         self._rounds = 0
         self._emitted = len(transcript)
         self._away_ns = 0
+        self._computed_ns = process_time_ns()
         self._last = self._clocks()
 
     def record(self, step: Step) -> Round:
         """The round of the step that the loop just made."""
         before, self._last = self._last, self._clocks()
+        computed, self._computed_ns = self._computed_ns, process_time_ns()
+        self.computed_ms = (self._computed_ns - computed) / 1e6
         times = _times_between(before, self._last)
         self.own_times = RoundTimes(times.draft, times.verify, times.other - self._away_ns / 1e6, times.rollback)
         self._away_ns = 0
@@ -84,6 +89,7 @@ class Recorder:
             source=step.draft.source if step.draft.tokens else "none",
             k=step.plan.k,
             reason=step.draft.note or step.plan.reason,
+            expected=None if step.draft.note else step.plan.expected,
             drafted=self._drafted(step, texts),
             token=_own_token(step, texts),
             top=self._top(step),
@@ -96,9 +102,10 @@ class Recorder:
 
     def hold(self, wait: Callable[[], None]) -> None:
         """Calls `wait` before a round. The time it takes is no part of the turn."""
-        began = perf_counter_ns()
+        began, computed = perf_counter_ns(), process_time_ns()
         wait()
         waited = perf_counter_ns() - began
+        self._computed_ns += process_time_ns() - computed
         self.after_pause = waited >= _PAUSE_NS
         self._last = replace(self._last, now=self._last.now + waited)
         self._began_ns += waited
@@ -107,15 +114,17 @@ class Recorder:
     def away(self) -> Iterator[None]:
         """Around the time that the reader of the rounds takes: it counts as `other` in the next round, but not in
         `own_times`."""
-        began = perf_counter_ns()
+        began, computed = perf_counter_ns(), process_time_ns()
         try:
             yield
         finally:
             self._away_ns += perf_counter_ns() - began
+            self._computed_ns += process_time_ns() - computed
 
     def leave_out(self) -> None:
         """Everything since the last round belongs to no round."""
         self._away_ns = 0
+        self._computed_ns = process_time_ns()
         self._last = self._clocks()
 
     def _clocks(self) -> _Clocks:

@@ -87,24 +87,26 @@ class Timed(Counted, Protocol):
         return {part: time / self.decode_ms for part, time in times.items()} if self.decode_ms else {}
 
 
-def measured_speedup(plain_ms: float | None, counted: Timed) -> float | None:
-    """Emitted tokens × C(1) / time of decoding; None if C(1) is unknown or nothing was decoded.
+def speedup_over_plain(plain_ms: float | None, counted: Timed) -> float | None:
+    """The time of plain decoding / the time of decoding; None if C(1) is unknown or nothing was decoded.
 
-    An answer without drafts is compared with its own plain passes, not with those of another moment.
+    Plain decoding takes C(1) and some time between passes for each token. The time between passes is taken to be what
+    it was here, so that it counts on both sides. An answer without drafts is plain decoding: 1.
     """
     if not counted.decode_ms:
         return None
     if not counted.num_drafts:
-        return counted.verify_ms / counted.decode_ms
-    return None if plain_ms is None else counted.num_tokens * plain_ms / counted.decode_ms
+        return 1.0
+    return None if plain_ms is None else (counted.num_tokens * plain_ms + counted.other_ms) / counted.decode_ms
 
 
 @dataclass(slots=True)
 class TurnStats(Timed):
     """What one answer did and where its time went. `observe` is called once a round, in order.
 
-    `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1),
-    the time of a target pass over one token at a similar depth, None until it has been measured.
+    `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1), the
+    time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
+    `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.
     """
 
     prompt_tokens: int = 0
@@ -124,6 +126,7 @@ class TurnStats(Timed):
     other_ms: float = 0.0
     wall_ms: float = 0.0
     plain_ms: float | None = None
+    cpu_share: float | None = None
 
     def observe(self, event: Round) -> None:
         """Counts one round."""
@@ -153,8 +156,8 @@ class TurnStats(Timed):
 
     @property
     def speedup(self) -> float | None:
-        """Measured speed-up over plain decoding, see `measured_speedup`."""
-        return measured_speedup(self.plain_ms, self)
+        """Measured speed-up over plain decoding, see `speedup_over_plain`."""
+        return speedup_over_plain(self.plain_ms, self)
 
     def to_json(self) -> dict[str, Any]:
         """The statistics as they stand in the last line of a trace: counts and times, and what is derived of them."""

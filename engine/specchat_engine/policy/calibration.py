@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 
-from specchat_engine.decoding.costs import PlainCost
+from specchat_engine.decoding.costs import PassTimes
 from specchat_engine.decoding.drafts import Context
+from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.models import SessionModel
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import CostCurve
 from specchat_engine.settings import USUAL_K
 
-PLAIN_BUDGET_MS = 250.0
-"""The most time for plain passes after a turn, if C(1) is not known yet."""
+PLAIN_BUDGET_MS, PLAIN_SHARE = 250.0, 0.02
+"""The most time for plain passes after an answer that had too few: this much, or this share of the answer's time."""
 
 WIDTHS = (1, 2, 4, 8, 16)
 """The widths of the target's passes: enough to see the curve and its steps. Real rounds fill in the others."""
@@ -69,26 +70,32 @@ def pass_ms(model: SessionModel, width: int, rows: int) -> float:
 
 
 def measure_plain(
-    target: SessionModel, context: Context, cost: PlainCost, costs: CostCurve, cancelled: Callable[[], bool]
+    target: SessionModel,
+    context: Context,
+    times: PassTimes,
+    costs: CostCurve,
+    decode_ms: float,
+    cancelled: Callable[[], bool],
 ) -> None:
-    """Makes the plain passes that are missing near an answer's depth, within a time limit, and records their costs.
+    """Makes the plain passes that an answer lacks, right after it and within a time limit, and records their costs.
 
     Each reads the last token once more, and the memory is restored. The first does not count, because a plain pass
     takes longer after any other pass. Raises DecodeError if llama.cpp fails.
     """
-    end = perf_counter_ns() + PLAIN_BUDGET_MS * 1e6
-    depth, length, missing = context.middle, target.length, cost.missing(context.middle)
+    end = perf_counter_ns() + max(PLAIN_BUDGET_MS, PLAIN_SHARE * decode_ms) * 1e6
+    depth, length, missing = context.middle, target.length, times.plain.missing
     if missing:
         target.checkpoint()
         missing += 1
     first = True
     while missing and not cancelled() and perf_counter_ns() <= end:
-        before = target.busy_ns
+        before, began, computed = target.busy_ns, perf_counter_ns(), process_time_ns()
         target.advance((context.tokens[-1],), 1)
-        milliseconds = (target.busy_ns - before) / 1e6
+        milliseconds, computed = (target.busy_ns - before) / 1e6, process_time_ns() - computed
+        around = max(0.0, (perf_counter_ns() - began) / 1e6 - milliseconds)
         target.rewind(length)
         missing -= 1
         if not first:
-            cost.observe(depth, milliseconds)
+            times.plain.observe(milliseconds, times.wanted(RoundTimes(0.0, milliseconds, around)), computed / 1e6)
             costs.observe(1, depth, milliseconds)
         first = False

@@ -34,12 +34,11 @@ class Candidate:
         """Whether to make this draft. With a fixed k some draft has to be made."""
         return fixed or self.gain > (1.0 if self.drafter.cost == "nothing" else _WORTH_IT)
 
-    @property
-    def decision(self) -> Decision:
-        """The decision to make this draft, with the expected gain as the reason."""
+    def decision(self, *, fixed: bool) -> Decision:
+        """The decision to make this draft."""
         match = self.prospect.match
-        found = f"match of {match}{' after an edit' * self.prospect.resumed}, " if match else ""
-        return Decision(self.drafter, self.k, f"{found}{self.gain:.2f} × plain expected", self.stop)
+        found = f"match of {match}{' after an edit' * self.prospect.resumed}" if match else "a draft pays"
+        return Decision(self.drafter, self.k, "k is fixed" if fixed else found, self.stop, self.gain)
 
 
 def weigh(

@@ -129,12 +129,12 @@ class Controller:
         candidates.sort(key=lambda candidate: candidate.gain, reverse=True)
         for candidate in candidates:
             if candidate.pays(fixed=situation.fixed):
-                return candidate.decision
+                return candidate.decision(fixed=situation.fixed)
         for candidate in candidates:
             if not situation.opening and (trial := self._trial(candidate, plain)):
                 return trial
-        reason = f"a draft gives {candidates[0].gain:.2f} × plain" if candidates else "no match"
-        self._plain_hold = Decision(None, 0, reason)
+        reason, expected = ("no draft pays", candidates[0].gain) if candidates else ("no match", None)
+        self._plain_hold = Decision(None, 0, reason, expected=expected)
         self._plain_hold_match = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
         self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
         return self._plain_hold

@@ -164,13 +164,14 @@ class Planner:
         decision = self._controller.decide(situation)
         if decision.drafter is None:
             self._note(situation, decision, began)
-            return Plan(None, 0, sampler, because or decision.reason, COUPLED)
+            expected = None if because else decision.expected
+            return Plan(None, 0, sampler, because or decision.reason, COUPLED, expected=expected)
         drafter, name = self.drafters[decision.drafter.name], decision.drafter
         if self._read(drafter, context, prospects[name].unread):
             situation, began = replace(situation, prospects={**prospects, name: Prospect()}), perf_counter_ns()
         self._note(situation, decision, began)
         stop = decision.stop.begin if decision.stop else None
-        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop)
+        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop, decision.expected)
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""

@@ -14,9 +14,8 @@ class Situation:
     """What the next round can be made of: the drafters that may draft, and what each could do.
 
     `depth` is the length of the context, `longest` the largest number of drafted tokens. With `fixed` a draft of
-    `longest` tokens is made, and only its drafter is chosen. The reason then still gives the expected gain by which it
-    was chosen. `opening` is True in the first tokens of an answer. `after_pause` is True if the models were idle, so
-    that the times of this round say nothing about other rounds.
+    `longest` tokens is made, and only its drafter is chosen. `opening` is True in the first tokens of an answer.
+    `after_pause` is True if the models were idle, so that the times of this round say nothing about other rounds.
     """
 
     depth: int
@@ -29,12 +28,16 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who drafts, how many tokens at most, and why. Without a drafter the round is plain. `stop` ends drafts early."""
+    """Who drafts, how many tokens at most, and why. Without a drafter the round is plain. `stop` ends drafts early.
+
+    `expected` is the speed of the best draft that was considered, in times that of plain decoding; None if none was.
+    """
 
     drafter: DrafterTraits | None
     k: int
     reason: str
     stop: EarlyStop | None = None
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

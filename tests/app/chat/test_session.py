@@ -7,6 +7,7 @@ from specchat.chat.session import ChatSession, Speculation
 from specchat.store.records import State
 from specchat.tui.widgets.header import header
 from specchat.worker.protocol import Ended
+from specchat_engine.decoding.costs import MeasuredCosts
 
 
 def ready() -> ChatSession:
@@ -86,10 +87,11 @@ def test_the_first_message_gives_a_session_its_title() -> None:
     assert session.conversation.session.title == "What is speculation?"
 
 
-def test_the_time_of_a_plain_pass_comes_from_the_turn_before() -> None:
-    session = ready()
+def test_costs_come_from_the_turn_before() -> None:
+    session, costs = ready(), MeasuredCosts(((1, 1.0), (4, 2.0)), 0.1)
+    say(session, "x", 3, replace(ended(script(" a b> c")), costs=costs))
     say(session, "x", 3, ended(script(" a b> c")))
-    assert session.plain_ms == pytest.approx(1.0)
+    assert session.costs == costs
 
 
 def test_a_new_chat_with_a_fixed_seed_keeps_it() -> None:

@@ -5,6 +5,7 @@ import pytest
 from app.tui.scripted_client import ended, script
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.terminal.palette import word_of
+from specchat_engine.decoding.costs import MeasuredCosts
 
 
 def seen(notation: str) -> TurnView:
@@ -13,9 +14,9 @@ def seen(notation: str) -> TurnView:
     return model.view()
 
 
-def test_a_round_is_a_word_of_four_glyphs() -> None:
+def test_a_round_is_a_word_of_glyphs_one_for_each_outcome_and_kind() -> None:
     words = [word_of(event) for event in script(" a b c> d| a~ b~/ c/> d|> e")]
-    assert words == ["●●●◆", "●○·◆", "◆"]
+    assert words == ["●●●◇", "●○·◆", "□"]
 
 
 def test_discarded_tokens_count_for_the_rate_and_not_for_alpha() -> None:
@@ -57,12 +58,14 @@ def test_the_final_figures_are_the_engines_own() -> None:
     assert view.summary() == "612 tok/s · 1.58 × plain · accepted 100 % · α 1.00 · τ 2.0"
 
 
-def test_the_speed_up_shows_while_it_streams_once_a_plain_pass_was_timed() -> None:
-    model = TurnModel(plain_ms=2.0)
-    model.observe(script(" a b> c"))
-    speedup = model.view().speedup
-    assert speedup is not None
-    assert speedup == pytest.approx(3 * 2.0 / 1.75)
+def test_a_speed_up_is_expected_while_it_streams_and_measured_at_the_end() -> None:
+    model, rounds = TurnModel(MeasuredCosts(((1, 2.0), (3, 3.0)), 0.2)), script(" a b> c")
+    assert (model.view().speedup, model.view().expected) == (None, None)
+    model.observe(rounds)
+    assert model.view().speedup is None
+    assert model.view().expected == pytest.approx((3 * 1.0 + 0.05) / 1.75), "passes take half as long as in the record"
+    final = model.final_view(ended(rounds).stats | {"speedup": 1.58})
+    assert (final.speedup, final.expected) == (1.58, None)
 
 
 def test_a_very_long_turn_keeps_a_short_history_and_ribbon() -> None:
@@ -79,9 +82,7 @@ def test_nothing_has_a_summary_before_the_first_round() -> None:
     assert TurnView().summary() == ""
 
 
-def test_plain_answers_are_compared_with_their_own_passes_while_they_stream() -> None:
-    model = TurnModel(plain_ms=0.01)
-    rounds = script("> a|> b|> c")
-    model.observe(rounds)
-    spent = sum(event.ms.verify for event in rounds) / sum(event.ms.verify + event.ms.other for event in rounds)
-    assert model.view().speedup == pytest.approx(spent)
+def test_plain_answers_are_as_fast_as_plain_while_they_stream() -> None:
+    model = TurnModel(MeasuredCosts(((1, 0.01), (4, 0.02)), 0.1))
+    model.observe(script("> a|> b|> c"))
+    assert model.view().expected == 1

@@ -103,7 +103,8 @@ def test_a_pipe_gets_the_plain_text_at_once_and_standard_error_the_statistics(
     captured = capsys.readouterr()
     assert captured.out == "The cat sat on the red mat.\n"
     assert captured.err == (
-        "specchat: 8 tokens · 571 tok/s · accepted 62 % · α 0.83 · τ 2.0 · draft 29 % verify 57 % other 14 % · seed 7\n"
+        "specchat: 8 tokens · 571 tok/s · ×? plain · accepted 62 % · α 0.83 · τ 2.0 · "
+        "draft 29 % verify 57 % other 14 % · seed 7\n"
     )
 
 

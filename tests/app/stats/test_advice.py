@@ -23,14 +23,19 @@ from specchat.stats.advice import (
 )
 from specchat.stats.causes import causes
 from specchat.stats.curve import CostCurve
+from specchat.stats.summary import Figures
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import speedup_over_plain
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import AUTO, Settings
 from support.drawn_rounds import made_round, simulated
 
 FLAT = MeasuredCosts(((1, 2.0), (2, 2.1), (9, 2.8), (17, 3.6)), 0.05)
 STEEP = MeasuredCosts(((1, 2.0), (2, 3.9), (9, 17.0)), 0.4)
+KNOWN = {"speedup": 1.45}
+"""About the speed-up of drafts of 4 tokens at these costs if half of them are accepted."""
+
 DRAFTERS = ("hybrid", "model", "lookup", "none")
 
 
@@ -48,7 +53,14 @@ def answered(
     **others: object,
 ) -> Answered:
     made = simulated((alpha,) * k, k, lambda width: cost_of(costs, width), costs.draft_step or 0.0, rounds=rounds)
-    return Answered(tuple(made), chosen or Settings(k=k, drafter="model"), costs, drafters=DRAFTERS, **others)  # type: ignore[arg-type]
+    measured = {"speedup": speedup_over_plain(cost_of(costs, 1), Figures.of(made))}
+    return Answered(
+        tuple(made),
+        chosen or Settings(k=k, drafter="model"),
+        costs,
+        drafters=DRAFTERS,
+        **({"stats": measured} | others),  # type: ignore[arg-type]
+    )
 
 
 def settled(turn: Answered, memory: Memory | None = None) -> tuple[Advice | None, Memory]:
@@ -134,17 +146,17 @@ def test_what_is_advised_about_k_is_predicted_to_be_faster(
         assert 3 <= len(advice.why) <= 6
 
 
-def test_refusals_of_the_targets_own_favourite_blame_the_temperature() -> None:
+def test_rejections_of_the_targets_own_favourite_blame_the_temperature() -> None:
     rounds = tuple(simulated((0.5,) * 4, 4, lambda width: cost_of(FLAT, width), 0.05, rounds=80, missed_best=0.8))
     warm = Settings(k=4, drafter="model", sampling=SamplingParams(temperature=1.0))
-    advice = causes(Answered(rounds, warm, FLAT))[Cause.TEMPERATURE]
+    advice = causes(Answered(rounds, warm, FLAT, KNOWN))[Cause.TEMPERATURE]
     assert "the text changes" in advice.sentence
     assert advice.remedy is not None
     assert advice.remedy(warm).sampling == replace(warm.sampling, temperature=0.5)
     cold = replace(warm, sampling=SamplingParams(temperature=0.2))
-    assert Cause.TEMPERATURE not in causes(Answered(rounds, cold, FLAT))
+    assert Cause.TEMPERATURE not in causes(Answered(rounds, cold, FLAT, KNOWN))
     other = tuple(simulated((0.5,) * 4, 4, lambda width: cost_of(FLAT, width), 0.05, rounds=80, missed_best=0.1))
-    assert Cause.TEMPERATURE not in causes(Answered(other, warm, FLAT))
+    assert Cause.TEMPERATURE not in causes(Answered(other, warm, FLAT, KNOWN))
 
 
 def test_a_draft_that_takes_half_of_the_time_is_too_large() -> None:
@@ -201,6 +213,7 @@ def test_time_beside_the_passes_names_what_takes_it() -> None:
     assert "grammar" in causes(Answered(slow, grammar, FLAT))[Cause.OTHER].sentence
     crowded = Answered(slow, Settings(k=0), FLAT, threads=4, cores=4)
     assert causes(crowded)[Cause.OTHER].command == "/set threads 3"
+    assert causes(replace(crowded, stats={"cpu_share": 0.4})) == {}, "other programs took the time"
     assert causes(Answered(slow, Settings(k=0), FLAT)) == {}
     assert causes(Answered(plain([2.0] * 40), everything, FLAT)) == {}
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.stats.curve import Basis, CostCurve, break_even, costs_of, curve_of, fitted, gauge
+from specchat.stats.curve import Basis, CostCurve, costs_of, curve_of, expected_speedup, fitted
 from specchat.stats.summary import Figures
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import speedup_over_plain
 from support.drawn_rounds import made_round, simulated
 
 CURVE = CostCurve(((1, 2.0), (3, 3.0), (9, 6.0)))
@@ -95,56 +96,20 @@ def test_one_slow_pass_in_a_turn_does_not_change_its_pace() -> None:
     assert dict(fitted(RECORD, rounds).verify) == pytest.approx(dict(RECORD.verify))
 
 
-STRAIGHT = CostCurve(((1, 2.0), (7, 5.0)))
-
-
-def test_a_gauge_that_costs_says_what_it_needs_and_has() -> None:
-    found = gauge(0.48, 6, STRAIGHT, 0.2, 0.0)
-    needed, has, costs = (found.needed, found.has, 1 - found.speedup)
-    assert found.sentence() == f"needs α {needed:.2f} at k = 6, has {has:.2f}: costs {costs * 100:.0f} %"
-    assert not found.pays
-
-
-def test_a_gauge_that_pays_and_one_that_cannot() -> None:
-    assert "gains" in gauge(0.95, 6, STRAIGHT, 0.1, 0.0).sentence()
-    never = gauge(0.9, 2, STRAIGHT, 2.5, 0.0)
-    assert never.needed is None
-    assert never.sentence() == "no α pays off at k = 2: it takes 4.0 × a plain round for at most 3 tokens"
-
-
-@given(st.floats(0, 1), st.integers(1, 8), st.floats(0, 1), st.floats(0, 2))
-def test_drafts_pay_exactly_where_alpha_is_beyond_what_is_needed(
-    alpha: float, k: int, step_ms: float, between_ms: float
+@given(st.floats(0.1, 20), st.floats(0.1, 20), st.floats(0.3, 1), st.floats(0, 1))
+def test_the_load_under_which_costs_were_recorded_does_not_change_what_is_expected(
+    before: float, now: float, share: float, other_ms: float
 ) -> None:
-    found = gauge(alpha, k, STRAIGHT, step_ms, between_ms)
-    if found.needed is None:
-        assert not found.pays
-    elif abs(alpha - found.needed) > 1e-6:
-        assert found.pays == (alpha > found.needed)
+    rounds = simulated(
+        (share,) * 4, 4, lambda width: now * (1.5 + 0.5 * width), now * 0.2, other_ms=other_ms, rounds=50
+    )
+    figures, costs = Figures.of(rounds), MeasuredCosts(((1, before * 2.0), (5, before * 4.0)), before * 0.2)
+    expected = expected_speedup(figures, {5: 50}, costs)
+    assert expected == pytest.approx(speedup_over_plain(now * 2.0, figures))
 
 
-def test_time_beside_the_passes_counts_on_both_sides() -> None:
-    assert gauge(0.6, 4, STRAIGHT, 0.2, 5.0).needed < gauge(0.6, 4, STRAIGHT, 0.2, 0.0).needed  # type: ignore[operator]
-
-
-def test_the_gauge_of_a_turn_is_close_to_what_it_measured() -> None:
-    rounds = simulated((0.8,) * 4, 4, lambda width: 1.5 + 0.5 * width, 0.2, other_ms=0.3)
-    found = break_even(Figures.of(rounds), MeasuredCosts(((1, 2.0), (5, 4.0)), 0.2))
-    assert found is not None
-    assert found.k == 4
-    speed = Figures.of(rounds).tokens_per_second
-    assert speed is not None
-    assert found.speedup == pytest.approx(speed * 2.3 / 1000, rel=0.02)
-
-
-def test_lookup_costs_no_draft_steps() -> None:
-    rounds = [made_round(4, 3, source="lookup", ms=(0.0, 4.0, 0.1))] * 20
-    found = break_even(Figures.of(rounds), MeasuredCosts(((1, 2.0), (5, 4.0)), 0.7))
-    assert found is not None
-    assert found.draft_cost == 0
-
-
-def test_without_a_comparison_or_costs_there_is_no_gauge() -> None:
-    costs = MeasuredCosts(((1, 2.0), (5, 4.0)), 0.2)
-    assert break_even(Figures.of([made_round(0, 0)]), costs) is None
-    assert break_even(Figures.of([made_round(2, 1)]), MeasuredCosts()) is None
+def test_nothing_is_expected_before_plain_passes_were_measured() -> None:
+    figures = Figures.of([made_round(4, 2)] * 9)
+    assert expected_speedup(figures, {5: 9}, MeasuredCosts(((2, 2.0), (5, 4.0)), 0.2)) is None
+    assert expected_speedup(figures, {5: 9}, MeasuredCosts()) is None
+    assert expected_speedup(Figures(), {}, MeasuredCosts(((1, 2.0), (5, 4.0)), 0.2)) is None

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from specchat.stats.curve import BreakEven
-from specchat.stats.explain import Figure, Shown, explain, explanations
+import pytest
+
+from specchat.stats.break_even import BreakEven, break_even
+from specchat.stats.explain import Figure, Shown, explain, explanations, in_short
 from specchat.stats.summary import Summary
 from specchat_engine.load_options import MemoryUse
 from support.drawn_rounds import made_round
@@ -11,7 +13,7 @@ SHOWN = Shown(
     Summary.of_turn(ROUNDS, {"speedup": 1.5}),
     k=4,
     reason="raised\x1b[2J: position 4",
-    break_even=BreakEven(6, 0.61, 0.48, 0.88, 0.1, 2.0),
+    break_even=BreakEven(0.61, 0.48, 0.88, 2.0),
     memory=MemoryUse(4_200_000_000, None, 300_000_000, None, 90_000),
 )
 
@@ -35,10 +37,41 @@ def test_numbers_are_the_turns_own() -> None:
     assert explain(Figure.SPEED, SHOWN).startswith("7 tokens in 6 ms of decoding: 1166.7 per second")
     assert "would have taken 9 ms" in explain(Figure.SPEEDUP, SHOWN)
     assert "τ 3.50" in explain(Figure.TAU, SHOWN)
-    assert "needs α 0.61 at k = 6, has 0.48: costs 12 %" in explain(Figure.BREAK_EVEN, SHOWN)
+    assert "needs α 0.61, has 0.48: costs 12 %" in explain(Figure.BREAK_EVEN, SHOWN)
     assert explain(Figure.MEMORY, SHOWN).startswith("The target 4.2 GB, its cache 300 MB, compute buffers 90 kB: 4.5")
     assert "100 % of 2 drafts" in explain(Figure.BY_POSITION, SHOWN)
     assert "50 % from model and 50 % from lookup" in explain(Figure.SOURCES, SHOWN)
+
+
+def shown(speedup: float | None, ms: tuple[float, float, float] = (0.02, 2.0, 0.1), share: float = 1.0) -> Shown:
+    summary = Summary.of_turn([made_round(4, 2, ms=ms)] * 10, {"speedup": speedup})
+    gauge = break_even(summary.total, speedup)
+    return Shown(summary, 4, "fixed", gauge, disturbed=share < 0.85)
+
+
+@pytest.mark.parametrize(
+    ("turn", "begins"),
+    [
+        (shown(1.6), "1.60 times as fast as plain: 50 % of the drafted tokens were accepted."),
+        (shown(1.01), "As fast as plain: drafting gained about as much as it cost."),
+        (shown(0.8), "20 % slower than plain: only 50 % of the drafted tokens were accepted."),
+        (shown(0.8, (2.0, 2.0, 0.1)), "20 % slower than plain: drafting took 49 % of the time"),
+        (shown(0.4), "60 % slower than plain: drafts cost more here than they could gain"),
+        (
+            shown(1.6, share=0.4),
+            "1.60 times as fast as plain: 50 % of the drafted tokens were accepted. Other",
+        ),
+        (
+            shown(None, share=0.4),
+            "Slowed down: another program was using the CPU. Drafting took 1 % of the time",
+        ),
+        (shown(None), "Not compared with plain: no plain passes were timed while the machine was as busy."),
+        (Shown(Summary.of_turn([made_round(0, 0)])), "As fast as plain: nothing was drafted."),
+        (Shown(Summary()), "Nothing was decoded yet."),
+    ],
+)
+def test_one_sentence_gives_the_cause(turn: Shown, begins: str) -> None:
+    assert in_short(turn).startswith(begins)
 
 
 def test_nothing_of_a_trace_reaches_the_terminal_unfiltered() -> None:

@@ -20,9 +20,15 @@ def test_the_line_names_speed_gain_acceptance_and_seed() -> None:
     stats = TurnStats(plain_ms=2.0)
     stats.observe(sample_round([("a", "a"), ("r", "b"), ("d", "c")], (TokenKind.CORRECTION, "d")))
     assert statistics_line(stats.to_json(), START) == (
-        "2 tokens · 571 tok/s · 1.14 × plain · accepted 33 % · α 0.50 · τ 2.0 · "
+        "2 tokens · 571 tok/s · 1.29 × plain · accepted 33 % · α 0.50 · τ 2.0 · "
         "draft 29 % verify 57 % other 14 % · seed 7"
     )
+
+
+def test_a_speed_up_that_is_not_known_is_a_question_mark() -> None:
+    stats = TurnStats()
+    stats.observe(sample_round([("a", "a"), ("r", "b"), ("d", "c")], (TokenKind.CORRECTION, "d")))
+    assert "571 tok/s · ×? plain · accepted 33 %" in statistics_line(stats.to_json(), START)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,15 @@ def test_with_k_auto_the_gain_compares_with_the_turns_own_rounds() -> None:
     assert busy.gain(busy.best.k) == pytest.approx(calm.gain(calm.best.k))
 
 
+def test_plain_decoding_is_as_fast_as_the_measured_speed_up_says() -> None:
+    rounds = simulated(LAW, 8, verify_ms, 0.2, other_ms=0.0, rounds=500)
+    for speedup, fits in ((1.52, True), (1.6, True), (3.0, False)):
+        found = what_if(rounds, COSTS, 8, 8, speedup=speedup)
+        assert found is not None
+        assert found.gain(0) == pytest.approx(1 / speedup - 1)
+        assert found.fits is fits, "costs of another state of the machine predict another speed of plain decoding"
+
+
 def test_nothing_is_predicted_where_nothing_was_drafted_or_measured() -> None:
     drafted = simulated(LAW, 8, verify_ms, 0.2, rounds=20)
     assert what_if([made_round(0, 0)] * 20, COSTS, 0, 8) is None

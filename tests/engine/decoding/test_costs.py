@@ -1,47 +1,128 @@
-"""C(1) is told once enough passes near a depth were timed; of other passes what was measured is told, no more."""
+"""C(1) is told where plain passes in the answer's own state tell it; of other passes only what was measured is told."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from specchat_engine.codec import from_json, to_json
-from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PlainCost
+from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PassTimes, PlainCost
 from specchat_engine.policy.controller import Controller
+from specchat_engine.testing import Law, ScriptedModel
+from support.controllers import Clock
 from support.conversations import ask, conversation, letters
+from support.drawn_rounds import made_round
 
 
-def test_the_cost_is_unknown_before_enough_passes() -> None:
+def observed(*milliseconds: float) -> PlainCost:
     cost = PlainCost()
-    for count in range(ENOUGH - 1):
-        cost.observe(100, 1.0)
-        assert (cost.at(100), cost.missing(100)) == (None, ENOUGH - 1 - count)
-    cost.observe(100, 1.0)
-    assert (cost.at(100), cost.missing(100)) == (1.0, 0)
+    for took in milliseconds:
+        cost.observe(took, took, took)
+    return cost
 
 
-def test_one_slow_pass_does_not_move_the_measure() -> None:
-    cost = PlainCost()
-    for _ in range(ENOUGH):
-        cost.observe(100, 2.0)
-    cost.observe(100, 500.0)
-    assert cost.at(100) == 2.0
+def test_the_cost_is_unknown_before_two_passes() -> None:
+    assert (observed().value, observed(1.0).value, observed(1.0, 1.2).value) == (None, None, pytest.approx(1.1))
 
 
-def test_passes_at_another_depth_do_not_count() -> None:
-    cost = PlainCost()
-    for _ in range(ENOUGH):
-        cost.observe(100, 1.0)
-        cost.observe(8000, 4.0)
-    assert (cost.at(200), cost.at(7000), cost.at(3000)) == (1.0, 4.0, None)
+def test_passes_are_missing_until_there_are_enough() -> None:
+    assert (observed().missing, observed(*[1.0] * ENOUGH).missing, observed(*[1.0] * 99).missing) == (ENOUGH, 0, 0)
 
 
-def test_old_passes_are_forgotten() -> None:
-    cost = PlainCost(keep=10)
-    for milliseconds in [9.0] * 10 + [1.0] * 10:
-        cost.observe(10, milliseconds)
-    assert cost.at(10) == 1.0
+def test_passes_that_differ_too_much_tell_no_cost() -> None:
+    assert observed(*[1.0, 9.0] * 4).value is None
+    assert observed(*[1.0, 1.1] * 4).value == pytest.approx(1.05)
+
+
+def decoded(
+    rounds: list[tuple[int, float]], after: list[float], *, got: float = 1.0, got_after: float = 1.0
+) -> PassTimes:
+    """The passes of an answer: drafted tokens and milliseconds of each, then the plain passes after it.
+
+    Its threads got the share `got` of the processors, and `got_after` after it.
+    """
+    times = PassTimes(ScriptedModel(letters()), None)
+    for index, (drafted, took) in enumerate(rounds):
+        event = made_round(drafted, drafted, index=index, ms=(0.0, took, 0.0))
+        times.observe(event, event.ms, got * took, after_pause=False)
+    for took in after:
+        times.plain.observe(took, took, got_after * took)
+    return times
+
+
+def test_plain_passes_count_if_the_machine_was_as_busy_as_during_the_answer() -> None:
+    assert decoded([(4, 3.0)] * 20, [2.0] * 8).plain_ms == pytest.approx(2.0)
+    assert decoded([(4, 30.0)] * 20, [20.0] * 8, got=0.3, got_after=0.32).plain_ms == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(("got", "got_after"), [(0.2, 1.0), (1.0, 0.2)])
+def test_plain_passes_of_a_calmer_or_busier_moment_do_not_count(got: float, got_after: float) -> None:
+    assert decoded([(4, 3.0)] * 20, [2.0] * 8, got=got, got_after=got_after).plain_ms is None
+
+
+def test_plain_rounds_of_the_answer_count_but_not_the_first_after_a_draft() -> None:
+    assert decoded([(4, 3.0), (0, 9.0), (0, 2.0), (0, 2.0)], []).plain_ms == pytest.approx(2.0)
+
+
+def test_an_answer_with_two_numbers_of_threads_has_no_plain_cost() -> None:
+    model = ScriptedModel(letters())
+    times = PassTimes(model, None)
+    for index in range(8):
+        model.threads = 1 + index // 4
+        event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
+        times.observe(event, event.ms, 2.0, after_pause=False)
+    assert times.plain_ms is None
+
+
+def test_rounds_after_a_pause_tell_nothing() -> None:
+    times = PassTimes(ScriptedModel(letters()), None)
+    for index in range(8):
+        event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
+        times.observe(event, event.ms, 2.0, after_pause=True)
+    assert (times.plain_ms, times.cpu_share) == (None, None)
+
+
+def test_the_processors_tell_nothing_of_a_machine_that_computes_elsewhere() -> None:
+    times = PassTimes(ScriptedModel(letters()), None, on_cpu=False)
+    for index in range(8):
+        event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
+        times.observe(event, event.ms, 0.1, after_pause=False)
+    assert (times.plain_ms, times.cpu_share) == (pytest.approx(2.0), None)
+
+
+def test_the_load_of_an_earlier_answer_does_not_change_the_speed_up_of_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`0.13 × plain, 87 % slower`: plain passes from before other programs began, drafted ones from after that."""
+    clock = Clock()
+    for module in ("session", "decoding.recorder", "policy.planner", "policy.calibration"):
+        monkeypatch.setattr(f"specchat_engine.{module}.perf_counter_ns", clock)
+    target = Loaded(letters(3, end=-50), clock)
+    session = conversation(target, letters(3, end=-50), on_cpu=False)
+    ask(session)
+    calm = session.stats.speedup
+    target.load = 8
+    ask(session, "and then?")
+    assert calm is not None
+    assert session.stats.speedup == pytest.approx(calm, rel=0.1)
+
+
+class Loaded(ScriptedModel):
+    """Its passes take ten milliseconds each, and `load` times as long while other programs use the processors."""
+
+    def __init__(self, law: Law, clock: Clock) -> None:
+        super().__init__(law)
+        self.clock = clock
+        self.load = 1
+
+    def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
+        self.busy_ns += self.load * 10_000_000
+        self.clock.pass_by(self.load * 10)
+        return super().advance(tokens, rows)
 
 
 def test_costs_have_only_the_widths_that_were_measured() -> None:

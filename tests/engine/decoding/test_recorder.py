@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from specchat_engine import Outcome, Round, TokenKind
 from specchat_engine.codec import from_json, to_json
-from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.testing import ScriptedModel
 from support.conversations import ask, conversation, letters, model_of, read_by_a_fresh_session, saying
 
@@ -93,7 +92,7 @@ def test_lookup_has_no_probabilities_of_its_own() -> None:
 
 
 def test_the_measured_speed_up_appears_after_the_first_answer() -> None:
-    session = conversation(letters(3, end=-50), COUSIN)
+    session = conversation(letters(3, end=-50), COUSIN, on_cpu=False)
     ask(session)
     assert session.stats.plain_ms is not None
     assert session.stats.speedup is not None
@@ -104,10 +103,10 @@ def test_a_plain_pass_right_after_a_draft_does_not_count_as_plain_decoding(
     ks: tuple[int, int], counted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("specchat_engine.session.measure_plain", lambda *_: None)
-    session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model")
+    session = conversation(saying("abcdefghij" * 3), saying("abcdefghij" * 3), k=ks[0], drafter="model", on_cpu=False)
     for event in session.generate("hello"):
         session.settings = replace(session.settings, k=ks[(event.index + 1) % 2])
-    assert (session.pair.plain_cost.missing(1) < PlainCost().missing(1)) == counted
+    assert (session.stats.plain_ms is not None) == counted
 
 
 def test_measuring_plain_passes_leaves_the_memory_alone() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from specchat_engine.decoding.costs import ENOUGH, PlainCost
+from specchat_engine.decoding.costs import ENOUGH, PassTimes
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.policy.calibration import measure, measure_plain
 from specchat_engine.policy.controller import Controller
@@ -54,10 +54,11 @@ def test_a_plain_pass_after_a_wide_one_is_made_twice_and_only_the_second_counts(
 
 
 def test_the_first_plain_pass_after_an_answer_does_not_count() -> None:
-    target, cost, controller = Slow(LAW), PlainCost(), Controller()
+    target, controller = Slow(LAW), Controller()
     target.pauses_ms = 3.0, 1.0
-    measure_plain(target, Context([1, 2], 1, Sampler(SamplingParams(), 1)), cost, controller.target, lambda: False)
-    assert cost.at(0) == pytest.approx(1.0, abs=0.01)
+    times, context = PassTimes(target, None), Context([1, 2], 1, Sampler(SamplingParams(), 1))
+    measure_plain(target, context, times, controller.target, 100.0, lambda: False)
+    assert times.plain.value == pytest.approx(1.0, abs=0.01)
     assert controller.target.at(1, 0) == pytest.approx(1.0, abs=0.01)
     assert (target.passes, target.tokens) == ([1] * (ENOUGH + 1), [])
 

@@ -11,7 +11,6 @@ import pytest
 
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, LoadOptions, SamplingParams, Session, SettingError, Settings
-from specchat_engine.decoding.costs import PlainCost
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.policy.controller import Controller
 from specchat_engine.threads.in_force import Threads
@@ -255,9 +254,7 @@ def test_a_change_is_told_and_learned_apart(engine: Engine) -> None:
     session = engine.session(settings=Settings(k=0, max_tokens=12), seed=1)
     answered(session, "What is a cache?")
     assert session.start_line()["machine"]["threads"] == 1
-    assert engine._plain_cost.at(20) is not None
     engine.use_threads(2, "auto")
-    assert engine._plain_cost.at(20) is None
     session = engine.session(settings=Settings(k=0, max_tokens=12), seed=1)
     answered(session, "What is a cache?")
     line = session.start_line()["machine"]
@@ -288,13 +285,3 @@ def test_the_best_threads_of_real_models_are_measured_and_told(files: EngineFile
 def repr_without_threads(files: EngineFiles) -> str:
     with Engine.load(files.target, files.draft, replace(LoadOptions(), threads=1)) as engine:
         return engine.identity
-
-
-def test_plain_passes_of_other_threads_count_no_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    forgotten: list[PlainCost] = []
-    monkeypatch.setattr(PlainCost, "forget", lambda cost: forgotten.append(cost))
-    for settled in (False, True):
-        monkeypatch.setattr(Threads, "passed", lambda *_, settled=settled: settled)
-        session = engine.session(settings=Settings(k=0, drafter="none", max_tokens=40), seed=7)
-        assert len(list(session.generate("Tell me a short story about a fox."))) == 40, "passes are told 32 together"
-        assert bool(forgotten) is settled

@@ -5,7 +5,7 @@ if (typeof document !== "undefined") (() => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const now = () => performance.now() / 1000;
   const VIEWS = ["trace", "coloured", "clean"];
-  const GLYPHS = { "●": "accepted", "○": "rejected", "·": "discarded" };
+  const GLYPHS = { "●": "accepted", "○": "rejected", "·": "discarded", "◆": "correction", "◇": "bonus", "□": "plain" };
 
   let turn, sums, head, shown, follows, spans, words;
 
@@ -53,9 +53,8 @@ if (typeof document !== "undefined") (() => {
   function ribbonWord(round, index) {
     const word = made("span");
     word.dataset.round = index;
-    const own = round.rejected ? "correction" : round.drafted ? "bonus" : "plain";
     for (const [glyph, count] of Player.runs(round.word)) {
-      word.append(made("b", GLYPHS[glyph] || own, glyph.repeat(count)));
+      word.append(made("b", GLYPHS[glyph], glyph.repeat(count)));
     }
     return word;
   }

@@ -40,7 +40,7 @@ class Dashboard(Lines, can_focus=True):
         self._explains = False
         self._panel: Panel | None = None
         self.border_title = "This turn"
-        self.border_subtitle = legend_line()
+        self.border_subtitle = legend_line(short=True)
 
     def show(self, view: TurnView) -> None:
         """Show another snapshot."""
@@ -60,7 +60,7 @@ class Dashboard(Lines, can_focus=True):
     def on_blur(self) -> None:
         """Remove the mark and the explanation."""
         self._explains = False
-        self.border_subtitle = legend_line()
+        self.border_subtitle = legend_line(short=True)
         self._draw()
 
     def action_mark(self, steps: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -10,8 +11,10 @@ from textual.content import Content
 
 from specchat.chat.turn import TurnView
 from specchat.stats.explain import Figure
+from specchat.stats.line import UNKNOWN
 from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent, speed
 from specchat.terminal.filter import clean_line
+from specchat.terminal.palette import LOOKS
 from specchat_engine.load_options import MemoryUse
 
 Styled = tuple[str, str] | str
@@ -23,7 +26,7 @@ TARGET = "$outcome-correction"
 BONUS = "$outcome-bonus"
 STRONG = "bold"
 
-_LABEL = 9
+_LABEL, _SPEEDUP = 9, 15
 _GAP = 99
 _SHADES = (("█", TARGET), ("▓", ACCEPTED), ("▒", BONUS), ("░", QUIET))
 """The parts of a whole. They differ in shade as well as in colour."""
@@ -50,7 +53,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
             0,
             Figure.SPEED,
         ),
-        Row([*_speedup(view), *_ahead(view)], 0, Figure.SPEEDUP),
+        Row([*_speedup(view), (_ahead(view), QUIET)], 0, Figure.SPEEDUP),
         gap,
         Row(
             [
@@ -66,7 +69,7 @@ def rows(view: TurnView, width: int) -> list[Row]:
         Row([_label("τ"), *_tau(view)], 1, Figure.TAU),
         Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
         Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
-        Row([(_break_even(view), QUIET)], 2, Figure.BREAK_EVEN),
+        *(Row([(line, QUIET)], 0, Figure.BREAK_EVEN) for line in _break_even(view, width)),
         gap,
         Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
         Row([_label("in %"), *_named(_times(view), view.figures.num_rounds > 0)], 5, Figure.TIME),
@@ -92,8 +95,8 @@ def strip(view: TurnView, width: int) -> Content:
     parts: list[Styled] = [
         (speed(view.tokens_per_second), STRONG),
         (" tok/s ", QUIET),
-        *_speedup(view),
-        ("  acc ", QUIET),
+        *_speedup(view, of="expected" if view.expected else "plain"),
+        (" acc ", QUIET),
         (bar(view.figures.acceptance_rate or 0.0, 6), ACCEPTED),
         percent(view.figures.acceptance_rate),
         ("  α ", QUIET),
@@ -122,18 +125,23 @@ def _over_the_turn(view: TurnView) -> list[Styled]:
     return [(" now ", QUIET), speed(view.figures.tokens_per_second), (" over the turn", QUIET)]
 
 
-def _speedup(view: TurnView) -> list[Styled]:
-    if view.speedup is None:
-        return [("   –", QUIET), (" × plain", QUIET)]
-    style = f"{STRONG} {ACCEPTED if view.speedup >= 1 else TARGET}"
-    return [(number(view.speedup, 4, 2), style), (" × plain", QUIET)]
+def _speedup(view: TurnView, of: str = "plain") -> list[Styled]:
+    """The speed-up, measured or expected, in the room that the longest one takes."""
+    found = view.speedup or view.expected
+    if found is None:
+        unknown = UNKNOWN if view.figures.num_rounds else " – × plain"
+        return [(f"  {unknown}".ljust(_SPEEDUP), QUIET)]
+    style = f"{STRONG} {ACCEPTED if found >= 1 else TARGET}"
+    return [(number(found, 4, 2), style), (f" × {of}".ljust(_SPEEDUP - 4), QUIET)]
 
 
-def _ahead(view: TurnView) -> list[Styled]:
+def _ahead(view: TurnView) -> str:
+    """What the speed-up means, and whether it is a forecast."""
     if view.speedup is None:
-        return []
+        unknown = "other programs use the CPU" if view.shown.disturbed else "not known" if view.final else ""
+        return "expected" if view.expected else unknown
     change = view.speedup - 1
-    return [(f"   {per_cent(abs(change))} {'faster' if change >= 0 else 'slower'}", QUIET)]
+    return f"{per_cent(abs(change))} {'faster' if change >= 0 else 'slower'}"
 
 
 def _compared(view: TurnView) -> list[Styled]:
@@ -175,9 +183,11 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
     return [(cells[:at], style), ("┃", STRONG), (cells[at + 1 :], style)]
 
 
-def _break_even(view: TurnView) -> str:
+def _break_even(view: TurnView, width: int) -> list[str]:
+    """The gauge in words, in two rows."""
     found = view.shown.break_even
-    return "  known once passes are timed" if found is None else found.sentence()
+    told = "known once the speed-up is" if found is None else found.sentence()
+    return [*textwrap.wrap(told, width), "", ""][:2]
 
 
 _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
@@ -243,7 +253,7 @@ def _memory(use: MemoryUse | None, room: int) -> list[Row]:
     ]
 
 
-_STYLES = {"●": "$outcome-accepted", "○": "$outcome-correction", "·": "$outcome-discarded"}
+_STYLES = {look.glyph: f"$outcome-{outcome.value}" for outcome, look in LOOKS.items() if look.glyph}
 
 
 def words(ribbon: Sequence[str], width: int, rows: int) -> list[list[Styled]]:
@@ -278,6 +288,4 @@ def _line(shown: Sequence[str]) -> list[Styled]:
 
 
 def _coloured(word: str) -> list[Styled]:
-    """The target's token has the colour of a correction after a rejected token, else that of a bonus."""
-    last = "$outcome-correction" if "○" in word else "$outcome-bonus"
-    return [("".join(run), last if glyph == "◆" else _STYLES.get(glyph, QUIET)) for glyph, run in groupby(word)]
+    return [("".join(run), _STYLES.get(glyph, QUIET)) for glyph, run in groupby(word)]

@@ -10,7 +10,7 @@ from textual.content import Content
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
 from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart
-from specchat.stats.explain import Figure, Shown, explain
+from specchat.stats.explain import Figure, Shown, explain, in_short
 from specchat.stats.summary import Figures, Summary
 from specchat.store.turns import Counters
 from specchat.terminal.blocks import bar, number, per_cent, percent
@@ -56,7 +56,9 @@ def turn_page(turn: Answered, width: int) -> list[Line]:
     if turn.prediction is not None:
         lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
     elif turn.rounds:
-        why = "What if: too few passes of different widths were measured to predict other values of k."
+        busy = "other programs disturbed this answer"
+        few = "too little was measured, or not in the state in which the machine was during this answer"
+        why = f"What if: no prediction for other values of k, because {busy if turn.disturbed else few}."
         lines += [_EMPTY, *_wrapped(why, width, Style.QUIET)]
     lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
     return lines + details(turn.summary, width)
@@ -78,7 +80,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
         ("answers", f"{summary.turns}"),
         ("tokens", f"{figures.num_tokens} in {figures.num_rounds} rounds"),
         ("tokens/s", number(figures.tokens_per_second, 1, 1)),
-        ("× plain", number(summary.speedup, 1, 2)),
+        ("× plain", "×?" if summary.speedup is None else number(summary.speedup, 1, 2)),
         ("accepted", _rate(figures)),
         ("α", f"{number(figures.alpha, 1, 2)} of {figures.num_tested_tokens} compared"),
         ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
@@ -123,12 +125,14 @@ def why_page(turn: Answered, width: int) -> list[Line]:
     """Why an answer was as fast as it was, and what could make it faster, with reasons, the largest gain first."""
     width = min(width, _WIDEST)
     last = turn.rounds[-1]
-    shown = Shown(turn.summary, last.k, last.reason, turn.break_even)
-    lines = [line for figure in _TOLD for line in _wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
+    shown = Shown(turn.summary, last.k, last.reason, turn.break_even, disturbed=turn.disturbed)
+    lines = [*_wrapped(in_short(shown), width, Style.STRONG), _EMPTY]
+    lines += [line for figure in _TOLD for line in _wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
     if not found:
-        lines += _wrapped("Nothing: k, drafter and draft suit this text.", width)
+        busy = "No advice: other programs disturbed this answer, so its times say little about k and the draft."
+        lines += _wrapped(busy if turn.disturbed else "Nothing: k, drafter and draft suit this text.", width)
     for place, advice in enumerate(found):
         lines += [_EMPTY] if place else []
         gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"

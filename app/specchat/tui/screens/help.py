@@ -49,7 +49,7 @@ _KEYS = (
 
 _FIGURES = (
     ("tok/s", "tokens a second while decoding, smoothed; exact when the answer ends"),
-    ("× plain", "how much faster than the target alone, from plain passes timed here"),
+    ("× plain", "how much faster than the target alone, from plain passes of the same answer; ×? if not known"),
     ("accepted", "accepted / drafted tokens"),
     ("α", "accepted / (accepted + rejected): discarded tokens were never compared"),
     ("τ", "tokens per target pass, its own included; at most k + 1"),

@@ -138,6 +138,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             (f" = draft {times.draft:.1f} + verify {times.verify:.1f} + other {times.rollback + times.other:.1f}", ""),
             "\n",
             (clean_line(event.reason), "$quiet"),
+            ("" if event.expected is None else f" · {event.expected:.2f} × plain expected of a draft", "$quiet"),
         )
         self.query_one("#round", Static).update(head)
         self.query_one("#tokens", Static).update(self._table())
@@ -170,7 +171,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             q, p = (token.raw_q, token.raw_p) if self._raw else (token.q, token.p)
             draft_rank = "–" if token.draft_rank is None else str(token.draft_rank)
             said, text = token.id == found.said, fitted(visible(clean(token.text)))
-            name = Content.assemble(("◆" if said else " ", "$outcome-bonus"), " ", (text, "bold" if said else ""))
+            name = Content.assemble(("✓" if said else " ", "$outcome-bonus"), " ", (text, "bold" if said else ""))
             values = f" {share(q)}  {share(p)} {token.rank:>5}  {draft_rank:>12}   "
             lines.append(self._line(number, name, values, f"removed by {token.removed_by}" if token.removed_by else ""))
         return Content("\n").join(lines)

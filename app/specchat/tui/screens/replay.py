@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from specchat.chat.session import plain_ms_of
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import recorded_pair, recorded_target
 from specchat.stats.curve import fitted
@@ -85,16 +84,14 @@ class Played(Transcript, can_focus=False):
     def figures(self) -> TurnView:
         """The figures of the rounds shown, exact at the end."""
         stats = self.trace.stats
-        return (
-            self._model.final_view(stats, self._costs) if self._count == len(self.trace.rounds) else self._model.view()
-        )
+        return self._model.final_view(stats) if self._count == len(self.trace.rounds) else self._model.view()
 
     def begin(self, trace: Trace) -> None:
         """Show the beginning of a trace."""
         self.trace = trace
         self._count = 0
         self._costs = fitted(costs_in(trace), trace.rounds)
-        self._model = TurnModel(plain_ms_of(trace.stats), self._costs)
+        self._model = TurnModel(self._costs)
         self._answer = Answer(recorded_target(trace.start) or "answer", self._view)
         self._answer.figures = ""
         asked = [UserMessage(trace.question)] if self._alone and trace.question else []

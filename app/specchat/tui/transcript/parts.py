@@ -58,8 +58,9 @@ class Part:
         )
         if not (self.ms or counted.num_draft_tokens):
             return ""
-        # Plain decoding of a part alone was never timed.
-        return figures_line(counted.to_json() | {"speedup": None})
+        stats = counted.to_json()
+        del stats["speedup"]  # plain decoding of a part alone is never timed
+        return figures_line(stats)
 
 
 class Parts:

@@ -129,7 +129,8 @@ def test_a_session_has_a_title_the_models_the_roles_and_the_figures() -> None:
         "# Cats\n\nspecchat-guide 18M ⇠ specchat-draft 2M\n\n"
         "## You\n\n```text\nWhat is a round?\n```\n\n"
         "## specchat-guide 18M\n\nThe cat sat on the red mat.\n\n"
-        "`8 tokens · 571 tok/s · accepted 62 % · α 0.83 · τ 2.0 · draft 29 % verify 57 % other 14 % · seed 7`\n"
+        "`8 tokens · 571 tok/s · ×? plain · accepted 62 % · α 0.83 · τ 2.0 · draft 29 % verify 57 % other 14 % · "
+        "seed 7`\n"
     )
 
 

@@ -64,7 +64,7 @@ def test_the_page_holds_every_turn_with_its_rounds_and_figures() -> None:
     )
     rounds = one["rounds"]
     assert isinstance(rounds, list)
-    assert [event["word"] for event in rounds] == ["◆", "●●●◆", "●○·◆", "●·"]
+    assert [event["word"] for event in rounds] == ["□", "●●●◇", "●○·◆", "●·"]
     assert rounds[2]["pieces"] == [
         ["accepted", " red"],
         ["rejected", " hat"],

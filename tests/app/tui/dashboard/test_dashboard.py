@@ -1,10 +1,11 @@
 import pytest
 from rich.cells import cell_len
 
-from app.tui.scripted_client import script
+from app.tui.scripted_client import ended, script
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.stats.explain import Figure
 from specchat.tui.dashboard.dashboard import MARKABLE, Panel, explanation, following, panel
+from specchat.tui.dashboard.figures import strip
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.load_options import MemoryUse
 
@@ -14,7 +15,7 @@ WIDTH = 45
 
 
 def turn(rounds: int, costs: MeasuredCosts = COSTS) -> TurnView:
-    model = TurnModel(1.2, costs, MEMORY)
+    model = TurnModel(costs, MEMORY)
     model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
     return model.view()
 
@@ -51,7 +52,7 @@ def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
 def test_rows_do_not_move_while_figures_change(height: int, marked: Figure | None) -> None:
     first, later = (shown(turn(rounds), height, marked) for rounds in (9, 60))
     assert len(first) == len(later)
-    labels = [place for place in places(first) if place.strip(" ▸●○·◆").isalpha()]
+    labels = [place for place in places(first) if place.strip(" ▸●○·◆◇□").isalpha()]
     assert [place in places(later) for place in labels] == [True] * len(labels)
 
 
@@ -63,12 +64,12 @@ def test_rows_without_room_are_dropped(height: int) -> None:
 
 def test_a_low_panel_keeps_what_matters_most() -> None:
     text = "\n".join(shown(turn(60), 10))
-    assert all(word in text for word in ("tok/s", "× plain", "accepted", "α", "needs α", "●●●◆"))
+    assert all(word in text for word in ("tok/s", "× plain", "accepted", "α", "needs α", "●●●◇"))
     assert "so far" not in text
 
 
 def test_a_high_panel_shows_more_rounds() -> None:
-    assert "\n".join(shown(turn(120), 50)).count("◆") > "\n".join(shown(turn(120), 24)).count("◆")
+    assert "\n".join(shown(turn(120), 50)).count("◇") > "\n".join(shown(turn(120), 24)).count("◇")
 
 
 def test_the_marked_figure_stays_when_there_is_little_room() -> None:
@@ -100,22 +101,50 @@ def test_alpha_and_acceptance_rate_are_explained_with_this_turns_numbers() -> No
 
 
 def test_the_gauge_says_what_alpha_is_needed_and_what_that_costs() -> None:
-    model = TurnModel(1.2, MeasuredCosts(((1, 1.0), (4, 2.0), (8, 4.0)), 0.1))
+    model = TurnModel(MeasuredCosts(((1, 1.0), (4, 2.0), (8, 4.0)), 0.1))
     model.observe(script("~ a~/ b//c/> d| a~ b~/ c/> d") * 9)
     view = model.view()
     gauge = view.shown.break_even
     assert gauge is not None
     assert not gauge.pays
     rows = shown(view)
-    assert any(gauge.sentence() in row for row in rows)
+    assert gauge.sentence() in " ".join(row.strip() for row in rows)
     stroke = next(row for row in rows if "α needed" in row).index("┃")
     assert stroke - 10 == pytest.approx((gauge.needed or 0) * (WIDTH - 10), abs=1)
+
+
+@pytest.mark.parametrize("width", [33, 45, 60])
+@pytest.mark.parametrize("height", [12, 18, 40])
+def test_why_drafting_does_not_pay_is_never_cut(width: int, height: int) -> None:
+    rounds = script("~ a~/ b//c/> d| a~ b~/ c/> d") * 9
+    model = TurnModel()
+    model.observe(rounds)
+    view = model.final_view(ended(rounds).stats | {"speedup": 0.13})
+    gauge = view.shown.break_even
+    assert gauge is not None
+    assert gauge.sentence().startswith("no α pays off: 0.3")
+    assert gauge.sentence() in " ".join(row.strip() for row in texts(panel(view, width, height)))
+
+
+def test_a_forecast_and_a_measurement_can_be_told_apart() -> None:
+    rounds = script(" a b c> d| a~ b~/ c/> d|> e") * 9
+    model = TurnModel(COSTS)
+    model.observe(rounds)
+    streaming, over = model.view(), model.final_view(ended(rounds).stats | {"speedup": 1.58})
+    unknown = model.final_view(ended(rounds).stats | {"speedup": None, "cpu_share": 0.3})
+    for view, told in ((streaming, "expected"), (over, "58 % faster"), (unknown, "other programs use the CPU")):
+        row = next(row for row in shown(view) if "plain" in row)
+        assert row.endswith(told)
+        assert ("×?" in row) is (view is unknown)
+    assert "× expected" in strip(streaming, 78).plain
+    assert "1.58 × plain" in strip(over, 78).plain
+    assert "×? plain" in strip(unknown, 78).plain
 
 
 def test_there_is_no_gauge_before_passes_are_timed() -> None:
     rows = "\n".join(shown(turn(60, MeasuredCosts())))
     assert "needs" not in rows
-    assert "known once passes are timed" in rows
+    assert "known once the speed-up is" in rows
 
 
 def test_k_is_shown_over_the_turn_with_its_reason() -> None:

@@ -5,10 +5,11 @@ from app.tui.scripted_client import script
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.terminal.blocks import bar, columns, levels, percent
 from specchat.tui.dashboard.figures import strip
+from specchat_engine.decoding.costs import MeasuredCosts
 
 
 def turn(rounds: int) -> TurnView:
-    model = TurnModel(plain_ms=1.2)
+    model = TurnModel(MeasuredCosts(((1, 1.2), (4, 1.8)), 0.1))
     model.observe((script(" a b c> d| a~ b~/ c/> d|> e") * rounds)[:rounds])
     return model.view()
 

@@ -8,7 +8,7 @@ from textual.widgets import Static, TabbedContent
 from app.tui.chatting import Chat, ask, chat, command
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.stats.charts import as_text
-from specchat.stats.summary import Summary
+from specchat.stats.summary import Figures, Summary
 from specchat.store.records import StoredMessage, StoredSession
 from specchat.store.store import Store
 from specchat.store.turns import Counters
@@ -16,12 +16,14 @@ from specchat.tui.dashboard.statistics_pages import pages, pairs_page, summary_p
 from specchat.tui.recording import Stored, answered, settings_at_start, stored_of
 from specchat.tui.screens.statistics import StatisticsScreen
 from specchat_engine.codec import to_json
+from specchat_engine.decoding.stats import speedup_over_plain
 from specchat_engine.settings import Settings
 from support.sample_traces import CAT, sample_trace
 
-COSTS = {"verify": [[1, 2.0], [2, 2.2], [4, 2.6]], "draft_step": 0.2}
+COSTS = {"verify": [[1, 2.0], [2, 2.0], [4, 2.0]], "draft_step": 0.5}
 TRACE = sample_trace(CAT * 4, params={"k": 3, "temperature": 0.8})
-MEASURED = TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS})
+STATS = TRACE.stats | {"speedup": speedup_over_plain(2.0, Figures.of(TRACE.rounds))}
+MEASURED = TRACE._replace(end={**(TRACE.end or {}), "costs": COSTS, "stats": STATS})
 TURN = answered(MEASURED, settings_at_start(MEASURED, Settings()), ("model", "none"), 8)
 
 
@@ -42,7 +44,7 @@ def test_the_why_page_gives_reasons_below_the_figures() -> None:
 
 def test_settings_and_costs_are_those_of_the_trace() -> None:
     assert (TURN.settings.k, TURN.settings.drafter, TURN.settings.sampling.temperature) == (3, "model", 0.8)
-    assert TURN.costs.draft_step == 0.2
+    assert TURN.costs.draft_step == 0.5
     odd = TRACE._replace(start=TRACE.start | {"params": {"k": "many"}}, end={**(TRACE.end or {}), "costs": 3})
     fallen_back = answered(odd, settings_at_start(odd, Settings(k=5)), ("none",), 8)
     assert fallen_back.settings.k == 5

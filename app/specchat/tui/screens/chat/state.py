@@ -10,7 +10,6 @@ from specchat.chat.archive import Archive
 from specchat.chat.session import ChatSession, Unsent
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import model_name
-from specchat.stats.curve import fitted
 from specchat.stats.line import rule_label, with_ending
 from specchat.store.records import StoredMessage
 from specchat.terminal.filter import clean
@@ -44,7 +43,7 @@ class RunningTurn:
         self._source = source
         self._session = session
         memory = session.loaded.memory if session.loaded else None
-        self._model = TurnModel(session.plain_ms, session.costs, memory)
+        self._model = TurnModel(session.costs, memory)
         self._start: Mapping[str, Any] = {}
         self._rounds: list[Round] = []
         self._text: list[str] = []
@@ -95,8 +94,7 @@ class RunningTurn:
     def finish(self, last: Ended | WorkerFailed) -> Outcome:
         """Closes the answer and the session's turn."""
         ended = last if isinstance(last, Ended) else None
-        costs = fitted(ended.costs, self._rounds) if ended else None
-        view = self._model.final_view(ended.stats if ended else None, costs)
+        view = self._model.final_view(ended.stats if ended else None)
         judged = self._verifiers if view.figures.num_draft_tokens else ()
         rules = [rule_label(name, lossless=name not in LOSSY_VERIFIERS) for name in judged]
         line = with_ending(ended.reason if ended else "error", view.summary(), *rules, self._source)

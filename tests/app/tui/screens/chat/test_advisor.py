@@ -7,25 +7,31 @@ import pytest
 from app.tui.chatting import Chat, answer, ask, chat, header, prompt, quiet, seen
 from app.tui.scripted_client import ScriptedClient, ended, script
 from specchat.stats.advice import Advice, Answered, Cause, Memory
+from specchat.stats.summary import Figures
 from specchat.traces.trace import Trace
 from specchat.tui.recording import answered
 from specchat.tui.screens.chat.advisor import Review, review
 from specchat_engine.decoding.rounds import Round
+from specchat_engine.decoding.stats import speedup_over_plain
 from specchat_engine.settings import Settings
 
-REFUSED = script("|".join(["~ a~/ b//c/> d"] * 90))
+REJECTED = script("|".join(["~ a~/ b//c/> d"] * 90))
 COSTLY = {"verify": [[1, 0.5], [4, 2.0], [8, 4.0]], "draft_step": 0.1}
+PLAIN_MS = 0.375
+"""C(1) when these rounds were made: their passes took three quarters of the time in the costs."""
+
 START = {"type": "start", "messages": [{"role": "user", "content": "Hi"}], "machine": {"threads": 2}}
 
 
 def trace(rounds: list[Round]) -> Trace:
-    line = {"type": "end", "reason": "end", "text": "", "stats": ended(rounds).stats, "costs": COSTLY}
+    stats = ended(rounds).stats | {"speedup": speedup_over_plain(PLAIN_MS, Figures.of(rounds))}
+    line = {"type": "end", "reason": "end", "text": "", "stats": stats, "costs": COSTLY}
     return Trace(START, tuple(rounds), line)
 
 
 def looked(before: list[tuple[int, int]], settings: Settings, memory: Memory | None = None) -> Review:
     drafters = ("hybrid", "model", "lookup", "none")
-    turn = answered(trace(REFUSED), settings, drafters, 32, len(before))
+    turn = answered(trace(REJECTED), settings, drafters, 32, len(before))
     return review(turn, before, memory or Memory())
 
 
