@@ -78,8 +78,9 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
 
     with Looks(config) as looks:
         from specchat.tui.app import ReplayApp
-    ReplayApp(traces, source, looks.appearance(), looks.background).run()
-    return 0
+    app = ReplayApp(traces, source, looks.appearance(), looks.background)
+    app.run()
+    return app.return_code or 0
 
 
 def play(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -102,10 +100,11 @@ class SpecchatApp(ThemedApp):
         """Downloads that were running when the app ended, each with the per cent that are stored."""
         self._resume = resume
         self._first_run = first_run
+        self._chat: ChatScreen | None = None
 
     def get_default_screen(self) -> ChatScreen:
         """The chat; all windows open over it."""
-        return ChatScreen(
+        self._chat = ChatScreen(
             self._options,
             self.client,
             self._archive,
@@ -114,10 +113,7 @@ class SpecchatApp(ThemedApp):
             first_run=self._first_run,
             own_keys=self._appearance.keymap,
         )
-
-    def on_mount(self) -> None:
-        """Listens for the signal that the terminal is gone."""
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.terminal_lost)
+        return self._chat
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: the chat's, and some of Textual's."""
@@ -127,22 +123,19 @@ class SpecchatApp(ThemedApp):
 
     async def action_quit(self) -> None:
         """Saves the prompt cache of the session, and ends."""
-        for screen in self.screen_stack:
-            if isinstance(screen, ChatScreen):
-                await screen.parts.conversations.save_prompt_cache()
+        if self._chat is not None:
+            await self._chat.parts.conversations.save_prompt_cache()
         self.exit()
 
     def on_unmount(self) -> None:
-        """Ends the engine, which ends a running answer, and writes what is not stored yet."""
-        self.client.close()
-        self._archive.close()
+        """Stores and ends everything."""
+        self.keep_now()
         self.unfinished = [(view.name, view.percent) for view in self.downloads.close()]
 
     def keep_now(self) -> None:
-        """Stores the running answer as far as it came, then ends the engine."""
-        for screen in self.screen_stack:
-            if isinstance(screen, ChatScreen):
-                screen.parts.turns.store_running()
+        """Stores the running answer as far as it came, as cut off, then ends the engine."""
+        if self._chat is not None:
+            self._chat.parts.turns.cut_running()
         self._archive.close()
         self.client.close()
 

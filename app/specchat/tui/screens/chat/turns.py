@@ -213,6 +213,12 @@ class TurnRunner:
         if turn is not None:
             self._state.archive.grew(turn.message, turn.text)
 
+    def cut_running(self) -> None:
+        """Stores the running answer as cut off, because specchat ends."""
+        turn = self._state.turn
+        if turn is not None:
+            self._state.archive.left(replace(turn.message, content=turn.text, state=State.CUT))
+
     def _begin(self, unsent: Unsent, settings: Settings) -> None:
         session = self._state.session
         self._state.archive.said(session.conversation, session.ask(unsent.text, unsent.edited))
