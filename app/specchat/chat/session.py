@@ -63,13 +63,6 @@ class Question(NamedTuple):
     frozen: bool = False
 
 
-class Unsent(NamedTuple):
-    """A message that waits for the model. `edited` is the message that it replaces, if any."""
-
-    text: str
-    edited: int | None = None
-
-
 class ChatSession:
     """One conversation with one pair. Each session has a new seed unless the options fix it.
 
@@ -136,15 +129,23 @@ class ChatSession:
         return settings
 
     def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
-        """Adds the user's message, or an edited version of an earlier one."""
+        """Adds the user's message, or an edited version of an earlier one. The first one names the session."""
         conversation = self.conversation
-        if conversation.empty and not conversation.session.title:
-            conversation.change(title=title_of(text))
+        if conversation.empty:
+            self.name_pair()
+            conversation.change(title=conversation.session.title or title_of(text))
         return conversation.ask(text) if instead_of is None else conversation.edit(instead_of, text)
 
-    def begin(self, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> tuple[StoredMessage, Question]:
-        """Begins an answer. Returns it with the request to the engine."""
-        answer = self.conversation.begin_answer()
+    def name_pair(self) -> StoredSession:
+        """Notes in the conversation that it continues with this pair."""
+        draft = str(self.options.draft) if self.options.draft else None
+        return self.conversation.change(target=str(self.options.target), draft=draft)
+
+    def begin(
+        self, prefix: tuple[int, ...] = (), *, frozen: bool = False, answer: StoredMessage | None = None
+    ) -> tuple[StoredMessage, Question]:
+        """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
+        answer = answer or self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
         self.died = False

@@ -68,14 +68,14 @@ class ModelLoader:
 
     def reload(self, options: ChatOptions) -> None:
         """Loads what these options name. Other thread counts alone take effect without loading."""
-        state, session = self._state, self._state.session
+        session = self._state.session
         threads = with_threads(session.options.options, options.options)
         if options == replace(session.options, options=threads) != session.options:
             self.use_threads(threads)
             return
         if self._view.is_busy() or options == session.options:
             return
-        if state.waiting is not None or session.phase is Phase.LOADING:
+        if session.phase is Phase.LOADING:
             self._view.note(LOADING)
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None

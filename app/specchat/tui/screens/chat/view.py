@@ -80,10 +80,12 @@ class ChatView:
         self.transcript.add(TranscriptNotice(text, failure=failure))
 
     def is_busy(self) -> bool:
-        """Whether an answer is being written; if so, a note says how to stop it."""
+        """Whether an answer is being written or waits for the models; if so, a note says so."""
         if self._state.turn is not None:
             self.note("Esc stops the answer first")
-        return self._state.turn is not None
+        elif self._state.waiting is not None:
+            self.note(LOADING)
+        return self._state.turn is not None or self._state.waiting is not None
 
     def show_header(self) -> None:
         """Shows the pair, the state of speculation and the length of the context."""
@@ -105,10 +107,9 @@ class ChatView:
 
     def give_back(self) -> None:
         """Puts a message that waits for the models back into the prompt."""
-        waiting, self._state.waiting = self._state.waiting, None
+        waiting = self._state.take_back()
         if waiting is not None:
-            self.prompt.give_back(waiting.text)
-            self._state.editing = waiting.edited
+            self.prompt.give_back(waiting)
 
     def _entry(self, message: StoredMessage) -> Entry:
         session = self._state.session
