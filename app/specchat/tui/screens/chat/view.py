@@ -26,6 +26,7 @@ from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
+from specchat.tui.widgets.note_bar import NoteBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
 
@@ -48,6 +49,7 @@ class ChatView:
         self.download_bar = DownloadBar(downloads)
         self.step_bar = StepBar()
         self.tour_bar = TourBar()
+        self.note_bar = NoteBar()
         self.prompt = Prompt(sources, history)
 
     def compose(self) -> ComposeResult:
@@ -64,6 +66,7 @@ class ChatView:
         yield self.download_bar
         yield self.step_bar
         yield self.tour_bar
+        yield self.note_bar
         with Horizontal(id="entry"):
             yield Static("›", id="sign")
             yield self.prompt
@@ -72,8 +75,10 @@ class ChatView:
             yield Static(legend_line(), id="legend")
 
     def note(self, text: str) -> None:
-        """Shows a short text in the header for a moment."""
-        self.header.note(text)
+        """Shows a text for a moment, in the header if there is room, else above the prompt."""
+        fits = self.header.has_room(text)
+        self.header.note(text if fits else "")
+        self.note_bar.show("" if fits else text)
 
     def notice(self, text: str, *, failure: bool = False) -> None:
         """Adds a notice to the transcript, where it stays."""
