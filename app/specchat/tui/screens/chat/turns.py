@@ -152,14 +152,16 @@ class TurnRunner:
         view.show_figures(outcome.figures)
         if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
             view.show_conversation()
+        if outcome.unanswered is not None:
+            if outcome.failure is not None:
+                turn.answer.remove()
+                view.unsay(outcome.unanswered)
+            else:
+                view.prompt.give_back(outcome.unanswered)
         if outcome.failure is not None:
             view.notice(outcome.failure, failure=True)
             if state.settings is not None:
                 view.knobs.show(state.settings)
-        if outcome.unanswered is not None:
-            view.prompt.give_back(outcome.unanswered)
-            if outcome.failure is not None:
-                turn.answer.remove()
         view.show_header()
         self._on_change()
 

@@ -81,8 +81,12 @@ class ChatView:
         self.note_bar.show("" if fits else text)
 
     def notice(self, text: str, *, failure: bool = False) -> None:
-        """Adds a notice to the transcript, where it stays."""
-        self.transcript.add(TranscriptNotice(text, failure=failure))
+        """Adds a notice to the transcript, where it stays. The same one is not repeated directly."""
+        notice, entries = TranscriptNotice(text, failure=failure), self.transcript.entries
+        if entries and isinstance(entries[-1], TranscriptNotice) and entries[-1].text == notice.text:
+            self.transcript.follow()
+        else:
+            self.transcript.add(notice)
 
     def is_busy(self) -> bool:
         """Whether an answer is being written or waits for the models; if so, a note says so."""
@@ -114,7 +118,13 @@ class ChatView:
         """Puts a message that waits for the models back into the prompt."""
         waiting = self._state.take_back()
         if waiting is not None:
-            self.prompt.give_back(waiting)
+            self.unsay(waiting)
+
+    def unsay(self, text: str) -> None:
+        """Puts the last message of the transcript, which got no answer, back into the prompt."""
+        if self.prompt.give_back(text):
+            said = [entry for entry in self.transcript.entries if isinstance(entry, UserMessage)]
+            said[-1].remove()
 
     def _entry(self, message: StoredMessage) -> Entry:
         session = self._state.session

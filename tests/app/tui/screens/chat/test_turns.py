@@ -182,6 +182,19 @@ async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None
         assert [message.content for message in client.asked[-1]] == ["long"]
 
 
+async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_its_error_once() -> None:
+    client = ScriptedClient(rounds=[], failure=WorkerFailed("the prompt has 5000 tokens, the context 1024"))
+    async with chat(client) as pilot:
+        await ask(pilot, "long")
+        for _ in range(3):
+            await pilot.press("enter")
+            await quiet(pilot)
+        assert len(client.asked) == 4
+        assert len(notices(pilot)) == 1
+        assert questions(pilot) == []
+        assert prompt(pilot).text == "long"
+
+
 async def test_only_one_message_is_answered_at_a_time() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
