@@ -217,7 +217,8 @@ class ChatSession:
             return Speculation.FAILED, "the engine stopped"
         settings, loaded = self.settings, self.loaded
         if settings is None or loaded is None or (self.progress < 1 and self.phase is not Phase.READY):
-            return Speculation.LOADING, f"loading {self.progress * 100:3.0f} %"
+            loading = f"loading {int(self.progress * 100):3} %"
+            return Speculation.LOADING, loading if self.progress < 1 else "warming up"
         if loaded.plain_because:
             return Speculation.REFUSED, f"not possible: {clean_line(loaded.plain_because)}"
         if settings.k == 0:

@@ -39,6 +39,7 @@ class ModelLoader:
     def load(self) -> None:
         """Loads the pair that the session names."""
         self._state.session.phase = Phase.LOADING
+        self._state.session.progress = 0.0
         self._link.load(self._state.session.options)
         self._view.show_header()
 
