@@ -59,6 +59,15 @@ def first_row_of_the_answer(terminal: Terminal) -> str:
     return rows[head + 1][:80].strip()
 
 
+def assert_restored(terminal: Terminal, *, exit_code: int) -> None:
+    """Fails unless the program ends with this code, without a word, and leaves the terminal as it was."""
+    shown = terminal.wait_for(r"exit code \d+(.|\n)*echo")
+    before, _, after = shown.partition(f"before\nexit code {exit_code}\n")
+    assert before.strip() == after.strip(), "stty -a"
+    states = ("alternate_on", "mouse_any_flag", "cursor_flag", "keypad_cursor_flag")
+    assert [terminal.state(name) for name in states] == ["0", "0", "1", "0"]
+
+
 def test_a_question_is_answered_and_its_statistics_appear(specchat: Specchat) -> None:
     terminal = specchat("chat", *DRAFTING)
     ready(terminal)
@@ -129,12 +138,7 @@ def test_control_c_twice_quits_during_an_answer_and_restores_the_terminal(specch
     terminal.keys("C-c")
     terminal.wait_for("Ctrl\\+C again quits")
     terminal.keys("C-c")
-    shown = terminal.wait_for(r"exit code 0(.|\n)*echo")
-    assert "specchat   " not in shown
-    before, _, after = shown.partition("before\nexit code 0\n")
-    assert before.strip() == after.strip(), "stty -a"
-    states = ("alternate_on", "mouse_any_flag", "cursor_flag", "keypad_cursor_flag")
-    assert [terminal.state(name) for name in states] == ["0", "0", "1", "0"]
+    assert_restored(terminal, exit_code=0)
     with pytest.raises(ProcessLookupError):
         os.kill(engine, 0)
 

@@ -1,4 +1,4 @@
-"""The terminal or the parent process vanishes during an answer."""
+"""The terminal or the parent process vanishes during an answer, or a signal ends the program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from e2e.conftest import FLAGS
 from e2e.terminal import PATIENCE, SPECCHAT, Terminal
-from e2e.test_chat import ENDLESS, ready, streaming
+from e2e.test_chat import ENDLESS, assert_restored, ready, streaming
 from specchat.store.records import StoredMessage
 from specchat.store.store import Store
 
@@ -140,3 +140,21 @@ def test_when_the_parent_ends_the_chat_ends_and_restores_the_terminal(
     assert_all_end(*processes)
     terminal.wait_until(lambda _: terminal.state("alternate_on") == "0", "the normal screen")
     assert kept(tmp_path / "home")[0].content == "Tell me a story"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_program_restores_the_terminal_and_keeps_the_answer(
+    specchat: Specchat, tmp_path: Path, number: signal.Signals
+) -> None:
+    terminal = specchat("chat", *ENDLESS)
+    ready(terminal)
+    terminal.type("Tell me a story")
+    streaming(terminal)
+    processes = terminal.engine(), terminal.app()
+    os.kill(terminal.app(), number)
+    assert_all_end(*processes)
+    assert_restored(terminal, exit_code=128 + number)
+    question, answer = kept(tmp_path / "home")
+    assert question.content == "Tell me a story"
+    assert answer.state == "cut"
+    assert len(answer.content.split()) > 2

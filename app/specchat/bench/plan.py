@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from specchat.errors import ConfigError
+from specchat.settings.schema import BY_KEY
+from specchat.settings.values import BadValue
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, Settings
+from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength
 
 KS = {"model": (2, 4, 8, 16), "lookup": (4, 8, 16)}
 """The fixed k of each drafter that are measured by default."""
@@ -64,10 +66,12 @@ class Arm:
             raise SettingError(
                 f"the arm {text!r} is not one: use none, or a drafter and a k such as model:4, lookup:8, hybrid:auto"
             )
-        arm = cls(drafter, AUTO if k == AUTO else int(k))
+        try:
+            arm = cls(drafter, BY_KEY["k"].kind.read(k))
+        except BadValue as error:
+            raise SettingError(error.about(f"k in the arm {text!r}", k)) from None
         if arm.k == 0:
             raise SettingError(f"the arm {text!r} drafts nothing: use none, which is plain decoding")
-        Settings(k=arm.k, drafter=drafter)
         return arm
 
 

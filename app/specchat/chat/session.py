@@ -68,13 +68,6 @@ class Question(NamedTuple):
     source: str = ""
 
 
-class Unsent(NamedTuple):
-    """A message that waits for the model. `edited` is the message that it replaces, if any."""
-
-    text: str
-    edited: int | None = None
-
-
 class ChatSession:
     """One conversation with one pair. Each session has a new seed unless the options fix it.
 
@@ -140,15 +133,23 @@ class ChatSession:
         return settings
 
     def ask(self, text: str, instead_of: int | None = None) -> StoredMessage:
-        """Adds the user's message, or an edited version of an earlier one."""
+        """Adds the user's message, or an edited version of an earlier one. The first one names the session."""
         conversation = self.conversation
-        if conversation.empty and not conversation.session.title:
-            conversation.change(title=title_of(text))
+        if conversation.empty:
+            self.name_pair()
+            conversation.change(title=conversation.session.title or title_of(text))
         return conversation.ask(text) if instead_of is None else conversation.edit(instead_of, text)
 
-    def begin(self, prefix: tuple[int, ...] = (), *, frozen: bool = False) -> tuple[StoredMessage, Question]:
-        """Begins an answer. Returns it with the request to the engine."""
-        answer = self.conversation.begin_answer()
+    def name_pair(self) -> StoredSession:
+        """Notes in the conversation that it continues with this pair."""
+        draft = str(self.options.draft) if self.options.draft else None
+        return self.conversation.change(target=str(self.options.target), draft=draft)
+
+    def begin(
+        self, prefix: tuple[int, ...] = (), *, frozen: bool = False, answer: StoredMessage | None = None
+    ) -> tuple[StoredMessage, Question]:
+        """Begins an answer, or the empty one that waited. Returns it with the request to the engine."""
+        answer = answer or self.conversation.begin_answer()
         self.phase = Phase.ANSWERING
         self.progress = 0.0 if self.died else 1.0
         self.died = False
@@ -221,7 +222,8 @@ class ChatSession:
             return Speculation.FAILED, "the engine stopped"
         settings, loaded = self.settings, self.loaded
         if settings is None or loaded is None or (self.progress < 1 and self.phase is not Phase.READY):
-            return Speculation.LOADING, f"loading {self.progress * 100:3.0f} %"
+            loading = f"loading {int(self.progress * 100):3} %"
+            return Speculation.LOADING, loading if self.progress < 1 else "warming up"
         if loaded.plain_because:
             return Speculation.REFUSED, f"not possible: {clean_line(loaded.plain_because)}"
         if settings.k == 0:

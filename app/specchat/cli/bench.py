@@ -58,11 +58,8 @@ def bench(options: ChatOptions, request: Request) -> int:
     has_draft = options.draft is not None
     arms = parse_arms(request.arms, has_draft=has_draft) if request.arms else default_arms(has_draft=has_draft)
     one_line_from_native_code()
-    load = replace(
-        options.options, k_max=max(options.options.k_max, *(arm.k for arm in arms if isinstance(arm.k, int)))
-    )
     draft = options.draft if any(arm.drafter in NEED_A_DRAFT_MODEL for arm in arms) else None
-    with Engine.load(options.target, draft, load) as engine:
+    with Engine.load(options.target, draft, options.options) as engine:
         if engine.plain_because:
             say(f"there is nothing to compare, speculation is off: {engine.plain_because}")
             return FAILED

@@ -50,7 +50,7 @@ def open_chat(config: Config, resume: str | None, *, plain: bool, theme: str | N
     app.run()
     for name, percent in app.unfinished:
         say(f"{percent:.0f} % of {name} are here and kept: F8 in the chat goes on")
-    return 0
+    return app.return_code or 0
 
 
 def _session(asked: str) -> int:

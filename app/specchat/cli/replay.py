@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.cli.outputs import JsonOutput, Output, output_for
-from specchat.cli.reporting import say
+from specchat.cli.reporting import say, show_progress
 from specchat.errors import INTERRUPTED, WRONG_USAGE, ConfigError
 from specchat.terminal.filter import clean
 from specchat.traces.timeline import Playhead, Timeline
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 STANDARD_INPUT = Path("-")
 MOST = 1000.0
 LONGEST_SLEEP = 60.0
+MOMENT, PAUSE = 0.5, 0.1
+"""Seconds until progress is shown, and between two times."""
 SOON = 1e-4
 """A round that is due in fewer seconds than this is due now."""
 
@@ -41,13 +43,32 @@ def read_speed(word: str) -> float:
 
 def read_turns(path: Path, turn: int | None) -> list[Trace]:
     """The turns of a file, or of standard input for `-`; only one if `turn`, counted from 1, is given."""
-    piped = path == STANDARD_INPUT
-    traces = read_trace(lines_of(sys.stdin.buffer), "standard input") if piped else read_trace(path)
+    try:
+        if path == STANDARD_INPUT:
+            traces = read_trace(lines_of(sys.stdin.buffer), "standard input", _progress())
+        else:
+            traces = read_trace(path, on_read=_progress(path.stat().st_size if path.is_file() else 0))
+    finally:
+        show_progress(sys.stderr, "")
     if turn is None:
         return traces
     if not 1 <= turn <= len(traces):
         raise ConfigError(f"--turn is {turn}: {path} has {len(traces)} turn{'' if len(traces) == 1 else 's'}")
     return [traces[turn - 1]]
+
+
+def _progress(total: int = 0) -> Callable[[int], None]:
+    """Shows how many of the bytes were read, if reading takes more than a moment; 0 is an unknown total."""
+    due = time.monotonic() + MOMENT
+    of = f" of {total / 2**20:.0f}" if total else ""
+
+    def show(size: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            show_progress(sys.stderr, f"reading the trace: {size / 2**20:.0f}{of} MiB")
+            due = time.monotonic() + PAUSE
+
+    return show
 
 
 def replay(traces: Sequence[Trace], speed: float, *, as_json: bool, raw: bool = False) -> int:
@@ -78,8 +99,9 @@ def replay_on_screen(traces: Sequence[Trace], config: Config, source: str) -> in
 
     with Looks(config) as looks:
         from specchat.tui.app import ReplayApp
-    ReplayApp(traces, source, looks.appearance(), looks.background).run()
-    return 0
+    app = ReplayApp(traces, source, looks.appearance(), looks.background)
+    app.run()
+    return app.return_code or 0
 
 
 def play(

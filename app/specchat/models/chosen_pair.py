@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
@@ -14,7 +13,7 @@ from specchat.settings.paths import data_folder, sessions_db
 from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +38,7 @@ def chat_options(config: Config) -> ChatOptions:
 
 def load_options(config: Config) -> LoadOptions:
     """The options for loading models."""
-    options = LoadOptions(**config.of(LoadOptions))
-    return options if config.k == AUTO else replace(options, k_max=max(config.k, options.k_max))
+    return LoadOptions(**config.of(LoadOptions))
 
 
 def is_first_run(config: Config) -> bool:

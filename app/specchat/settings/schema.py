@@ -46,6 +46,7 @@ class Config:
         "Most tokens drafted in a round; 0 is plain decoding",
         "-k",
         of=(Settings, "k"),
+        high=LoadOptions().k_max,
         steps=Steps(label="k", from_auto=USUAL_K, shown={0: "0 plain"}),
     )
     drafter: str | None = setting(

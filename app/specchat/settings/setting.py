@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -107,6 +107,7 @@ def setting(
     *flags: str,
     of: tuple[type, str] | None = None,
     kind: Kind | None = None,
+    high: float | None = None,
     usual: str | None = None,
     steps: Steps | None = None,
     is_open: bool = False,
@@ -114,7 +115,8 @@ def setting(
 ) -> Any:
     """A field of the configuration, with the setting that it is among its metadata.
 
-    `of` names the engine's field, from which kind, default and `usual` come unless they are given. A setting without
+    `of` names the engine's field, from which kind, default and `usual` come unless they are given; `high` lowers the
+    largest value. A setting without
     one is None until somebody sets it, and so is one that `is_open`, and each sampling value: the model may recommend
     one. `factory` makes another default.
     """
@@ -123,6 +125,8 @@ def setting(
     if home is not None:
         default = default_of(home, name)
         rule = rule_of(home, name)
+        if high is not None and isinstance(rule, Range):
+            rule = replace(rule, high=high)
         kind = kind or (Number(rule) if isinstance(rule, Range) else Choice(rule) if rule else None)
         if usual is None and default != ():
             usual = f"the model's, or {default:g}" if home is SamplingParams else str(default)

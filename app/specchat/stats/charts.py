@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import pairwise
@@ -12,7 +13,7 @@ from specchat.stats.spread import Spread
 from specchat.stats.summary import Figures
 from specchat.stats.what_if import Point, WhatIf
 from specchat.terminal.blocks import bar, columns, cut, levels, number, per_cent, percent
-from specchat.terminal.filter import clean_line
+from specchat.terminal.filter import clean, clean_line
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.settings import AUTO
 
@@ -34,10 +35,22 @@ _REASONS = 4
 _LEAST = 24
 """The smallest width of a chart in columns."""
 
+_TABLE = 45
+"""The width of a table."""
+
 
 def as_text(lines: Iterable[Line]) -> str:
     """The lines without their styles."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = "", hang: str = "") -> list[Line]:
+    """A sentence in rows. All but the first begin with `hang`."""
+    wrapper = textwrap.TextWrapper(
+        max(width, 12), initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False
+    )
+    rows = wrapper.wrap(clean(text))
+    return [((row, style),) for row in rows]
 
 
 def position_bars(figures: Figures, width: int) -> list[Line]:
@@ -70,12 +83,13 @@ def k_chart(rounds: Sequence[Round], width: int) -> list[Line]:
     common = sorted(reasons.values(), key=len, reverse=True)[:_REASONS]
     lines: list[Line] = [
         (("k   ", Style.QUIET), (blocks, Style.ACCEPTED)),
-        ((f"    0 to {most} in {len(rounds)} rounds"[:width], Style.QUIET),),
+        *wrapped(f"0 to {most} in {len(rounds)} rounds", width, Style.QUIET, indent="    "),
     ]
     for events in common:
         told = clean_line(events[-1].reason) or "no reason given"
-        share = percent(len(events) / len(rounds))
-        lines.append(((f"{share} ", Style.PLAIN), (cut(f"k {_ks(events)}: {told}", width - 6), Style.QUIET)))
+        begin = f"{percent(len(events) / len(rounds))} "
+        first, *rest = wrapped(f"k {_ks(events)}: {told}", width - len(begin), Style.QUIET)
+        lines += [((begin, Style.PLAIN), *first), *(((" " * len(begin), Style.PLAIN), *line) for line in rest)]
     return lines
 
 
@@ -95,23 +109,33 @@ def histogram(spread: Spread, width: int, rows: int = 8) -> list[Line]:
         for low, high, count in bins
     ]
     told = [f"p{share * 100:.0f} {_ms(value)}" for share in (0.5, 0.9, 0.99) if (value := spread.quantile(share))]
-    lines.append(((cut("ms  " + "  ".join(told), max(width, _LEAST)), Style.STRONG),))
-    return lines
+    return lines + wrapped("ms  " + "  ".join(told), max(width, _LEAST), Style.STRONG, hang="    ")
 
 
 def kinds_table(by_name: Iterable[tuple[str, Figures]], width: int) -> list[Line]:
-    """A table with a row for each kind of content or source, with its share of the tokens."""
+    """A row for each kind of content or source, with its share of the tokens; sentences where a table has no room."""
     named = [(clean_line(name), figures) for name, figures in by_name if figures.num_rounds]
     total = sum(figures.num_tokens for _, figures in named) or 1
+    if width < _TABLE:
+        return [line for name, figures in named for line in _kind(name, figures, total, width)]
     head = f"{'':<10}{'tokens':>8}{'share':>7}{'α':>6}{'τ':>6}{'tok/s':>8}"
-    lines: list[Line] = [((cut(head, width), Style.QUIET),)]
+    lines: list[Line] = [((head, Style.QUIET),)]
     for name, figures in named:
         cells = (
             f"{figures.num_tokens:>8}{per_cent(figures.num_tokens / total):>7}{number(figures.alpha, 6, 2)}"
             f"{number(figures.block_efficiency, 6, 2)}{figures.tokens_per_second or 0:>8.0f}"
         )
-        lines.append(((f"{cut(name, 9):<10}", Style.PLAIN), (cut(cells, width - 10), Style.PLAIN)))
+        lines.append(((f"{cut(name, 9):<10}", Style.PLAIN), (cells, Style.PLAIN)))
     return lines if named else []
+
+
+def _kind(name: str, figures: Figures, total: int, width: int) -> list[Line]:
+    told = (
+        f"{name}: {figures.num_tokens} tokens, {per_cent(figures.num_tokens / total)}, "
+        f"α {number(figures.alpha, 1, 2)}, τ {number(figures.block_efficiency, 1, 2)}, "
+        f"{figures.tokens_per_second or 0:.0f} tok/s"
+    )
+    return wrapped(told, width, hang="  ")
 
 
 def _ks(events: Sequence[Round]) -> str:
@@ -201,7 +225,7 @@ def _legend(prediction: WhatIf, width: int) -> list[Line]:
     names = {Basis.MEASURED: "measured", Basis.INTERPOLATED: "between measured", Basis.EXTRAPOLATED: "extrapolated"}
     signs = "  ".join(f"{POINTS[basis]} {name}" for basis, name in names.items())
     texts = ((told, Style.STRONG), (had, Style.PLAIN), (signs, Style.QUIET))
-    return [((cut(text, width), style),) for text, style in texts]
+    return [line for text, style in texts for line in wrapped(text, width, style)]
 
 
 def _change(gain: float) -> str:

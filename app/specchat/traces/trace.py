@@ -6,7 +6,7 @@ A file may be cut short by a killed process and may come from anyone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -103,16 +103,21 @@ LARGEST_FILE = 128 * 2**20
 _NOT_JSON = "this is not JSON"
 
 
-def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Trace]:
+def read_trace(
+    source: Path | Iterable[str | bytes], name: str = "", on_read: Callable[[int], object] = int
+) -> list[Trace]:
     """The turns of a file or of its lines, at least one. A last line without a line end may be incomplete.
 
-    Unknown lines and keys are ignored. `name` is used in error messages instead of the path. Raises TraceError, with
-    the number of the line, if this is not a trace, and if the file cannot be read.
+    Unknown lines and keys are ignored. `name` is used in error messages instead of the path. `on_read` is called with
+    the number of bytes after each line. Raises TraceError, with the number of the line, if this is not a trace, and if
+    the file cannot be read.
     """
     if isinstance(source, Path):
         try:
             with source.open("rb") as file:
-                return read_trace(lines_of(file), name or str(source))
+                return read_trace(lines_of(file), name or str(source), on_read)
+        except FileNotFoundError:
+            raise TraceError(f"{source} does not exist: name a file that `run --json` wrote") from None
         except OSError as error:
             reason = error.strerror or error
             raise TraceError(f"{source} cannot be read: {reason}; name a file that `run --json` wrote") from None
@@ -125,6 +130,7 @@ def read_trace(source: Path | Iterable[str | bytes], name: str = "") -> list[Tra
                 raise ValueError(_NOT_JSON)
             number += 1
             size += len(line)
+            on_read(size)
             if len(line) > LONGEST_LINE or size > LARGEST_FILE:
                 raise ValueError(_too_large(len(line)))
             if line.strip():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from specchat.chat.archive import Archive
 from specchat.errors import ConfigError
@@ -22,7 +22,7 @@ from specchat.terminal.background import Background
 from specchat.terminal.filter import clean_line
 from specchat.traces.trace import Trace
 from specchat.tui.appearance import DARK, LIGHT, Appearance, outcome_variables
-from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS, palette
+from specchat.tui.screens.chat.commands import palette
 from specchat.tui.screens.chat.screen import ChatScreen
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.terminal_input import TerminalApp
@@ -31,6 +31,10 @@ from specchat.worker.client import WorkerClient
 
 WIDTHS = ((0, "-narrow"), (110, "-wide"), (200, "-huge"))
 """The class of a screen that has at least this many columns."""
+
+
+_PALETTE_CLOSES = 0.1
+"""Seconds until the palette is gone from the screen."""
 
 
 class ThemedApp(TerminalApp):
@@ -50,6 +54,24 @@ class ThemedApp(TerminalApp):
     def draw_all(self) -> None:
         """Draws the whole screen when the app comes back from the shell, also what has not changed."""
         self.refresh(layout=True)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The commands of the palette: Textual's own that make sense here, in our words."""
+        yield SystemCommand("Theme", "Other colours", self.action_change_theme)
+        yield SystemCommand("Screenshot", "Save the screen as an SVG picture", self._save_screen)
+        yield SystemCommand("Quit", "Leave; everything is kept", self.action_quit)
+
+    def action_command_palette(self) -> None:
+        """Opens the palette."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="Find a command"))
+
+    def search_themes(self) -> None:
+        """Opens the list of themes."""
+        self.push_screen(CommandPalette([ThemeProvider], placeholder="Find a theme"))
+
+    def _save_screen(self) -> None:
+        self.set_timer(_PALETTE_CLOSES, self.deliver_screenshot)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The colours of outcomes for Textual's own themes."""
@@ -102,10 +124,11 @@ class SpecchatApp(ThemedApp):
         """Downloads that were running when the app ended, each with the per cent that are stored."""
         self._resume = resume
         self._first_run = first_run
+        self._chat: ChatScreen | None = None
 
     def get_default_screen(self) -> ChatScreen:
         """The chat; all windows open over it."""
-        return ChatScreen(
+        self._chat = ChatScreen(
             self._options,
             self.client,
             self._archive,
@@ -114,35 +137,29 @@ class SpecchatApp(ThemedApp):
             first_run=self._first_run,
             own_keys=self._appearance.keymap,
         )
-
-    def on_mount(self) -> None:
-        """Listens for the signal that the terminal is gone."""
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.terminal_lost)
+        return self._chat
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The commands of the palette: the chat's, and some of Textual's."""
+        """The commands of the palette: the chat's, and those of every app."""
         if isinstance(screen, ChatScreen):
             yield from palette(screen.parts)
-        yield from (command for command in super().get_system_commands(screen) if command.title in TEXTUALS_COMMANDS)
+        yield from super().get_system_commands(screen)
 
     async def action_quit(self) -> None:
         """Saves the prompt cache of the session, and ends."""
-        for screen in self.screen_stack:
-            if isinstance(screen, ChatScreen):
-                await screen.parts.conversations.save_prompt_cache()
+        if self._chat is not None:
+            await self._chat.parts.conversations.save_prompt_cache()
         self.exit()
 
     def on_unmount(self) -> None:
-        """Ends the engine, which ends a running answer, and writes what is not stored yet."""
-        self.client.close()
-        self._archive.close()
+        """Stores and ends everything."""
+        self.keep_now()
         self.unfinished = [(view.name, view.percent) for view in self.downloads.close()]
 
     def keep_now(self) -> None:
-        """Stores the running answer as far as it came, then ends the engine."""
-        for screen in self.screen_stack:
-            if isinstance(screen, ChatScreen):
-                screen.parts.turns.store_running()
+        """Stores the running answer as far as it came, as cut off, then ends the engine."""
+        if self._chat is not None:
+            self._chat.parts.turns.cut_running()
         self._archive.close()
         self.client.close()
 

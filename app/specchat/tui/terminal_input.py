@@ -1,9 +1,9 @@
-"""The terminal as the app's input: any bytes are accepted, and losing the terminal ends the app.
+"""The terminal as the app's input: any bytes are accepted, and losing the terminal ends the app, as signals do.
 
 Textual's driver fails on bytes that are not UTF-8 and reads the end of its input in a loop. It gives keys that arrive
 before a widget has the focus to nobody, and takes an answer to a question that it did not ask for keys. SIGHUP alone
 does not tell that the terminal is gone: the kernel sends it to the leader of the session, and `make` for one does not
-pass it on.
+pass it on. Others send it while the terminal is still there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import select
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,7 @@ _PARTIAL_ANSWER = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b\x9c]{0,40}\x1b?)?
 """The beginning of an answer at the end of what was read."""
 _ALT_ENTER, _CTRL_J = "\x1b\r", "\n"
 """Terminals without the kitty protocol send the first for Alt+Enter, which Textual reads as Enter."""
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READY_TIMEOUT = 5.0
 _ANSWER_TIMEOUT = 10.0
 _REST_TIMEOUT = 0.1
@@ -108,6 +110,11 @@ class TerminalApp(App[None]):
         self.input_filter = InputFilter(background or Background(), lambda: self.takes_keys)
         self._ends = threading.Lock()
 
+    def on_load(self) -> None:
+        """Listens for signals before the terminal is changed."""
+        for number in _ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
+
     @property
     def takes_keys(self) -> bool:
         """Whether a widget has the focus, or the screen wants none to have it."""
@@ -130,6 +137,12 @@ class TerminalApp(App[None]):
 
     def keep_now(self) -> None:
         """Stores what would be lost, and closes what would go on, if the process ended now."""
+
+    def _end_by(self, number: signal.Signals) -> None:
+        """Leaves with the exit code of a signal and restores the terminal, if it is still there."""
+        if sys.__stdin__ is None or not sys.__stdin__.isatty():
+            self.terminal_lost()
+        self.exit(return_code=128 + number)
 
 
 class TerminalDriver(LinuxDriver):

@@ -23,14 +23,14 @@ Example = tuple[str, str]
 """A message and its label: the id of a fact, or `OWN` or `UNSURE`."""
 
 _BUCKETS = 1 << 14
-_ASKED, _MISTYPED, _OUTSIDE, _REMARKS = 100, 40, 9000, 8
+_ASKED, _MISTYPED, _OUTSIDE, _REMARKS = 100, 40, 8000, 4
 _OWN: tuple[tuple[ChatSource, int], ...] = (
-    (copying.chats, 2500),
-    (structured.chats, 3000),
-    (stories.chats, 3000),
-    (python_library.chats, 2500),
+    (copying.chats, 1500),
+    (structured.chats, 2000),
+    (stories.chats, 2500),
+    (python_library.chats, 2000),
 )
-_EPOCHS, _BATCH, _RATE = 4, 256, 0.02
+_EPOCHS, _BATCH, _RATE = 5, 256, 0.03
 _DROPPED, _SMOOTHING = 0.3, 0.1
 """The share of a message's features that are left out at each step, and the share of a label given to all others."""
 
@@ -53,7 +53,8 @@ def examples(seed: int) -> list[Example]:
     found = [(text, fact.id) for fact in facts.load_facts() for text in _about(fact, random)]
     for source, count in _OWN:
         found += [(facts.hurried(text, random), OWN) for text in islice(_said(source, random), count)]
-    found += [(facts.hurried(text, random), OWN) for text in _remarks() for _ in range(_REMARKS)]
+    found += [(facts.mistyped(text, random), OWN) for text in _remarks() for _ in range(_REMARKS)]
+    found += [(text, OWN) for text in _remarks() for _ in range(_REMARKS)]
     found += [(facts.hurried(other.refused_question(random), random), UNSURE) for _ in range(_OUTSIDE)]
     return found
 

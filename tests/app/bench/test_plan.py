@@ -81,9 +81,9 @@ def test_an_arm_that_drafts_nothing_is_called_none() -> None:
         parse_arms("model:0", has_draft=True)
 
 
-def test_a_k_beyond_the_engines_limit_is_refused() -> None:
-    with pytest.raises(SettingError, match="k is 257"):
-        parse_arms("model:257", has_draft=True)
+def test_a_k_beyond_the_limit_is_refused() -> None:
+    with pytest.raises(SettingError, match="k in the arm 'model:33' is '33': use auto, or a whole number from 0 to 32"):
+        parse_arms("model:33", has_draft=True)
 
 
 def test_an_arm_without_its_draft_model_says_what_to_do() -> None:

@@ -13,6 +13,7 @@ from specchat.chat.commands.invocations import Refusal, Reload
 from specchat.chat.commands.reading import Sources
 from specchat.chat.commands.registry import parse
 from specchat.chat.knobs import LOAD_KNOBS, Knob, live_knobs, panel_knobs, settings_from, with_threads
+from specchat.settings.schema import BY_KEY
 from specchat_engine.errors import SettingError
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
@@ -34,6 +35,10 @@ def test_k_stops_at_both_ends() -> None:
     assert live("k").turned(Settings(k=0), -1).k == "auto"
     assert [live("k").turned(Settings(k="auto"), steps).k for steps in (-2, -1, 1, 2)] == [3, 4, 4, 5]
     assert live("k").turned(Settings(k=32), 1).k == 32
+
+
+def test_k_has_the_same_range_in_the_chat_and_as_a_flag() -> None:
+    assert live_knobs((), LoadOptions().k_max)["k"].kind == BY_KEY["k"].kind
 
 
 def test_k_is_typed_as_a_number_or_as_auto() -> None:

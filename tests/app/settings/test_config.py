@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("k", ["-1", "1000", "many", "1.5", ""])
 def test_an_absurd_k_is_rejected(k: str) -> None:
-    usable = "use auto, or a whole number from 0 to 256 (0 is plain decoding)"
+    usable = "use auto, or a whole number from 0 to 32 (0 is plain decoding)"
     assert complaint(k=k) == f"-k is {k!r}: {usable}"
 
 

@@ -13,6 +13,7 @@ from specchat.tui.transcript.answer import Answer
 from specchat.tui.transcript.entries import TranscriptNotice, UserMessage
 from specchat.tui.transcript.transcript import Transcript
 from specchat.tui.widgets.header import Header
+from specchat.tui.widgets.note_bar import NoteBar
 from specchat.tui.widgets.prompt import Prompt
 
 Chat = Pilot[None]
@@ -50,6 +51,13 @@ async def ask(pilot: Chat, text: str = "Hi") -> None:
 
 def header(pilot: Chat) -> str:
     return str(pilot.app.screen.query_one(Header).render())
+
+
+def note_above_the_prompt(pilot: Chat) -> str:
+    """The rows of a note that has no room in the header, one after the other; empty if there is none."""
+    bar = pilot.app.screen.query_one(NoteBar)
+    rows = [bar.render_line(y).text.strip() for y in range(bar.size.height)] if bar.display else []
+    return " ".join(rows)
 
 
 def notices(pilot: Chat) -> list[str]:

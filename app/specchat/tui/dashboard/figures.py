@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from textual.content import Content
@@ -44,7 +44,10 @@ class Row(NamedTuple):
 
 
 def rows(view: TurnView, width: int) -> list[Row]:
-    """The rows of the panel for `width` cells, always the same number of them. The rows of `ribbon` come below."""
+    """The rows of the panel for `width` cells. The rows of `ribbon` come below.
+
+    There are always as many, except that in a narrow panel some figures need a further row.
+    """
     room = max(width - _LABEL, 12)
     gap = Row((), _GAP)
     return [
@@ -66,19 +69,18 @@ def rows(view: TurnView, width: int) -> list[Row]:
             Figure.ACCEPTED,
         ),
         Row([_label("α"), number(view.figures.alpha, 5, 2), *_compared(view)], 0, Figure.ALPHA),
-        Row([_label("τ"), *_tau(view)], 1, Figure.TAU),
+        *_flowing("τ", _tau(view), width, 1, Figure.TAU),
         Row([_label("by place"), *_positions(view, room)], 3, Figure.BY_POSITION),
         Row([_label("α needed"), *_gauge(view, room)], 4, Figure.BREAK_EVEN),
-        *(Row([(line, QUIET)], 0, Figure.BREAK_EVEN) for line in _break_even(view, width)),
-        gap,
+        *_break_even(view, width),
         Row([_label("time"), *_shaded(_times(view), room)], 2, Figure.TIME),
-        Row([_label("in %"), *_named(_times(view), view.figures.num_rounds > 0)], 5, Figure.TIME),
+        *_flowing("in %", _named(_times(view), view.figures.num_rounds > 0), width, 5, Figure.TIME),
         Row([_label("drafts"), *_sources(view)], 4, Figure.SOURCES),
         Row([_label("k"), *_lengths(view, room)], 1, Figure.K),
         Row([" " * _LABEL, (cut(clean_line(view.shown.reason), room), QUIET)], 3, Figure.K),
         gap,
         Row([_label("tok/s"), (_curve(view.history, room), ACCEPTED)], 6, Figure.SPEED),
-        *_memory(view.shown.memory, room),
+        *_memory(view.shown.memory, width),
         Row([_label("so far"), f"{view.figures.num_tokens} tokens in {view.figures.num_rounds} rounds"], 8),
         gap,
     ]
@@ -91,24 +93,37 @@ def ribbon(view: TurnView, width: int, height: int) -> list[Row]:
 
 
 def strip(view: TurnView, width: int) -> Content:
-    """The dashboard in one row, for narrow screens."""
-    parts: list[Styled] = [
-        (speed(view.tokens_per_second), STRONG),
-        (" tok/s ", QUIET),
-        *_speedup(view, of="expected" if view.expected else "plain"),
-        (" acc ", QUIET),
-        (bar(view.figures.acceptance_rate or 0.0, 6), ACCEPTED),
-        percent(view.figures.acceptance_rate),
-        ("  α ", QUIET),
-        number(view.figures.alpha, 4, 2),
-        ("  τ ", QUIET),
-        number(view.figures.block_efficiency if view.figures.num_draft_tokens else None, 4, 2),
-        "  ",
+    """The dashboard in one row, for narrow screens. Figures that do not fit are left out from the right."""
+    figures = view.figures
+    tau = figures.block_efficiency if figures.num_draft_tokens else None
+    groups: list[list[Styled]] = [
+        [(speed(view.tokens_per_second), STRONG), (" tok/s ", QUIET)],
+        _speedup(view, of="expected" if view.expected else "plain"),
+        [(" acc ", QUIET), (bar(figures.acceptance_rate or 0.0, 6), ACCEPTED), percent(figures.acceptance_rate)],
+        [("  α ", QUIET), number(figures.alpha, 4, 2)],
+        [("  τ ", QUIET), number(tau, 4, 2)],
     ]
-    used = sum(len(part if isinstance(part, str) else part[0]) for part in parts)
-    if width - used >= 6:
-        parts += latest(view.ribbon, width - used)
-    return Content.assemble(*parts).truncate(width)
+    while _length(groups) > width and len(groups) > 1:
+        groups.pop()
+    left = width - _length(groups) - 2
+    if left >= 6:
+        groups.append(["  ", *latest(view.ribbon, left)])
+    return Content.assemble(*chain.from_iterable(groups)).truncate(width)
+
+
+def _length(groups: Iterable[Sequence[Styled]]) -> int:
+    return sum(len(part if isinstance(part, str) else part[0]) for group in groups for part in group)
+
+
+def _flowing(label: str, groups: Iterable[Sequence[Styled]], width: int, spare: int, figure: Figure) -> list[Row]:
+    """Groups of parts in as many rows as they need. A group is never split; blanks at its end may be cut off."""
+    lines: list[list[Sequence[Styled]]] = [[[_label(label)]] if label else []]
+    for group in groups:
+        text = "".join(part if isinstance(part, str) else part[0] for part in group)
+        if lines[-1] and _length(lines[-1]) + len(text.rstrip()) > width:
+            lines.append([[_label("")]] if label else [])
+        lines[-1].append(group)
+    return [Row([*chain.from_iterable(line)], spare, figure) for line in lines]
 
 
 def _label(text: str) -> Styled:
@@ -151,10 +166,13 @@ def _compared(view: TurnView) -> list[Styled]:
     return [(f"  {figures.num_accepted_tokens} of {figures.num_tested_tokens} compared", QUIET)]
 
 
-def _tau(view: TurnView) -> list[Styled]:
+def _tau(view: TurnView) -> list[list[Styled]]:
     if not view.figures.num_draft_tokens:
-        return [number(None, 5, 2)]
-    return [number(view.figures.block_efficiency, 5, 2), (f"  tokens a pass, {view.k_most + 1} at most", QUIET)]
+        return [[number(None, 5, 2)]]
+    return [
+        [number(view.figures.block_efficiency, 5, 2), ("  tokens a pass,", QUIET)],
+        [(f" {view.k_most + 1} at most", QUIET)],
+    ]
 
 
 def _positions(view: TurnView, room: int) -> list[Styled]:
@@ -183,11 +201,12 @@ def _gauge(view: TurnView, room: int) -> list[Styled]:
     return [(cells[:at], style), ("┃", STRONG), (cells[at + 1 :], style)]
 
 
-def _break_even(view: TurnView, width: int) -> list[str]:
-    """The gauge in words, in two rows."""
+def _break_even(view: TurnView, width: int) -> list[Row]:
+    """What the gauge says, in at least two rows. An empty second one is a gap."""
     found = view.shown.break_even
-    told = "known once the speed-up is" if found is None else found.sentence()
-    return [*textwrap.wrap(told, width), "", ""][:2]
+    words = "known once the speed-up is" if found is None else found.sentence()
+    told = [Row([(line, QUIET)], 2, Figure.BREAK_EVEN) for line in textwrap.wrap(words, width)]
+    return [*told, *[Row((), _GAP)] * (2 - len(told))]
 
 
 _NO_TIMES = {"draft": 0.0, "verify": 0.0, "rollback": 0.0, "other": 0.0}
@@ -210,11 +229,9 @@ def _shaded(shares: Sequence[tuple[str, float]], room: int) -> Iterator[Styled]:
     yield ("░" * (room - drawn), QUIET)
 
 
-def _named(shares: Sequence[tuple[str, float]], known: bool) -> Iterator[Styled]:
+def _named(shares: Sequence[tuple[str, float]], known: bool) -> Iterator[list[Styled]]:
     for (glyph, style), (name, share) in zip(_SHADES, shares, strict=False):
-        yield (glyph, style)
-        yield (f" {name} ", QUIET)
-        yield f"{share * 100:.0f}".ljust(4) if known else "–   "
+        yield [(glyph, style), (f" {name} ", QUIET), f"{share * 100:.0f}".ljust(4) if known else "–   "]
 
 
 def _sources(view: TurnView) -> list[Styled]:
@@ -231,7 +248,7 @@ def _lengths(view: TurnView, room: int) -> list[Styled]:
     return [f"{view.shown.k:<4}", (levels(columns(view.k_history, room - 4), highest), ACCEPTED)]
 
 
-def _memory(use: MemoryUse | None, room: int) -> list[Row]:
+def _memory(use: MemoryUse | None, width: int) -> list[Row]:
     """The bytes of both models' weights, of their caches, and of compute buffers."""
     sizes = {
         "target": use.target_weights if use else None,
@@ -242,14 +259,16 @@ def _memory(use: MemoryUse | None, room: int) -> list[Row]:
     whole = sum(size or 0 for size in sizes.values())
     scale, unit, decimals = (1e9, "GB", 1) if whole >= 1e9 else (1e6, "MB", 0)
     shares = [(name, (size or 0) / whole if whole else 0.0) for name, size in sizes.items()]
-    legend: list[Styled] = []
-    for (glyph, style), (name, size) in zip(_SHADES, sizes.items(), strict=True):
-        if size:
-            legend += [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
+    legend: list[list[Styled]] = [
+        [(glyph, style), (f"{name} ", QUIET), f"{size / scale:.{decimals}f} "]
+        for (glyph, style), (name, size) in zip(_SHADES, sizes.items(), strict=True)
+        if size
+    ]
     total = f"{whole / scale:.{decimals}f} {unit}".ljust(9) if whole else "–".ljust(9)
+    shaded = _shaded(shares, max(width - _LABEL, 12) - 9) if whole else ()
     return [
-        Row([_label("memory"), total, *(_shaded(shares, room - 9) if whole else ())], 5, Figure.MEMORY),
-        Row(legend, 7, Figure.MEMORY),
+        Row([_label("memory"), total, *shaded], 5, Figure.MEMORY),
+        *_flowing("", legend, width, 7, Figure.MEMORY),
     ]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from textual.content import Content
 
 from specchat.stats.advice import Answered
 from specchat.stats.causes import causes
-from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart
+from specchat.stats.charts import Line, Style, histogram, k_chart, kinds_table, position_bars, what_if_chart, wrapped
 from specchat.stats.explain import Figure, Shown, explain, in_short
 from specchat.stats.summary import Figures, Summary
 from specchat.store.turns import Counters
@@ -22,6 +21,8 @@ Page = Callable[[int], list[Line]]
 
 _WIDEST = 100
 _LABEL = 16
+_TABLE = 60
+"""The width of the table of pairs."""
 _EMPTY: Line = (("", Style.PLAIN),)
 _TOLD = (
     Figure.SPEED,
@@ -38,10 +39,10 @@ _NOT_YET = "Nothing recorded yet: statistics start with the first answer."
 def pages(turn: Answered | None, stored: Stored, pair: str) -> dict[str, Page]:
     """The pages by the names of their tabs."""
     return {
-        "Turn": lambda width: turn_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
-        "Why": lambda width: why_page(turn, width) if turn else _wrapped(_NOT_YET, width, Style.QUIET),
+        "Turn": lambda width: turn_page(turn, width) if turn else wrapped(_NOT_YET, width, Style.QUIET),
+        "Why": lambda width: why_page(turn, width) if turn else wrapped(_NOT_YET, width, Style.QUIET),
         "Session": lambda width: summary_page(stored.session, width),
-        "Pair": lambda width: [((clean_line(pair), Style.STRONG),), _EMPTY, *summary_page(stored.pair, width)],
+        "Pair": lambda width: [*wrapped(pair, width, Style.STRONG), _EMPTY, *summary_page(stored.pair, width)],
         "All pairs": lambda width: pairs_page(stored.pairs, pair, width),
     }
 
@@ -52,14 +53,14 @@ def turn_page(turn: Answered, width: int) -> list[Line]:
     lines = [*totals(turn.summary, width)]
     gauge = turn.break_even
     if gauge is not None:
-        lines += [*_title("Break-even"), *_wrapped(gauge.sentence(), width)]
+        lines += [*_title("Break-even"), *wrapped(gauge.sentence(), width)]
     if turn.prediction is not None:
         lines += [*_title("What if: tokens/s over k"), *what_if_chart(turn.prediction, width)]
     elif turn.rounds:
         busy = "other programs disturbed this answer"
         few = "too little was measured, or not in the state in which the machine was during this answer"
         why = f"What if: no prediction for other values of k, because {busy if turn.disturbed else few}."
-        lines += [_EMPTY, *_wrapped(why, width, Style.QUIET)]
+        lines += [_EMPTY, *wrapped(why, width, Style.QUIET)]
     lines += [*_title("k over the turn"), *k_chart(turn.rounds, width)]
     return lines + details(turn.summary, width)
 
@@ -67,7 +68,7 @@ def turn_page(turn: Answered, width: int) -> list[Line]:
 def summary_page(summary: Summary, width: int) -> list[Line]:
     """The totals of many answers."""
     if not summary.total.num_rounds:
-        return _wrapped(_NOT_YET, width, Style.QUIET)
+        return wrapped(_NOT_YET, width, Style.QUIET)
     width = min(width, _WIDEST)
     return totals(summary, width) + details(summary, width)
 
@@ -86,7 +87,7 @@ def totals(summary: Summary, width: int) -> list[Line]:
         ("τ", f"{number(figures.block_efficiency, 1, 2)} tokens a pass"),
         ("first token", f"{number(first, 1, 0)} ms" + (" (median)" if summary.turns > 1 else "")),
     ]
-    lines: list[Line] = [((f"{name:<{_LABEL}}", Style.QUIET), (text, Style.STRONG)) for name, text in rows]
+    lines = [line for name, text in rows for line in _labelled(name, text, width)]
     return lines + _time(figures, width)
 
 
@@ -97,7 +98,7 @@ def details(summary: Summary, width: int) -> list[Line]:
     lines = [*_title("By kind of content"), *kinds_table(kinds, width)]
     lines += [*_title("By source of the draft"), *kinds_table(sources, width)]
     if summary.total.drafted_at:
-        lines += [*_title("Accepted by position in the draft"), *position_bars(summary.total, min(width, 72))]
+        lines += [*_title("Accepted by place in the draft"), *position_bars(summary.total, min(width, 72))]
     if summary.total.num_rounds:
         lines += [*_title("Milliseconds of a round"), *histogram(summary.total.round_ms, min(width, 72))]
     return lines
@@ -106,8 +107,15 @@ def details(summary: Summary, width: int) -> list[Line]:
 def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[Line]:
     """All pairs that answered on this machine, the latest first."""
     if not pairs:
-        return _wrapped(_NOT_YET, width, Style.QUIET)
-    room = max(min(width, _WIDEST) - 48, 12)
+        return wrapped(_NOT_YET, width, Style.QUIET)
+    if width < _TABLE:
+        told = [(name, _pair(sums)) for name, sums in pairs.items()]
+        return [
+            line
+            for name, figures in told
+            for line in (*wrapped(name, width, Style.STRONG), *wrapped(figures, width, indent="  "), _EMPTY)
+        ]
+    room = min(width, _WIDEST) - 48
     head = f"{'':<{room}}{'answers':>8}{'tokens':>9}{'α':>7}{'τ':>7}{'tok/s':>8}{'× plain':>9}"
     lines: list[Line] = [((head, Style.QUIET),)]
     for name, sums in pairs.items():
@@ -121,26 +129,35 @@ def pairs_page(pairs: Mapping[str, Counters], present: str, width: int) -> list[
     return lines
 
 
+def _pair(sums: Counters) -> str:
+    answers = "1 answer" if sums.num_turns == 1 else f"{sums.num_turns} answers"
+    return (
+        f"{answers}, {sums.num_tokens} tokens, α {number(sums.alpha, 1, 2)}, "
+        f"τ {number(sums.block_efficiency, 1, 2)}, {number(sums.tokens_per_second, 1, 0)} tok/s, "
+        f"{number(sums.speedup, 1, 2)} × plain"
+    )
+
+
 def why_page(turn: Answered, width: int) -> list[Line]:
     """Why an answer was as fast as it was, and what could make it faster, with reasons, the largest gain first."""
     width = min(width, _WIDEST)
     last = turn.rounds[-1]
     shown = Shown(turn.summary, last.k, last.reason, turn.break_even, disturbed=turn.disturbed)
-    lines = [*_wrapped(in_short(shown), width, Style.STRONG), _EMPTY]
-    lines += [line for figure in _TOLD for line in _wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
+    lines = [*wrapped(in_short(shown), width, Style.STRONG), _EMPTY]
+    lines += [line for figure in _TOLD for line in wrapped(f"· {explain(figure, shown)}", width, hang="  ")]
     found = sorted(causes(turn).values(), key=lambda advice: -advice.gain)
     lines += _title("What could be gained")
     if not found:
         busy = "No advice: other programs disturbed this answer, so its times say little about k and the draft."
-        lines += _wrapped(busy if turn.disturbed else "Nothing: k, drafter and draft suit this text.", width)
+        lines += wrapped(busy if turn.disturbed else "Nothing: k, drafter and draft suit this text.", width)
     for place, advice in enumerate(found):
         lines += [_EMPTY] if place else []
         gain = "" if per_cent(advice.gain) in advice.sentence else f" ({per_cent(advice.gain)} faster)"
-        lines += _wrapped(f"{advice.sentence}{gain}", width, Style.STRONG)
+        lines += wrapped(f"{advice.sentence}{gain}", width, Style.STRONG)
         for reason in advice.why:
-            lines += _wrapped(reason, width, Style.PLAIN, indent="  ")
+            lines += wrapped(reason, width, Style.PLAIN, indent="  ")
         if advice.command:
-            lines += _wrapped(f"try: {advice.command}", width, Style.ACCEPTED, indent="  ")
+            lines += wrapped(f"try: {advice.command}", width, Style.ACCEPTED, indent="  ")
     return lines
 
 
@@ -148,10 +165,10 @@ def _title(text: str) -> list[Line]:
     return [_EMPTY, ((text, Style.ACCEPTED),)]
 
 
-def _wrapped(text: str, width: int, style: Style = Style.PLAIN, *, indent: str = "", hang: str = "") -> list[Line]:
-    """A sentence in rows. All but the first begin with `hang`."""
-    rows = textwrap.wrap(clean_line(text), max(width, 20), initial_indent=indent, subsequent_indent=indent + hang)
-    return [((row, style),) for row in rows]
+def _labelled(label: str, text: str, width: int) -> list[Line]:
+    """A text beside its label, in as many rows as it needs."""
+    rows = wrapped(text, width - _LABEL, Style.STRONG)
+    return [((f"{'' if at else label:<{_LABEL}}", Style.QUIET), *row) for at, row in enumerate(rows)]
 
 
 def _rate(figures: Figures) -> str:

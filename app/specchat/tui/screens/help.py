@@ -73,6 +73,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, keymap: Mapping[str, str] | None = None, command: str | None = None) -> None:
         """`keymap` holds the user's own keys. `command` is shown first."""
         super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (64, "-beside")]
         self._keymap = keymap or {}
         self._command = BY_NAME.get(command or "")
 
@@ -109,5 +110,7 @@ def _row(command: Command) -> tuple[str, str]:
 
 
 def _table(rows: Sequence[tuple[str, str]], name: str) -> Grid:
-    cells = (Static(Content(text), classes=kind) for row in rows for text, kind in zip(row, ("name", ""), strict=True))
+    cells = (
+        Static(Content(text), classes=kind) for row in rows for text, kind in zip(row, ("name", "text"), strict=True)
+    )
     return Grid(*cells, classes=name)

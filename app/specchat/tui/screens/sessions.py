@@ -156,7 +156,7 @@ class SessionsScreen(ModalScreen[int | None]):
         field = self.query_one(Input)
         self._begin_with = field.value
         field.value = row.session.title
-        field.cursor_position = len(field.value)
+        field.select_all()
         field.border_title = "New title"
         self._say("Enter saves this title, Esc keeps the old one")
 

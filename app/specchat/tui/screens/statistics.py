@@ -17,6 +17,7 @@ from specchat.tui.dashboard.statistics_pages import Page, charted
 
 _FRAME = 6
 _KEYS = "← → tabs   ↑ ↓ scroll   Esc closes   C copies"
+_FEWER_KEYS = "← → tabs   Esc closes"
 
 
 class StatisticsScreen(ModalScreen[None]):
@@ -44,7 +45,6 @@ class StatisticsScreen(ModalScreen[None]):
         """The tabs in a frame."""
         with Vertical(id="panel") as panel:
             panel.border_title = "Statistics"
-            panel.border_subtitle = _KEYS
             with TabbedContent(initial=_id(self._first)):
                 for name in self._pages:
                     with TabPane(name, id=_id(name)), VerticalScroll(can_focus=False):
@@ -75,18 +75,24 @@ class StatisticsScreen(ModalScreen[None]):
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             done = copy(as_text(self._lines(pane)), self.app.copy_to_clipboard)
-            self.query_one("#panel").border_subtitle = f"{_KEYS}: {done}"
+            self.query_one("#panel").border_subtitle = f"{self._keys()}: {done}"
 
     def _show(self) -> None:
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
-            self.query_one("#panel").border_subtitle = _KEYS
+            self.query_one("#panel").border_subtitle = self._keys()
             pane.query_one(".page", Static).update(charted(self._lines(pane)))
+
+    def _keys(self) -> str:
+        return _KEYS if len(_KEYS) <= self._width() else _FEWER_KEYS
+
+    def _width(self) -> int:
+        return max(self.query_one("#panel").size.width - _FRAME, 20)
 
     def _lines(self, pane: TabPane) -> Sequence[Line]:
         """The lines of this tab's page at the current width."""
         page = next(page for name, page in self._pages.items() if _id(name) == pane.id)
-        return page(max(self.query_one("#panel").size.width - _FRAME, 20))
+        return page(self._width())
 
 
 def _id(name: str) -> str:

@@ -10,6 +10,9 @@ from specchat.chat.session import HeaderView, Speculation
 from specchat.tui.widgets.lines import Lines
 
 _NOTE_SECONDS = 2.5
+_APART = 4
+"""The least blanks between the three parts together."""
+
 _STYLES = {
     Speculation.LOADING: "$quiet",
     Speculation.ACTIVE: "$outcome-accepted",
@@ -21,7 +24,7 @@ _STYLES = {
 
 
 class Header(Lines):
-    """Shows the header. A note replaces its right end for a moment."""
+    """Shows the header. A note that has room beside the state replaces its right end for a moment."""
 
     def __init__(self, view: HeaderView) -> None:
         super().__init__()
@@ -35,8 +38,12 @@ class Header(Lines):
             self._view = view
             self._draw(self.size.width)
 
+    def has_room(self, note: str) -> bool:
+        """Whether the whole note fits beside the pair and its state."""
+        return cell_len(f"{self._view.pair}{_status(self._view)}{note}") + _APART <= self.size.width
+
     def note(self, text: str) -> None:
-        """Shows a note for a moment."""
+        """Shows a note for a moment; an empty one ends it."""
         self._note = text
         self._draw(self.size.width)
         if self._timer is not None:
@@ -59,7 +66,7 @@ class Header(Lines):
 def header(view: HeaderView, note: str, width: int) -> Content:
     """The header in exactly `width` cells. On narrow screens the least important parts are left out first."""
     context = f"ctx {view.ctx_used}/{view.ctx_size}" if view.ctx_size else ""
-    status = f"{view.state.value} {view.status}"
+    status = _status(view)
     for name, word, right in (
         ("specchat   ", "speculation ", f"{context}   seed {view.seed}"),
         ("specchat   ", "speculation ", context),
@@ -70,12 +77,12 @@ def header(view: HeaderView, note: str, width: int) -> Content:
         right = note or right
         left_width, chip_width = cell_len(name + view.pair), cell_len(word + status)
         free = width - left_width - chip_width - cell_len(right)
-        if free >= 4:
+        if free >= _APART:
             break
     left = Content.assemble((name, "bold"), (view.pair, "$text-secondary"))
     chip = Content.assemble((word, "$quiet"), (status, _STYLES[view.state]))
     end = Content.styled(right, "bold $text-warning" if note else "$quiet")
-    if free >= 4:
+    if free >= _APART:
         half = max((width - chip_width) // 2 - left_width, 2)
         before = min(half, free - 2)
         return Content("").join([left, Content(" " * before), chip, Content(" " * (free - before)), end])
@@ -83,3 +90,7 @@ def header(view: HeaderView, note: str, width: int) -> Content:
     left = left.truncate(max(width - chip.cell_length - end.cell_length - 3, 0), ellipsis=True)
     gap = max(width - left.cell_length - chip.cell_length - end.cell_length - 2, 1)
     return Content("").join([left, Content("  "), chip, Content(" " * gap), end]).truncate(width)
+
+
+def _status(view: HeaderView) -> str:
+    return f"{view.state.value} {view.status}"

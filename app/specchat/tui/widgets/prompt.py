@@ -140,13 +140,15 @@ class Prompt(Composer):
         self._remember(self._sent[1] if self._sent is not None else self.entry())
         self._handed()
 
-    def give_back(self, text: str) -> None:
-        """Puts an unanswered message back, unless the user is writing another one."""
-        if not self.text:
-            if self._sent is not None and self._sent[0] == text:
-                self._write(self._sent[1])
-            else:
-                self.write(text)
+    def give_back(self, text: str) -> bool:
+        """Puts an unanswered message back, unless the user is writing another one. Returns whether it did."""
+        if self.text:
+            return False
+        if self._sent is not None and self._sent[0] == text:
+            self._write(self._sent[1])
+        else:
+            self.write(text)
+        return True
 
     def action_send(self) -> None:
         """Sends the message or the command. A backslash at the end of a line starts a new line instead."""

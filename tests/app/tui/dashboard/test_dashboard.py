@@ -40,6 +40,13 @@ def test_no_row_is_wider_than_the_panel(rounds: int, width: int, marked: Figure 
     assert max(cell_len(row) for row in rows) <= width
 
 
+@pytest.mark.parametrize("width", [30, 36, 45])
+@pytest.mark.parametrize("told", ["5 at most", "▒ other 3", "░work 9", "gains 113 %"])
+def test_figures_of_a_narrow_panel_go_on_in_another_row(width: int, told: str) -> None:
+    words = " ".join(" ".join(texts(panel(turn(60), width, 60))).split())
+    assert told in words
+
+
 @pytest.mark.parametrize("k", [1, 7, 12, 32, 64])
 def test_however_large_k_is_the_positions_stay_in_their_row(k: int) -> None:
     model = TurnModel()

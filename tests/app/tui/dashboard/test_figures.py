@@ -39,6 +39,14 @@ def test_the_narrow_dashboard_is_one_row(rounds: int) -> None:
         assert cell_len(row) <= width
 
 
+@pytest.mark.parametrize("width", range(18, 78))
+def test_a_figure_without_room_in_the_row_is_left_out_as_a_whole(width: int) -> None:
+    row, whole = strip(turn(60), width).plain, strip(turn(60), 60).plain
+    shown = row.split("  ●")[0].split("  ◆")[0].rstrip()
+    assert whole.startswith(shown)
+    assert whole[len(shown) :][:1] in ("", " ")
+
+
 def test_figures_do_not_move_while_they_change() -> None:
     first, later = (strip(turn(rounds), 78).plain for rounds in (1, 9))
     assert [first.index(word) for word in ("tok/s", "acc", "α", "τ")] == [

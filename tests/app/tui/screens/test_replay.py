@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.chatting import Chat, ask, chat, command, header, quiet
+from app.tui.chatting import Chat, ask, chat, command, header, note_above_the_prompt, quiet
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.screens.replay import Played, ReplayScreen
 from specchat.tui.widgets.deck import DeckBar
@@ -64,6 +64,6 @@ async def test_a_file_that_is_not_a_trace_is_reported_in_one_line(tmp_path: Path
     file.write_text("{}\n")
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, f"/replay {file}")
-        assert "is no trace" in header(pilot)
+        assert "is no trace" in note_above_the_prompt(pilot)
         await command(pilot, "/replay")
         assert "no answer yet" in header(pilot)

@@ -84,10 +84,19 @@ async def test_the_applications_own_changes_are_not_reported() -> None:
         await until(pilot, ["Who?"])
         screen = pilot.app.screen
         assert isinstance(screen, SessionsScreen)
-        await pilot.press("f2", "!", "enter")
+        await pilot.press("f2", "end", "!", "enter")
         await until(pilot, ["Who?!"])
         await pilot.pause(0.3)
         assert told(pilot) == "1"
+
+
+async def test_what_is_typed_replaces_the_old_title() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot, "Who?")
+        await pilot.press("ctrl+o")
+        await until(pilot, ["Who?"])
+        await pilot.press("f2", *"People", "enter")
+        await until(pilot, ["People"])
 
 
 NOW = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()

@@ -59,6 +59,18 @@ def test_every_page_fits_its_width(width: int) -> None:
         assert max(map(len, rows)) <= max(width, 60), name
 
 
+@pytest.mark.parametrize("width", [32, 40, 59])
+def test_a_narrow_page_wraps_between_words_and_leaves_nothing_out(width: int) -> None:
+    pair = "a large target 70B ⇠ a small draft 1B"
+    kept = Stored(TURN.summary, TURN.summary, {pair: Counters(1, 2, 3)})
+    for name, page in pages(TURN, kept, pair).items():
+        text = as_text(page(width))
+        assert max(map(len, text.split("\n"))) <= width, name
+        assert "…" not in text, name
+        told = {"Turn": "τ 2.33 predicted drafted compared pass measured", "Pair": pair, "All pairs": f"{pair} tok/s"}
+        assert set(told.get(name, "").split()) <= set(text.replace(",", "").split()), name
+
+
 def test_without_answers_the_pages_say_that_there_is_nothing_yet() -> None:
     for page in pages(None, Stored(Summary(), Summary(), {}), "a pair").values():
         assert "Nothing recorded yet" in as_text(page(78))

@@ -87,6 +87,7 @@ class AnswerWindows:
 
     async def replay_file(self, path: Path) -> None:
         """Plays the turns of a trace file back."""
+        self._view.note(f"reading {path.name}")
         try:
             traces = await asyncio.to_thread(read_trace, path)
         except TraceError as error:

@@ -21,9 +21,6 @@ from specchat.tui.transcript.transcript import Transcript
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import USUAL_K
 
-TEXTUALS_COMMANDS = frozenset({"Theme", "Screenshot", "Quit"})
-"""The titles of Textual's own commands that the palette offers. F1 replaces its help."""
-
 
 async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
     """Does what a command asks for. A note says why something cannot be done now."""
@@ -112,7 +109,7 @@ def palette(parts: ChatParts) -> Iterator[SystemCommand]:
     """The commands that need no argument, then what has a key and no command."""
     for command in COMMANDS:
         invocation = command.read("", Sources())
-        # Textual offers quitting and themes itself.
+        # The app offers quitting and themes itself.
         if not isinstance(invocation, asked.Refusal | asked.Quit | asked.SetTheme):
             yield SystemCommand(f"/{command.name}", command.help, partial(perform, parts, invocation))
     yield SystemCommand("Knobs", "k, drafter, verifier, temperature and more", parts.panels.toggle_knobs)

@@ -17,7 +17,7 @@ from specchat.chat.knobs import settings_from
 from specchat.chat.session import new_conversation
 from specchat.chat.turn import TurnView
 from specchat.errors import SpecchatError
-from specchat.store.records import StoredSession, new_seed
+from specchat.store.records import new_seed
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.turns import TurnRunner
 from specchat.tui.screens.chat.view import ChatView
@@ -105,7 +105,7 @@ class Conversations:
         await self.leave()
         if await self._show_stored(session):
             await self._caches.restore(session)
-            self._use_stored_settings()
+            self.use_stored_settings()
 
     async def resume(self, session: int) -> None:
         """Shows the stored conversation that the app was started with; the models are loaded later."""
@@ -159,16 +159,9 @@ class Conversations:
         self._view.show_header()
         self._view.note(f"seed {chosen} from the next answer on")
 
-    def pair_loaded(self, *, first_time: bool) -> None:
-        """Gives an empty conversation the names of the loaded models, a resumed one its settings."""
-        if self._state.session.conversation.empty:
-            self._name_models()
-        elif first_time:
-            self._use_stored_settings()
-
     def pair_changed(self) -> None:
         """Stores that the conversation continues with another pair."""
-        self._state.archive.changed(self._name_models())
+        self._state.archive.changed(self._state.session.name_pair())
 
     async def _show_stored(self, session: int) -> bool:
         try:
@@ -189,13 +182,11 @@ class Conversations:
         view.give_back()
         self._state.editing = None
         self._state.session = self._state.session.renewed(conversation)
-        if conversation.empty:
-            self._name_models()
         view.show_conversation()
         view.show_figures(TurnView())
         view.show_header()
 
-    def _use_stored_settings(self) -> None:
+    def use_stored_settings(self) -> None:
         """Applies the settings of the session, as far as the loaded pair supports them."""
         session = self._state.session
         stored = session.conversation.session.settings
@@ -207,8 +198,3 @@ class Conversations:
             self._view.note(f"the session's settings cannot be used: {error}")
             return
         self._turns.change_settings(settings, remember=False)
-
-    def _name_models(self) -> StoredSession:
-        options = self._state.session.options
-        draft = str(options.draft) if options.draft else None
-        return self._state.session.conversation.change(target=str(options.target), draft=draft)

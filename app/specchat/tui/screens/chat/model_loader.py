@@ -39,6 +39,7 @@ class ModelLoader:
     def load(self) -> None:
         """Loads the pair that the session names."""
         self._state.session.phase = Phase.LOADING
+        self._state.session.progress = 0.0
         self._link.load(self._state.session.options)
         self._view.show_header()
 
@@ -68,14 +69,14 @@ class ModelLoader:
 
     def reload(self, options: ChatOptions) -> None:
         """Loads what these options name. Other thread counts alone take effect without loading."""
-        state, session = self._state, self._state.session
+        session = self._state.session
         threads = with_threads(session.options.options, options.options)
         if options == replace(session.options, options=threads) != session.options:
             self.use_threads(threads)
             return
         if self._view.is_busy() or options == session.options:
             return
-        if state.waiting is not None or session.phase is Phase.LOADING:
+        if session.phase is Phase.LOADING:
             self._view.note(LOADING)
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None

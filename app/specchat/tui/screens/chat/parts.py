@@ -123,7 +123,8 @@ class ChatParts:
         first_time = state.settings is None
         if await self.loader.loaded(event):
             self.conversations.pair_changed()
-        self.conversations.pair_loaded(first_time=first_time)
+        if first_time:
+            self.conversations.use_stored_settings()
         self.view.download_bar.show_unfinished()
         if state.turn is None:
             self.view.show_figures(TurnView.before(event.memory))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from specchat.chat.archive import Archive
-from specchat.chat.session import ChatSession, Unsent
+from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel, TurnView
 from specchat.models.formatting import model_name
 from specchat.stats.line import rule_label, with_ending
@@ -114,14 +114,14 @@ class RunningTurn:
 class ChatState:
     """The conversation, the answer that is being written, and what waits to be sent.
 
-    `waiting` is a message that is sent when the models are loaded. `editing` is the id of the message that the next
-    one replaces. `live_view` is how answers are shown while they stream. `frozen` is true in step mode.
+    `waiting` is an empty answer that begins when the models are loaded. `editing` is the id of the message that the
+    next one replaces. `live_view` is how answers are shown while they stream. `frozen` is true in step mode.
     """
 
     session: ChatSession
     archive: Archive
     turn: RunningTurn | None = None
-    waiting: Unsent | None = None
+    waiting: StoredMessage | None = None
     editing: int | None = None
     live_view: View = View.TRACE
     frozen: bool = False
@@ -140,6 +140,19 @@ class ChatState:
     def last_question(self) -> StoredMessage | None:
         """The user's last message."""
         return self._last("user")
+
+    def take_back(self) -> str | None:
+        """Removes the message that waits for the models from the conversation, and returns its text."""
+        waiting, self.waiting = self.waiting, None
+        if waiting is None or waiting.parent is None:
+            return None
+        conversation = self.session.conversation
+        question = conversation.message(waiting.parent)
+        for message in (waiting.id, question.id):
+            conversation.drop(message)
+            self.archive.unsaid([message])
+        self.archive.changed(conversation.session)
+        return question.content
 
     def is_running(self, answer: int) -> bool:
         """Whether the answer with this id is still being written."""

@@ -23,7 +23,10 @@ _LIST = """Repeat this list without changes:
 
 
 class Step(NamedTuple):
-    """A question with what to look at, asked with these settings."""
+    """A question with what to look at, asked with these settings.
+
+    With `from_start` it is asked in place of the first one: the same text can only follow the same conversation.
+    """
 
     title: str
     text: str
@@ -31,6 +34,7 @@ class Step(NamedTuple):
     k: DraftLength
     drafter: str = "model"
     temperature: float = 0.0
+    from_start: bool = False
 
     def applied(self, settings: Settings, drafters: tuple[str, ...]) -> Settings:
         """The settings of this step, with a drafter that the pair has."""
@@ -66,9 +70,11 @@ STEPS = (
     Step(
         "k by hand",
         "k is how many tokens are guessed at most. Lower it with Ctrl+↓ to 1 or 2 (header: k), then ask the first "
-        "question again: the same text, and fewer tokens a pass.",
+        "question again, in place of the first time: the same text, and fewer tokens a pass. Tab, ↑ and ← go back to "
+        "the first time.",
         _FACT,
         5,
+        from_start=True,
     ),
     Step(
         "k auto",
@@ -177,6 +183,9 @@ class TourGuide:
         elif settings is not None and loaded is not None:
             self._turns.change_settings(step.applied(settings, loaded.drafters))
             self._view.prompt.give_back(step.prompt)
+            said = self._state.session.conversation.path()
+            if step.from_start and said and self._view.prompt.text == step.prompt:
+                self._state.editing = said[0].id
 
     def _restore(self) -> None:
         before, self._before = self._before, None

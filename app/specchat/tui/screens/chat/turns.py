@@ -11,15 +11,15 @@ from typing import Any
 
 from textual.widget import Widget
 
-from specchat.chat.session import Phase, Unsent
+from specchat.chat.session import Phase
 from specchat.models.formatting import pair_name
 from specchat.stats.line import STOPPED
-from specchat.store.records import State
+from specchat.store.records import State, StoredMessage
 from specchat.traces.trace import Trace
 from specchat.tui.engine_link import EngineLink
 from specchat.tui.pace import Pace
 from specchat.tui.screens.chat.state import ChatState, RunningTurn
-from specchat.tui.screens.chat.view import LOADING, ChatView
+from specchat.tui.screens.chat.view import ChatView
 from specchat.tui.transcript.entries import Siblings, UserMessage
 from specchat.worker.protocol import Ended, WorkerFailed
 from specchat_engine.decoding.rounds import Round
@@ -48,35 +48,37 @@ class TurnRunner:
     def submit(self, text: str, shown: str) -> None:
         """Takes a message from the prompt; `shown` is its text with long pastes folded.
 
-        A message waits while the models are loading. While another one is answered or waits, it stays in the prompt.
+        It is stored at once, and waits while the models are loading. While another one is answered or waits, it stays
+        in the prompt.
         """
-        state, view = self._state, self._view
+        state, view, session = self._state, self._view, self._state.session
         if view.is_busy():
             return
-        if state.waiting is not None:
-            view.note(LOADING)
-            return
-        unsent = Unsent(text, state.editing)
-        state.editing = None
+        edited, state.editing = state.editing, None
         view.prompt.taken()
         view.transcript.add(UserMessage(shown or text), follow=True)
-        if state.session.phase is Phase.READY and state.settings is not None:
-            self._begin(unsent, state.settings)
+        state.archive.said(session.conversation, session.ask(text, edited))
+        if edited is not None:
+            view.show_conversation()
+        if session.phase is Phase.READY and state.settings is not None:
+            self.answer(state.settings)
         else:
-            state.waiting = unsent
+            state.waiting = session.conversation.begin_answer()
+            state.archive.said(session.conversation, state.waiting)
 
     def send_waiting(self) -> None:
-        """Sends the message that waited for the models."""
+        """Begins the answer that waited for the models."""
         waiting, settings = self._state.waiting, self._state.settings
         if waiting is not None and settings is not None and self._state.turn is None:
             self._state.waiting = None
-            self._begin(waiting, settings)
+            self.answer(settings, waiting=waiting)
 
-    def answer(self, settings: Settings, prefix: tuple[int, ...] = ()) -> None:
-        """Begins an answer to the end of the conversation; its first tokens are `prefix`."""
+    def answer(self, settings: Settings, prefix: tuple[int, ...] = (), *, waiting: StoredMessage | None = None) -> None:
+        """Begins an answer to the end of the conversation, or the one that waited; its first tokens are `prefix`."""
         state, session = self._state, self._state.session
-        message, question = session.begin(prefix, frozen=state.frozen)
-        state.archive.said(session.conversation, message)
+        message, question = session.begin(prefix, frozen=state.frozen, answer=waiting)
+        if waiting is None:
+            state.archive.said(session.conversation, message)
         state.turn = RunningTurn(session, message, state.live_view, settings, question.source)
         state.turn.answer.siblings = Siblings(*session.conversation.place(message.id))
         self._view.transcript.add(state.turn.answer)
@@ -150,14 +152,16 @@ class TurnRunner:
         view.show_figures(outcome.figures)
         if outcome.unanswered is None and not state.session.conversation.holds(turn.message.id):
             view.show_conversation()
+        if outcome.unanswered is not None:
+            if outcome.failure is not None:
+                turn.answer.remove()
+                view.unsay(outcome.unanswered)
+            else:
+                view.prompt.give_back(outcome.unanswered)
         if outcome.failure is not None:
             view.notice(outcome.failure, failure=True)
             if state.settings is not None:
                 view.knobs.show(state.settings)
-        if outcome.unanswered is not None:
-            view.prompt.give_back(outcome.unanswered)
-            if outcome.failure is not None:
-                turn.answer.remove()
         view.show_header()
         self._on_change()
 
@@ -213,12 +217,11 @@ class TurnRunner:
         if turn is not None:
             self._state.archive.grew(turn.message, turn.text)
 
-    def _begin(self, unsent: Unsent, settings: Settings) -> None:
-        session = self._state.session
-        self._state.archive.said(session.conversation, session.ask(unsent.text, unsent.edited))
-        if unsent.edited is not None:
-            self._view.show_conversation()
-        self.answer(settings)
+    def cut_running(self) -> None:
+        """Stores the running answer as cut off, because specchat ends."""
+        turn = self._state.turn
+        if turn is not None:
+            self._state.archive.left(replace(turn.message, content=turn.text, state=State.CUT))
 
     def _branched(self) -> None:
         self._state.archive.changed(self._state.session.conversation.session)

@@ -26,6 +26,7 @@ from specchat.tui.widgets.header import Header
 from specchat.tui.widgets.key_row import KeyRow
 from specchat.tui.widgets.knobs import Knobs
 from specchat.tui.widgets.load_knobs import LoadKnobs
+from specchat.tui.widgets.note_bar import NoteBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.step_bar import StepBar, TourBar
 
@@ -48,6 +49,7 @@ class ChatView:
         self.download_bar = DownloadBar(downloads)
         self.step_bar = StepBar()
         self.tour_bar = TourBar()
+        self.note_bar = NoteBar()
         self.prompt = Prompt(sources, history)
 
     def compose(self) -> ComposeResult:
@@ -64,6 +66,7 @@ class ChatView:
         yield self.download_bar
         yield self.step_bar
         yield self.tour_bar
+        yield self.note_bar
         with Horizontal(id="entry"):
             yield Static("›", id="sign")
             yield self.prompt
@@ -72,18 +75,26 @@ class ChatView:
             yield Static(legend_line(), id="legend")
 
     def note(self, text: str) -> None:
-        """Shows a short text in the header for a moment."""
-        self.header.note(text)
+        """Shows a text for a moment, in the header if there is room, else above the prompt."""
+        fits = self.header.has_room(text)
+        self.header.note(text if fits else "")
+        self.note_bar.show("" if fits else text)
 
     def notice(self, text: str, *, failure: bool = False) -> None:
-        """Adds a notice to the transcript, where it stays."""
-        self.transcript.add(TranscriptNotice(text, failure=failure))
+        """Adds a notice to the transcript, where it stays. The same one is not repeated directly."""
+        notice, entries = TranscriptNotice(text, failure=failure), self.transcript.entries
+        if entries and isinstance(entries[-1], TranscriptNotice) and entries[-1].text == notice.text:
+            self.transcript.follow()
+        else:
+            self.transcript.add(notice)
 
     def is_busy(self) -> bool:
-        """Whether an answer is being written; if so, a note says how to stop it."""
+        """Whether an answer is being written or waits for the models; if so, a note says so."""
         if self._state.turn is not None:
             self.note("Esc stops the answer first")
-        return self._state.turn is not None
+        elif self._state.waiting is not None:
+            self.note(LOADING)
+        return self._state.turn is not None or self._state.waiting is not None
 
     def show_header(self) -> None:
         """Shows the pair, the state of speculation and the length of the context."""
@@ -105,10 +116,15 @@ class ChatView:
 
     def give_back(self) -> None:
         """Puts a message that waits for the models back into the prompt."""
-        waiting, self._state.waiting = self._state.waiting, None
+        waiting = self._state.take_back()
         if waiting is not None:
-            self.prompt.give_back(waiting.text)
-            self._state.editing = waiting.edited
+            self.unsay(waiting)
+
+    def unsay(self, text: str) -> None:
+        """Puts the last message of the transcript, which got no answer, back into the prompt."""
+        if self.prompt.give_back(text):
+            said = [entry for entry in self.transcript.entries if isinstance(entry, UserMessage)]
+            said[-1].remove()
 
     def _entry(self, message: StoredMessage) -> Entry:
         session = self._state.session

@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.chatting import answer, ask, chat, command, header, notices, parts, prompt, quiet, shown
+from app.tui.chatting import (
+    answer,
+    ask,
+    chat,
+    command,
+    header,
+    note_above_the_prompt,
+    notices,
+    parts,
+    prompt,
+    quiet,
+    shown,
+)
 from app.tui.scripted_client import ScriptedClient, script
 
 
@@ -136,13 +148,13 @@ async def test_the_sampling_of_now_is_kept_under_a_name_and_put_in_force_again()
         assert "letters: temperature 0.2" in notices(pilot)[-1]
         await command(pilot, "/preset forget letters")
         await command(pilot, "/preset letters")
-        assert "there is no preset letters" in header(pilot)
+        assert "there is no preset letters" in note_above_the_prompt(pilot)
 
 
 async def test_a_command_that_is_not_there_is_refused_in_one_line_and_stays_in_the_prompt() -> None:
     async with chat(ScriptedClient()) as pilot:
         await command(pilot, "/regenn")
-        assert "/regen" in header(pilot)
+        assert "/regen" in note_above_the_prompt(pilot)
         assert prompt(pilot).text == "/regenn"
 
 

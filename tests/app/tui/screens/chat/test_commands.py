@@ -1,10 +1,14 @@
 """The palette over the chat."""
 
+import pytest
+from textual.widgets import Input
+
 from app.tui.chatting import ask, chat, quiet
-from app.tui.scripted_client import ScriptedClient
-from specchat.tui.screens.chat.commands import TEXTUALS_COMMANDS
+from app.tui.scripted_client import ScriptedClient, chat_options
+from specchat.tui.app import ReplayApp, SpecchatApp
 from specchat.tui.screens.replay import ReplayScreen
 from specchat.tui.widgets.knobs import Knobs
+from support.sample_traces import sample_trace
 
 
 async def test_the_palette_offers_what_can_be_done_without_a_word_more() -> None:
@@ -12,8 +16,27 @@ async def test_the_palette_offers_what_can_be_done_without_a_word_more() -> None
         offered = [command.title for command in pilot.app.get_system_commands(pilot.app.screen)]
         assert {"/sessions", "/models", "/stats", "/replay", "Knobs", "Inspect"} <= set(offered)
         assert not {"/k", "/temp", "/quit", "/theme", "Keys", "Maximize"} & set(offered)
-        assert set(offered) >= TEXTUALS_COMMANDS
+        assert set(offered) >= {"Theme", "Screenshot", "Quit"}
         assert len(offered) == len(set(offered))
+
+
+@pytest.mark.parametrize("replays", [False, True])
+async def test_the_palette_speaks_in_our_words(replays: bool) -> None:
+    app = ReplayApp([sample_trace()], "t.jsonl") if replays else SpecchatApp(chat_options(), ScriptedClient())
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        offered = {command.title: command.help for command in app.get_system_commands(app.screen)}
+        assert offered["Quit"] == "Leave; everything is kept"
+        assert not {"Keys", "Maximize"} & set(offered)
+        for title, placeholder in (("", "Find a command"), ("Theme", "Find a theme")):
+            if title:
+                app.action_change_theme()
+            else:
+                await pilot.press("ctrl+p")
+            await pilot.pause(0.3)
+            assert app.screen.query_one(Input).placeholder == placeholder
+            await pilot.press("escape")
+            await pilot.pause(0.3)
 
 
 async def test_what_is_chosen_in_the_palette_is_done() -> None:

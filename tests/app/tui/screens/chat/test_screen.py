@@ -1,6 +1,17 @@
 import pytest
 
-from app.tui.chatting import answer, ask, chat, figures, header, prompt, questions, quiet, transcript
+from app.tui.chatting import (
+    answer,
+    ask,
+    chat,
+    figures,
+    header,
+    note_above_the_prompt,
+    prompt,
+    questions,
+    quiet,
+    transcript,
+)
 from app.tui.scripted_client import ScriptedClient, script
 from specchat.tui.transcript.answer import View
 from specchat.tui.widgets.knobs import KnobRow, Knobs
@@ -86,7 +97,7 @@ async def test_the_arrows_go_round_and_round_the_knobs() -> None:
 async def test_a_knob_says_why_a_typed_value_cannot_be() -> None:
     async with chat(ScriptedClient()) as pilot:
         await pilot.press("f2", "9", "9", "enter")
-        assert "k is '99': use auto, or a whole number from 0 to 32" in header(pilot)
+        assert "k is '99': use auto, or a whole number from 0 to 32" in note_above_the_prompt(pilot)
 
 
 async def test_escape_stops_the_answer_and_keeps_what_was_said() -> None:

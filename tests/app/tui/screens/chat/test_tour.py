@@ -71,6 +71,20 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         assert len(questions(pilot)) == 1
 
 
+async def test_the_first_question_is_asked_again_in_an_empty_conversation() -> None:
+    client = ScriptedClient()
+    async with chat(client) as pilot:
+        await ask(pilot, "/tour")
+        for _ in STEPS[:4]:
+            await pilot.press("enter")
+            await quiet(pilot)
+        first, _, third, again = client.asked
+        assert first[-1].content == STEPS[3].prompt
+        assert again == first
+        assert len(third) == 5
+        assert [(entry.raw, entry.siblings.count) for entry in questions(pilot)] == [(STEPS[0].prompt, 2)]
+
+
 async def test_the_tour_keeps_what_the_visitor_writes_and_begins_beside_what_was_said() -> None:
     async with chat(ScriptedClient(), (80, 24)) as pilot:
         await ask(pilot)

@@ -5,6 +5,7 @@ from app.tui.chatting import (
     answers,
     ask,
     chat,
+    command,
     figures,
     header,
     notices,
@@ -12,8 +13,13 @@ from app.tui.chatting import (
     questions,
     quiet,
     seen,
+    shown,
 )
-from app.tui.scripted_client import LOADED, ScriptedClient, script
+from app.tui.scripted_client import LOADED, ScriptedClient, chat_options, script
+from specchat.chat.archive import session_to_resume
+from specchat.settings.paths import sessions_db
+from specchat.store.store import Store
+from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript.answer import View
 from specchat.worker.protocol import Loading, WorkerFailed
 
@@ -96,6 +102,47 @@ async def test_a_message_sent_while_the_model_loads_waits_for_it() -> None:
         assert answer(pilot).text == " Hello there world"
 
 
+async def test_a_message_sent_while_the_model_loads_is_kept_if_the_app_dies_now() -> None:
+    async with chat(ScriptedClient(hold_loading=True)) as pilot:
+        await ask(pilot, "early")
+        assert isinstance(pilot.app, SpecchatApp)
+        pilot.app.keep_now()
+    client = ScriptedClient()
+    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await quiet(pilot)
+        assert shown(pilot) == ["early", ""]
+        assert "specchat ended" in figures(pilot)
+        await ask(pilot, "more")
+        assert [message.content for message in client.asked[0]] == ["early", "", "more"]
+
+
+async def test_a_message_for_a_model_that_cannot_be_loaded_is_only_in_the_prompt() -> None:
+    client = ScriptedClient(hold_loading=True, load_events=(WorkerFailed("no such file: guide.gguf"),))
+    async with chat(client) as pilot:
+        await ask(pilot, "early")
+        client.go.set()
+        await quiet(pilot)
+        assert prompt(pilot).text == "early"
+    with Store.open(sessions_db()) as store:
+        assert all(not store.messages(session.id) for session in store.sessions(9))
+
+
+async def test_the_conversation_stays_as_it_is_while_a_message_waits_for_the_model() -> None:
+    async with chat(ScriptedClient()) as pilot:
+        await ask(pilot, "one")
+    client = ScriptedClient(hold_loading=True)
+    app = SpecchatApp(chat_options(), client, resume=session_to_resume("last", sessions_db()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await ask(pilot, "two")
+        await command(pilot, "/clear")
+        assert "still loading" in header(pilot)
+        assert shown(pilot) == ["one", " Hello there world", "two"]
+        client.go.set()
+        await quiet(pilot)
+        assert shown(pilot) == ["one", " Hello there world", "two", " Hello there world"]
+
+
 async def test_a_model_that_cannot_be_loaded_is_explained_and_a_message_tries_again() -> None:
     client = ScriptedClient(load_events=(WorkerFailed("no such file: guide.gguf"),))
     async with chat(client) as pilot:
@@ -135,6 +182,19 @@ async def test_a_message_without_any_answer_comes_back_into_the_prompt() -> None
         assert [message.content for message in client.asked[-1]] == ["long"]
 
 
+async def test_a_message_that_is_sent_again_and_again_without_an_answer_shows_its_error_once() -> None:
+    client = ScriptedClient(rounds=[], failure=WorkerFailed("the prompt has 5000 tokens, the context 1024"))
+    async with chat(client) as pilot:
+        await ask(pilot, "long")
+        for _ in range(3):
+            await pilot.press("enter")
+            await quiet(pilot)
+        assert len(client.asked) == 4
+        assert len(notices(pilot)) == 1
+        assert questions(pilot) == []
+        assert prompt(pilot).text == "long"
+
+
 async def test_only_one_message_is_answered_at_a_time() -> None:
     client = ScriptedClient(hold_after=1)
     async with chat(client) as pilot:
@@ -153,9 +213,9 @@ async def test_markup_of_a_model_or_a_user_is_only_text() -> None:
         assert any(row.strip().startswith("[bold red]x[/] [@click") for row in seen(pilot))
         client.go.set()
         await quiet(pilot)
-        shown = "".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
-        shown = " ".join(shown.split())
-        assert "[bold red]x[/] [@click=app.quit]y[/] z" in shown, shown[:600]
+        drawn = "".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+        drawn = " ".join(drawn.split())
+        assert "[bold red]x[/] [@click=app.quit]y[/] z" in drawn, drawn[:600]
 
 
 async def test_a_short_conversation_stands_at_the_top() -> None:
