@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -43,17 +43,22 @@ def suggestions(place: Place, measured: Measured, limit: int = 60) -> list[Sugge
     return [one for model in by_size for one in _offers(model, place, measured)][:limit]
 
 
-NO_DRAFT_GAINS: Final = "No draft is known to gain on this CPU. Lookup does, on edits."
-
-
-def basis(place: Place, known: Iterable[Suggestion]) -> str:
-    """A line that says what the expected speeds are based on, and whether a draft is known to gain here."""
+def basis(place: Place) -> str:
+    """A line that says what the expected speeds are based on."""
     if place.on_gpu:
         return "These fit the GPU's memory. Its speed is not known before a model has run."
-    draft = "" if any(one.gains for one in known) else f" {NO_DRAFT_GAINS}"
     if place.bandwidth is None:
-        return f"The memory bandwidth of this machine could not be measured.{draft}"
-    return f"Speeds are the most that its memory bandwidth of {format_size(place.bandwidth)}/s allows.{draft}"
+        return "The memory bandwidth of this machine could not be measured."
+    return f"Speeds are the most that its memory bandwidth of {format_size(place.bandwidth)}/s allows."
+
+
+def note(place: Place, known: Sequence[Suggestion]) -> str:
+    """A line for a CPU on which no draft is known to gain; empty elsewhere."""
+    if place.on_gpu or not known or any(one.gains for one in known):
+        return ""
+    if any(one.speedup for one in known):
+        return "No draft is known to gain on this CPU. Lookup does, on edits."
+    return "Neither a draft nor lookup is known to gain on this CPU."
 
 
 def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:

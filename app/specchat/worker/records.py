@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specchat_engine import Engine
 
 _log = logging.getLogger(__name__)
-_LARGE = 300_000_000
+_LARGE = 200_000_000
 """Smaller weights may stay in the processor's caches, so their passes say little about larger models."""
 
 _WIDE = 8

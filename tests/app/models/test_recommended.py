@@ -8,7 +8,7 @@ import pytest
 
 from specchat.models.machine import Place
 from specchat.models.outline import outline
-from specchat.models.recommended import NO_DRAFT_GAINS, basis, few, suggestions
+from specchat.models.recommended import basis, few, note, suggestions
 from specchat.models.suggestion import Kind, Suggestion
 from specchat_assets.catalog import catalog
 from specchat_engine.decoding.costs import MeasuredCosts
@@ -42,7 +42,7 @@ def test_a_two_core_cpu_is_promised_no_gain_from_a_draft_for_a_quantised_llama()
     assert llama.kind is Kind.LOOKUP
     assert "Llama 3.2 1B as a draft gains nothing here" in llama.lines()
     assert not any(one.gains for one in found)
-    assert NO_DRAFT_GAINS in basis(place(25, 25.0), found)
+    assert note(place(25, 25.0), found) == "No draft is known to gain on this CPU. Lookup does, on edits."
 
 
 def test_costs_that_were_measured_here_decide() -> None:
@@ -53,6 +53,8 @@ def test_costs_that_were_measured_here_decide() -> None:
     assert steep.kind is Kind.PLAIN
     assert steep.speed.endswith("tok/s, no gain")
     assert "Qwen3 0.6B as a draft gains nothing here" in steep.lines()
+    assert "Neither a draft nor lookup" in note(place(25, 25.0), [steep])
+    assert note(place(25, 25.0), [flat]) == ""
 
 
 def test_nothing_is_promised_above_what_was_measured_elsewhere() -> None:
@@ -158,6 +160,7 @@ def test_a_gpu_is_described_and_has_no_expected_speed() -> None:
     there = place(64, 20.0, 24)
     found = suggestions(there, {})
     assert not any("tok/s" in one.speed for one in found)
-    assert "not known before" in basis(there, found)
+    assert "not known before" in basis(there)
+    assert note(there, found) == ""
     assert "CUDA0 24 GB" in there.words
-    assert "could not be measured" in basis(place(25, None), [])
+    assert "could not be measured" in basis(place(25, None))

@@ -12,7 +12,7 @@ from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
 from specchat.models.pass_costs import Measured, judge_here
-from specchat.models.recommended import basis, suggestions
+from specchat.models.recommended import basis, note, suggestions
 from specchat.models.suggestion import Suggestion
 from specchat.terminal.filter import clean_line
 from specchat.tui.panes.pane import Pane
@@ -54,7 +54,7 @@ class SuggestedPane(Pane[Suggestion]):
         def look() -> tuple[list[Suggestion], str]:
             place = self._place()
             known = suggestions(place, self._costs())
-            return known, f"For {place.words}. {basis(place, known)}"
+            return known, f"For {place.words}. {basis(place)} {note(place, known)}".rstrip()
 
         self.ask("looking at this machine …", look, self._know)
 

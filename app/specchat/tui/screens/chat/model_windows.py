@@ -20,7 +20,7 @@ from specchat.models.library import Entry, loadable_models
 from specchat.models.machine import ask_machine
 from specchat.models.model_files import Group, HubFile
 from specchat.models.pass_costs import judge_here
-from specchat.models.recommended import NO_DRAFT_GAINS, few, suggestions
+from specchat.models.recommended import few, note, suggestions
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
@@ -136,8 +136,7 @@ def _fitting() -> Fitting:
     """What suits this machine."""
     place = ask_machine(bandwidth=True)
     known = suggestions(place, kept_costs())
-    note = "" if place.on_gpu or any(one.gains for one in known) else NO_DRAFT_GAINS
-    return Fitting(place.words, few(known), note)
+    return Fitting(place.words, few(known), note(place, known))
 
 
 def _wanted(entry: Entry) -> Wanted:
