@@ -119,7 +119,8 @@ class _Target:
     ) -> Suggestion | None:
         own = min(self.header.n_ctx_train, CONTEXT_LIMIT)
         for n_ctx in (own, *halves(own, _SHORTEST)):
-            placement = where_it_goes(self.header, draft, LoadOptions(n_ctx=n_ctx), self.place.machine)
+            options = LoadOptions(n_ctx=n_ctx)
+            placement = where_it_goes(self.header, draft, options, self.place.machine, remedies=False)
             if placement.fits:
                 break
         else:
