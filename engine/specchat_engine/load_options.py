@@ -63,7 +63,7 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A loaded model; sizes in bytes, contexts in tokens."""
+    """A loaded model; sizes in bytes, contexts in tokens. `quantisation` is the type of most weights."""
 
     name: str
     path: str
@@ -73,6 +73,8 @@ class ModelInfo:
     n_ctx_train: int = 0
     n_vocab: int = 0
     description: str = ""
+    quantisation: str = ""
+    experts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ def info_of(context: LlamaContext) -> ModelInfo:
         n_vocab=model.vocabulary.size,
         n_ctx=context.capacity,
         n_ctx_train=model.n_ctx_train,
+        quantisation=model.header.quantisation,
+        experts=model.header.experts,
     )
 
 

@@ -14,21 +14,23 @@ from specchat.bench.plan import DRAFTED
 from specchat.bench.samples import Gain
 from specchat.cli.reporting import no_native_debugger, one_line_from_native_code, print_json, print_rows, say
 from specchat.errors import FAILED, INTERRUPTED, LibraryError
-from specchat.models.candidates import Candidate, judge_drafts, ranked, worth_timing
+from specchat.models.candidates import Candidate, judge_drafts, known_pair, ranked, worth_timing
 from specchat.models.chosen_pair import load_options
 from specchat.models.finding import find_path
 from specchat.models.headers import ModelInfo, model_info
 from specchat.models.last_pairs import Timing, write_timings
 from specchat.models.library import loadable_models
+from specchat.models.pass_costs import judge_here
 from specchat.models.preferences import remember_pair
 from specchat.settings.schema import Config
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
+from specchat.worker.records import kept_costs
 from specchat_engine import Engine
 from specchat_engine.codec import to_json
 from specchat_engine.errors import EngineError
 from specchat_engine.llama.machine import this_machine
-from specchat_engine.pairing import Finding, Grade, Verdict, judge
+from specchat_engine.pairing import Finding, Grade, Verdict
 
 _SIGNS = {Grade.OK: ("✓", BLUE), Grade.WARNING: ("!", ORANGE), Grade.BLOCKER: ("✗", f"bold {ORANGE}")}
 
@@ -47,7 +49,8 @@ def pair(target: str, draft: str, config: Config, *, as_json: bool) -> int:
     """
     no_native_debugger()
     one, two = model_info(target), model_info(draft)
-    verdict = judge(one.header, two.header, load_options(config), this_machine())
+    pair = known_pair(one.name, two.name)
+    verdict = judge_here(one.header, two.header, load_options(config), this_machine(), kept_costs(), pair)
     if as_json:
         print_json(
             {
@@ -128,7 +131,7 @@ def bench_pairs(target: str, draft: str, config: Config, seconds: float, *, as_j
 def _chosen(target: Path, draft: str, config: Config) -> list[Candidate]:
     """The drafts to time, best first by their headers. Raises LibraryError if there are none."""
     also = (target, find_path(draft).absolute()) if draft else (target,)
-    judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine()))
+    judged = ranked(judge_drafts(target, loadable_models(also), load_options(config), this_machine(), kept_costs()))
     if draft:
         judged = [one for one in judged if one.entry.path.absolute() == also[-1]]
     fitting = [one for one in judged if one.fits] if draft else worth_timing(judged)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specchat.models.library import Entry
-from specchat_assets.catalog import catalog
+from specchat.models.pass_costs import Measured, judge_here
+from specchat_assets.catalog import Pair, catalog
 from specchat_engine.errors import EngineError
 from specchat_engine.gguf import read_model
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.placement import Machine
-from specchat_engine.pairing import Finding, Grade, Verdict, judge
+from specchat_engine.pairing import Finding, Grade, Verdict
 
 _GOOD_COST = 0.1
 """The draft cost (draft step / target step) that usually gains most: smaller drafts guess worse, larger cost more."""
@@ -63,9 +64,16 @@ def worst(lines: Iterable[Finding]) -> Finding | None:
 
 
 def judge_drafts(
-    target: Path, entries: Iterable[Entry], options: LoadOptions, machine: Machine | None
+    target: Path,
+    entries: Iterable[Entry],
+    options: LoadOptions,
+    machine: Machine | None,
+    measured: Measured | None = None,
 ) -> Iterator[Candidate]:
-    """A candidate for each file except the target, in the order given. Raises ModelFileError for the target."""
+    """A candidate for each file except the target, in the order given. Raises ModelFileError for the target.
+
+    `measured` has the pass costs of this machine by quantisation.
+    """
     header = read_model(target)
     known: dict[Path, Entry] = {}
     for entry in entries:
@@ -80,7 +88,8 @@ def judge_drafts(
         except EngineError as error:
             yield Candidate(entry, None, str(error))
             continue
-        yield Candidate(entry, judge(header, draft, options, machine, alpha=_known_alpha(target_entry, entry)))
+        pair = known_pair(target_entry.name, entry.name) if target_entry else None
+        yield Candidate(entry, judge_here(header, draft, options, machine, measured or {}, pair))
 
 
 def ranked(candidates: Iterable[Candidate], timed: Iterable[Path] = ()) -> list[Candidate]:
@@ -107,15 +116,9 @@ def worth_timing(judged: Iterable[Candidate]) -> list[Candidate]:
     return smaller[:MOST_TIMED]
 
 
-def reported_alpha(target: str, draft: str) -> float | None:
-    """The α of this pair of repositories in the catalog; None if it is not known."""
+def known_pair(target: str, draft: str) -> Pair | None:
+    """The pair of these names on the hub, with or without a quantisation, in the catalog; None if it is not there."""
     known = catalog()
-    one, two = (known.of(repository) for repository in (target, draft))
+    one, two = (known.of(name.partition(":")[0]) for name in (target, draft))
     pairs = known.drafts_for(one) if one else []
-    return next((pair.alpha for pair in pairs if pair.draft == two), None)
-
-
-def _known_alpha(target: Entry | None, draft: Entry) -> float | None:
-    if target is None:
-        return None
-    return reported_alpha(target.name.partition(":")[0], draft.name.partition(":")[0])
+    return next((pair for pair in pairs if pair.draft == two), None)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from specchat.models.environment import hub_environment
 
-PREFERRED = ("Q4_K_M", "UD-Q4_K_XL", "MXFP4", "Q4_K_S", "Q4_0", "IQ4_XS", "Q5_K_M", "Q8_0", "F16", "BF16")
+PREFERRED = ("Q4_K_M", "UD-Q4_K_M", "UD-Q4_K_XL", "MXFP4", "Q4_K_S", "Q4_0", "IQ4_XS", "Q5_K_M", "Q8_0", "F16", "BF16")
 """The quantisations to choose from when the user names none, best choice first: small, and close to the full model."""
 
 _MOST_MISSING = 8
@@ -143,7 +143,10 @@ def group(files: Iterable[File]) -> list[Group[File]]:
 
 
 def choose(groups: Iterable[Group[File]], wanted: str) -> Group[File] | None:
-    """The model with this quantisation or file name, or the preferred one if `wanted` is empty; None if none fits."""
+    """The model with this quantisation or file name, or the preferred one if `wanted` is empty; None if none fits.
+
+    A quantisation that is not there may be there as its dynamic variant: UD-Q4_K_M for Q4_K_M.
+    """
     found = list(groups)
     if not wanted:
         by_quantisation = {one.quantisation: one for one in reversed(found)}
@@ -153,4 +156,4 @@ def choose(groups: Iterable[Group[File]], wanted: str) -> Group[File] | None:
         name = one.path.rsplit("/", 1)[-1]
         if wanted.upper() == one.quantisation or wanted in (one.path, name, name.removesuffix(".gguf")):
             return one
-    return None
+    return next((one for one in found if one.quantisation == f"UD-{wanted.upper()}"), None)

@@ -1,65 +1,46 @@
-"""The known pairs that fit this machine, as they are offered: names, size, expected speed, and who measured it."""
+"""Finds the known models and pairs that fit this machine, each with what is fastest here: a draft, or prompt lookup."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from specchat.models.formatting import format_size
 from specchat.models.machine import Place
-from specchat_assets.catalog import Report, catalog
-from specchat_assets.catalog.fits import Recommendation, fits
-from specchat_engine.pairing.judge import best_speedup
+from specchat.models.outline import outline
+from specchat.models.pass_costs import Measured, pass_costs
+from specchat.models.suggestion import Kind, Suggestion, short_name
+from specchat_assets.catalog import Model, Pair, catalog
+from specchat_engine.gguf import Header
+from specchat_engine.load_options import CONTEXT_LIMIT, LoadOptions
+from specchat_engine.memory.placement import Placement, halves, where_it_goes
+from specchat_engine.pairing.judge import GAIN, best_speedup, read_bytes
+
+_SMALL: Final = ("Q4_K_M", "MXFP4", "Q8_0")
+_LARGE: Final = ("BF16", "F16")
+_FAST_ENOUGH: Final = 3.0
+"""Targets that decode fewer tokens per second are not offered."""
+
+_COMFORTABLE: Final = 5.0
+"""About as fast as people read; the few that are offered first decode as many tokens per second."""
+
+_SMALLEST: Final = 1.0
+"""Models with fewer parameters, in billions, only draft."""
+
+_SHORTEST: Final = 4096
+"""Nothing is offered with fewer tokens of context, unless the model has no more."""
+
+_MUCH_CHEAPER: Final = 1.2
+"""16 bits are offered where lookup can gain at least this many times what it can in the small format."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A known pair; `target` and `draft` are names for `specchat models pull`."""
-
-    recommendation: Recommendation
-    target: str
-    draft: str
-
-    @property
-    def title(self) -> str:
-        """`Qwen 3 4B Q4_K_M + 0.6B`."""
-        one, pair = self.recommendation, self.recommendation.pair
-        target, draft = (model.name.replace(" Instruct", "") for model in (pair.target, pair.draft))
-        return f"{target} {one.quantisation} + {_shorter(draft, target)}"
-
-    @property
-    def size(self) -> str:
-        """The size of the download."""
-        return format_size(self.recommendation.size)
-
-    @property
-    def speed(self) -> str:
-        """The expected speed: `about 1.2 × plain, 7 tok/s`."""
-        one = self.recommendation
-        if not math.isfinite(one.plain_tokens_per_second):
-            return f"about {one.speedup:.1f} × plain" if one.speedup else "speed not known"
-        if one.tokens_per_second is None or one.speedup is None:
-            return f"about {_pace(one.plain_tokens_per_second)} plain"
-        if one.speedup < 1:
-            return f"about {_pace(one.plain_tokens_per_second)} plain, the draft gains nothing"
-        return f"about {one.speedup:.1f} × plain, {_pace(one.tokens_per_second)}"
-
-    def sources(self) -> list[str]:
-        """The measurements that the estimate is based on, one line each."""
-        return [_line(report) for report in self.recommendation.pair.reports] or [
-            "no measurements of this pair are known"
-        ]
-
-
-def suggestions(place: Place, limit: int = 40) -> list[Suggestion]:
-    """The pairs that fit this machine, the most capable target first, each with the draft of the highest gain."""
-    bandwidth = math.inf if place.on_gpu or place.bandwidth is None else place.bandwidth
-    found: dict[str, Recommendation] = {}
-    for one in fits(catalog(), place.memory, bandwidth, lambda alpha, cost: best_speedup(alpha, cost)[0]):
-        best = found.setdefault(one.pair.target.id, one)
-        if (one.speedup or 0) > (best.speedup or 0):
-            found[one.pair.target.id] = one
-    return [_suggestion(one) for one in [*found.values()][:limit]]
+def suggestions(place: Place, measured: Measured, limit: int = 60) -> list[Suggestion]:
+    """The targets that fit this machine, the most capable first. `measured` has its pass costs by quantisation."""
+    models = (one for one in catalog().models.values() if one.parameters >= _SMALLEST and _is_usable(one))
+    by_size = sorted(models, key=lambda one: -one.parameters)
+    return [one for model in by_size for one in _offers(model, place, measured)][:limit]
 
 
 def basis(place: Place) -> str:
@@ -67,49 +48,147 @@ def basis(place: Place) -> str:
     if place.on_gpu:
         return "These fit the GPU's memory. Its speed is not known before a model has run."
     if place.bandwidth is None:
-        return "These fit. The memory bandwidth of this machine could not be measured."
-    return (
-        "Estimates from the α that others measured and the memory bandwidth of this machine, "
-        f"{format_size(place.bandwidth)}/s."
-    )
+        return "The memory bandwidth of this machine could not be measured."
+    return f"Speeds are the most that its memory bandwidth of {format_size(place.bandwidth)}/s allows."
+
+
+def note(place: Place, known: Sequence[Suggestion]) -> str:
+    """A line for a CPU on which no draft is known to gain; empty elsewhere."""
+    if place.on_gpu or not known or any(one.gains for one in known):
+        return ""
+    if any(one.speedup for one in known):
+        return "No draft is known to gain on this CPU. Lookup does, on edits."
+    return "Neither a draft nor lookup is known to gain on this CPU."
 
 
 def few(known: list[Suggestion], count: int = 3) -> list[Suggestion]:
-    """A few suggestions from different families, those with a known gain first."""
-    chosen: dict[str, Suggestion] = {}
-    for one in sorted(known, key=lambda one: (one.recommendation.speedup or 0) <= 1):
-        chosen.setdefault(one.recommendation.pair.target.family, one)
-    return [*chosen.values()][:count]
-
-
-def _suggestion(one: Recommendation) -> Suggestion:
-    return Suggestion(
-        one,
-        f"{one.pair.target.repository}:{one.quantisation}",
-        f"{one.pair.draft.repository}:{one.quantisation_draft}",
+    """A few that are fast enough to read along: known gains of drafts, one of each kind, then other families."""
+    chosen: list[Suggestion] = []
+    ordered = sorted(known, key=lambda one: (one.pace < _COMFORTABLE, -(one.speedup or 0.0) if one.gains else 0.0))
+    traits: tuple[Callable[[Suggestion], object], ...] = (
+        lambda one: (one.kind, one.model.family) if one.gains else one.kind,
+        lambda one: one.model.family,
     )
+    for trait in traits:
+        for one in ordered:
+            if one not in chosen and trait(one) not in [trait(other) for other in chosen]:
+                chosen.append(one)
+    return chosen[:count]
 
 
-def _shorter(draft: str, target: str) -> str:
-    """A draft's name without the words at its beginning and end that the target's name has, too: `0.6B`."""
-    words, others = draft.split(), target.split()
-    while len(words) > 1 and others and words[0] == others[0]:
-        words, others = words[1:], others[1:]
-    while len(words) > 1 and others and words[-1] == others[-1]:
-        words, others = words[:-1], others[:-1]
-    return " ".join(words)
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A target in one format on one machine. `relative` is C(k+1)/C(1) by k, empty if every pass costs the same."""
+
+    place: Place
+    model: Model
+    quantisation: str
+    header: Header
+    relative: list[float]
+
+    @property
+    def pace(self) -> float:
+        """The most tokens per second that the memory bandwidth allows."""
+        bandwidth = self.place.bandwidth
+        return math.inf if self.place.on_gpu or bandwidth is None else bandwidth / read_bytes(self.header)
+
+    def alone(self) -> Suggestion | None:
+        """It without a draft; None if it does not fit."""
+        speedup = best_speedup(1.0, 0.0, self.relative)[0] if self.relative else None
+        kind = Kind.EXPERTS if self.header.experts else Kind.LOOKUP
+        if speedup is not None and speedup < GAIN:
+            kind, speedup = Kind.PLAIN, None
+        return self._fitting(kind, None, "", None, speedup)
+
+    def with_draft(self, pair: Pair) -> Suggestion | None:
+        """It with a draft and the most that this can gain; None if they do not fit."""
+        quantisation = next((one for one in ("Q8_0", *_SMALL) if one in pair.draft.quantisations), "")
+        if not (quantisation and _is_usable(pair.draft)):
+            return None
+        draft = outline(pair.draft, quantisation, catalog().bits[quantisation])
+        speedup, kind = pair.reported, Kind.UNMEASURED if pair.reported is None else Kind.DRAFT
+        if self.relative or pair.alpha is not None:
+            alpha = 1.0 if pair.alpha is None else pair.alpha
+            cost = read_bytes(draft) / read_bytes(self.header)
+            speedup, _ = best_speedup(alpha, cost, self.relative, math.inf if speedup is None else speedup)
+            kind = Kind.UNMEASURED if pair.alpha is None else Kind.DRAFT
+        return self._fitting(kind, pair, quantisation, draft, speedup)
+
+    def _fitting(
+        self, kind: Kind, pair: Pair | None, quantisation: str, draft: Header | None, speedup: float | None
+    ) -> Suggestion | None:
+        own = min(self.header.n_ctx_train, CONTEXT_LIMIT)
+        for n_ctx in (own, *halves(own, _SHORTEST)):
+            options = LoadOptions(n_ctx=n_ctx)
+            placement = where_it_goes(self.header, draft, options, self.place.machine, remedies=False)
+            if placement.fits:
+                break
+        else:
+            return None
+        files = [(self.model, self.quantisation), *([(pair.draft, quantisation)] if pair else [])]
+        return Suggestion(
+            kind,
+            self.model,
+            self.quantisation,
+            pair,
+            quantisation,
+            size=sum(catalog().size(model, name) for model, name in files),
+            memory=_bytes(placement),
+            n_ctx=n_ctx,
+            pace=self.pace,
+            speedup=speedup,
+            notes=(_memory(n_ctx, own, _bytes(placement), on_gpu=self.place.on_gpu),),
+        )
 
 
-def _pace(tokens_per_second: float) -> str:
-    return f"{tokens_per_second:.0f} tok/s" if tokens_per_second >= 3 else f"{tokens_per_second:.1f} tok/s"
+def _offers(model: Model, place: Place, measured: Measured) -> Iterator[Suggestion]:
+    """The target in a small format, and in 16 bits where checking several tokens is much cheaper."""
+
+    def offer(formats: tuple[str, ...]) -> Suggestion | None:
+        name = next((one for one in formats if one in model.quantisations), None)
+        if name is None:
+            return None
+        passes = pass_costs(name, place.machine, measured)
+        header = outline(model, name, catalog().bits[name])
+        target = _Target(place, model, name, header, passes.relative if passes else [])
+        return _best(target) if target.pace >= _FAST_ENOUGH else None
+
+    small, large = offer(_SMALL), offer(_LARGE)
+    if small:
+        yield small
+    gain = small.speedup if small and small.pair is None else None
+    if large and not large.pair and large.speedup and large.speedup >= _MUCH_CHEAPER * (gain or 1.0):
+        yield replace(large, kind=Kind.CHEAP_PASSES)
 
 
-def _line(report: Report) -> str:
-    figures = [
-        f"α {report.alpha:.2f}" if report.alpha is not None else "",
-        f"accepted {100 * report.acceptance_rate:.0f} %" if report.acceptance_rate is not None else "",
-        f"τ {report.block_efficiency:.1f}" if report.block_efficiency is not None else "",
-        f"{report.speedup:.2f} ×" if report.speedup is not None else "",
-        f"k {report.k}" if report.k is not None else "",
-    ]
-    return f"{', '.join(one for one in figures if one)} ({report.setting}): {report.source}"
+def _best(target: _Target) -> Suggestion | None:
+    """The target with the draft that gains most, else with one of which nothing is known on a GPU, else alone."""
+    tried = [one for pair in catalog().drafts_for(target.model) if (one := target.with_draft(pair))]
+    gaining = [one for one in tried if one.gains and (one.speedup or 0.0) >= GAIN]
+    unknown = [one for one in tried if one.speedup is None]
+    if gaining or unknown:
+        return max(gaining, key=lambda one: one.speedup or 0.0) if gaining else unknown[0]
+    alone = target.alone()
+    return replace(alone, notes=(*alone.notes, *map(_about_draft, tried))) if alone else None
+
+
+def _is_usable(model: Model) -> bool:
+    return bool(model.runs and model.repository and model.header)
+
+
+def _bytes(placement: Placement) -> int:
+    return sum(part.size for part in placement.parts)
+
+
+def _memory(n_ctx: int, own: int, size: int, *, on_gpu: bool) -> str:
+    """What the context needs; on a GPU a shorter one than the model's own has to be asked for."""
+    shorter = f" of its {own:,}" + (f"; load it with -c {n_ctx}" if on_gpu else "") if n_ctx < own else ""
+    return f"{format_size(size)} of memory with a context of {n_ctx:,} tokens{shorter}"
+
+
+def _about_draft(one: Suggestion) -> str:
+    """What a draft would bring that is not offered."""
+    name, most = short_name(one.pair.draft) if one.pair else "", one.speedup or 0.0
+    if most < GAIN:
+        return f"{name} as a draft gains nothing here"
+    return f"{name} as a draft: not measured, {most:.1f} × here if every token were accepted"

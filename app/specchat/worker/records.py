@@ -7,17 +7,24 @@ import logging
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specchat.files import replace_text
 from specchat.settings.paths import cache_folder
+from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.cost_model import CostsByThreads
 from specchat_engine.threads.choice import Choice, read_choices
 
 if TYPE_CHECKING:
     from specchat_engine import Engine
 
 _log = logging.getLogger(__name__)
+_LARGE = 200_000_000
+"""Smaller weights may stay in the processor's caches, so their passes say little about larger models."""
+
+_WIDE = 8
+"""A curve that does not reach passes over this many tokens says too little."""
 
 
 def recall(engine: Engine) -> bool:
@@ -38,7 +45,13 @@ def recall(engine: Engine) -> bool:
 def keep(engine: Engine) -> None:
     """Writes what the engine has learned. A folder that cannot be written is only logged."""
     try:
-        record = engine.controller.to_json() | {"models": _models(engine), "threads": engine.threads.to_json()}
+        weights = {
+            "quantisation": engine.target.quantisation,
+            "bytes": engine.target.size_bytes,
+            "experts": engine.target.experts,
+        }
+        about = {"models": _models(engine), "weights": weights, "threads": engine.threads.to_json()}
+        record = engine.controller.to_json() | about
         replace_text(_file(engine), json.dumps(record))
     except OSError as error:
         _log.warning("the record of this pair could not be kept: %s", error)
@@ -46,15 +59,38 @@ def keep(engine: Engine) -> None:
 
 def kept_choices() -> Iterator[tuple[list[str], dict[str, Choice]]]:
     """The models of each record with a choice of threads, and the choices by role; the latest first."""
-    folder = cache_folder() / "pairs"
-    for path in sorted(folder.glob("*.json"), key=_written, reverse=True):
+    for kept in _kept():
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
             models, choices = [str(name) for name in kept["models"]], read_choices(kept["threads"])
-        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
         if choices:
             yield models, choices
+
+
+def kept_costs() -> dict[str, MeasuredCosts]:
+    """What passes of large dense targets cost on this machine, by quantisation; the latest record of each counts."""
+    found: dict[str, MeasuredCosts] = {}
+    for kept in _kept():
+        try:
+            weights, curve = kept["weights"], CostsByThreads.from_json(kept["target"]).best_known
+            quantisation, usable = str(weights["quantisation"]), weights["bytes"] >= _LARGE and not weights["experts"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        widths = curve.measured(0)
+        costs = curve.curve(0, max(widths)) if usable and 1 in widths and max(widths) >= _WIDE else None
+        if costs:
+            found.setdefault(quantisation, MeasuredCosts(tuple(enumerate(costs[1:], 1))))
+    return found
+
+
+def _kept() -> Iterator[Any]:
+    """The records, the latest first."""
+    for path in sorted((cache_folder() / "pairs").glob("*.json"), key=_written, reverse=True):
+        try:
+            yield json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue
 
 
 def _written(path: Path) -> float:

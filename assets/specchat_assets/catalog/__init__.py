@@ -1,11 +1,13 @@
-"""Known pairs of target and draft: their sizes, repositories, and published measurements.
+"""Known models and pairs of target and draft: their sizes, repositories, and published measurements.
 
-`catalog.toml` has four tables. Unknown values are left out.
+`catalog.toml` has five tables. Unknown values are left out.
 
 - `[bits]`: bits per weight of each quantisation.
-- `[[models]]`: id, family, name; `parameters` and, for mixtures of experts, `active`, in billions; `repository` and
-  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `heads`
-  that predict several tokens; `runs = false` for models that llama.cpp cannot load.
+- `[costs]`: C(w)/C(1) of each quantisation on a CPU: what a pass over w tokens costs, in passes over one.
+- `[[models]]`: id, family, name; `parameters` and, if a token uses fewer, `active`, in billions; `repository` and
+  `quantisations` on the Hugging Face hub if GGUF files are known, `original` if there are only other files; `header`
+  with what a file's header says about layers, heads and context, by its names, and `tied` if the output is the
+  embedding; `heads` that predict several tokens; `runs = false` for models that llama.cpp cannot load.
 - `[[pairs]]`: a target and a draft, with `[[reports]]` that each name their source.
 - `[[heads]]`: drafts that need the target's hidden states, with reports.
 """
@@ -52,7 +54,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model. `parameters` and `active`, the parameters used per token, are in billions."""
+    """One model. `parameters` and `active`, the parameters used per token, are in billions.
+
+    `header` has values of a file's header, without the architecture's prefix; it is empty if they are not known.
+    """
 
     id: str
     family: str
@@ -62,6 +67,8 @@ class Model:
     repository: str | None = None
     original: str | None = None
     quantisations: tuple[str, ...] = ()
+    header: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    tied: bool = False
     heads: tuple[str, ...] = ()
     runs: bool = True
 
@@ -80,6 +87,11 @@ class Pair:
         known = [alpha for report in self.reports if (alpha := report.likely_alpha()) is not None]
         return sum(known) / len(known) if known else None
 
+    @property
+    def reported(self) -> float | None:
+        """The largest speed-up of the reports; None if no report gives one."""
+        return max((report.speedup for report in self.reports if report.speedup is not None), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -92,13 +104,23 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class PassCurves:
+    """C(w)/C(1) at some widths, by quantisation, and where it was measured."""
+
+    source: str
+    widths: tuple[int, ...]
+    curves: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """The contents of the file."""
 
     models: Mapping[str, Model]
     pairs: tuple[Pair, ...]
     heads: tuple[Head, ...]
-    bits: Mapping[str, float] = field(default_factory=dict)
+    bits: Mapping[str, float]
+    costs: PassCurves
 
     def size(self, model: Model, quantisation: str) -> int:
         """The size of a model's file in bytes, to about 10 %. Raises KeyError for an unknown quantisation."""
@@ -132,7 +154,13 @@ def parse(data: Mapping[str, Any]) -> Catalog:
             for entry in data["heads"]
         ),
         bits=data["bits"],
+        costs=_costs(data["costs"]),
     )
+
+
+def _costs(entry: Mapping[str, Any]) -> PassCurves:
+    curves = {name: tuple(curve) for name, curve in entry["curves"].items()}
+    return PassCurves(entry["source"], tuple(entry["widths"]), curves)
 
 
 def _model(entry: Mapping[str, Any]) -> Model:

@@ -99,12 +99,17 @@ class Placement:
         return sum(part.size for part in self.parts if part.device == device)
 
 
-def where_it_goes(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> Placement:
-    """Where a pair would be placed with these options and, if it does not fit, single changes that would help."""
+def where_it_goes(
+    target: Header, draft: Header | None, options: LoadOptions, machine: Machine, *, remedies: bool = True
+) -> Placement:
+    """Where a pair would be placed with these options and, if it does not fit, single changes that would help.
+
+    Looking for `remedies` takes up to a second with GPUs.
+    """
     parts = tuple(_parts(target, draft, options, machine))
     over = _over(parts, machine)
-    remedies = tuple(_remedies(target, draft, options, machine)) if over else ()
-    return Placement(parts, over, remedies)
+    helpful = tuple(_remedies(target, draft, options, machine)) if over and remedies else ()
+    return Placement(parts, over, helpful)
 
 
 def footprints(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,9 +22,14 @@ _DEAR: Final = 0.35
 
 _LONGEST = min(16, K_LIMIT)
 
+GAIN: Final = 1.05
+"""A smaller speed-up is no gain: it is less than the estimate's error."""
+
+MEASURED_HERE: Final = "with the costs measured here"
+
 
 def read_bytes(header: Header) -> int:
-    """Bytes of weights that are read for one token: only the experts in use, and one row of the embedding."""
+    """Bytes of weights that are read for one token: only the experts in use, and single rows of the embeddings."""
     used = max(header.per_layer("expert_used_count"), default=0)
     share = used / header.experts if header.experts else 1.0
     tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
@@ -32,6 +38,8 @@ def read_bytes(header: Header) -> int:
         size = tensor.size or 0
         if "_exps." in tensor.name:
             total += size * share
+        elif tensor.name.startswith("per_layer_token_embd."):
+            continue
         elif tied or not tensor.name.startswith("token_embd."):
             total += size
     return round(total)
@@ -53,29 +61,51 @@ def compare_sizes(target: Header, draft: Header) -> tuple[Finding, float | None]
 
 
 def expect_speedup(
-    cost: float | None, alpha: float | None, measured: MeasuredCosts | None
+    cost: float | None,
+    alpha: float | None,
+    measured: MeasuredCosts | None,
+    reported: float | None = None,
+    basis: str = MEASURED_HERE,
 ) -> tuple[Finding, float | None]:
-    """A finding on the expected speed-up at the best k, and the speed-up; measured costs take precedence over sizes."""
-    relative = _relative_costs(measured)
+    """A finding on the expected speed-up, and the speed-up; measured costs take precedence over sizes.
+
+    The speed-up is None if α is not known; the finding then says what it is at most. It is never more than `reported`.
+    """
+    relative = relative_costs(measured)
     if measured and measured.draft_step and relative:
         cost = measured.draft_step / dict(measured.verify)[1]
-    if alpha is None or cost is None:
-        return Finding(Grade.OK, "speed-up", "unknown until it is measured", "measure it: models pair --bench"), None
-    best, k = best_speedup(alpha, cost, relative)
-    basis = "with the costs measured here" if relative else "at most, if only reading weights takes time"
-    words = f"{best:.2f}× at α {alpha:.2f} and k {k}, {basis}"
-    if best < 1.05:
-        return Finding(Grade.WARNING, "speed-up", words, "decode plainly or by lookup, or use a smaller draft"), best
-    return Finding(Grade.OK, "speed-up", words), best
+    if cost is None or (alpha is None and not relative):
+        at_most = "" if reported is None else f", at most {reported:.2f}× where others measured it"
+        words = f"unknown until it is measured{at_most}"
+        return Finding(Grade.OK, "speed-up", words, "measure it: models pair --bench"), None
+    best, k = best_speedup(1.0 if alpha is None else alpha, cost, relative)
+    known_as = "if every token were accepted" if alpha is None else f"at α {alpha:.2f}"
+    words = f"{best:.2f}× {known_as} and k {k}, {basis if relative else 'at most, if only reading weights takes time'}"
+    if reported is not None and reported < best:
+        best, words = reported, f"at most {reported:.2f}×, as others measured it; {words}"
+    known = None if alpha is None else best
+    if best < GAIN:
+        return Finding(Grade.WARNING, "speed-up", words, "decode plainly or by lookup, or use a smaller draft"), known
+    if alpha is None:
+        return Finding(Grade.OK, "speed-up", f"not measured; {words}", "measure it: models pair --bench"), None
+    return Finding(Grade.OK, "speed-up", words), known
 
 
-def best_speedup(alpha: float, cost: float, relative: Sequence[float] = ()) -> tuple[float, int]:
-    """The largest predicted speed-up and its k. `relative` is C(k+1)/C(1) by k, by default 1 for every k."""
+def best_speedup(
+    alpha: float, cost: float, relative: Sequence[float] = (), most: float = math.inf
+) -> tuple[float, int]:
+    """The largest predicted speed-up, at most `most`, and its k.
+
+    `relative` is C(k+1)/C(1) by k, by default 1 for every k.
+    """
     longest = min(len(relative) - 1, _LONGEST) if relative else _LONGEST
-    return max((predicted_speedup(alpha, k, cost, relative[k] if relative else 1.0), k) for k in range(1, longest + 1))
+    best, k = max(
+        (predicted_speedup(alpha, k, cost, relative[k] if relative else 1.0), k) for k in range(1, longest + 1)
+    )
+    return min(best, most), k
 
 
-def _relative_costs(measured: MeasuredCosts | None) -> Sequence[float]:
+def relative_costs(measured: MeasuredCosts | None) -> Sequence[float]:
     """C(k+1)/C(1) by k, interpolated between the measured widths; empty if not measured."""
     widths = dict(measured.verify) if measured else {}
     if 1 not in widths or len(widths) < 2:
@@ -136,11 +166,14 @@ def judge(
     machine: Machine | None = None,
     *,
     alpha: float | None = None,
+    reported: float | None = None,
     costs: MeasuredCosts | None = None,
+    basis: str = MEASURED_HERE,
 ) -> Verdict:
     """All findings on a pair, or on the target alone if there is no draft.
 
-    Without a machine memory is not judged. `alpha` is the pair's, if known; `costs` are those measured here.
+    Without a machine memory is not judged. `alpha` is the pair's, if known, and `reported` the largest speed-up that
+    others measured with it. `costs` are those of the target's passes; `basis` says where they come from.
     """
     lines = list(_roles(target, draft))
     same_tokens, cost, speedup = True, None, None
@@ -149,7 +182,7 @@ def judge(
         same_tokens = difference(found) is None
         lines += [*found, _templates(target, draft, same_tokens=same_tokens)]
         size, cost = compare_sizes(target, draft)
-        speed, speedup = expect_speedup(cost, alpha, costs)
+        speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
         lines += [size, speed]
     lines += _going_back(target, draft)
     placement = where_it_goes(target, draft, options, machine) if machine and machine.devices else None

@@ -195,6 +195,11 @@ class CostsByThreads:
         """The curve of a number of threads."""
         return self._curves.setdefault(threads, CostCurve(self._slope))
 
+    @property
+    def best_known(self) -> CostCurve:
+        """The curve of the number of threads that was measured most often."""
+        return max(self._curves.values(), key=lambda curve: curve.total)
+
     def use(self, threads: int) -> None:
         """Sets the number of threads in force."""
         if threads != self._threads:

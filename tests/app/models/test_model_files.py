@@ -68,6 +68,15 @@ def test_a_model_is_chosen_by_quantisation_or_file(wanted: str) -> None:
     assert chosen.path == "sub/m-Q2_K.gguf"
 
 
+def test_a_dynamic_variant_stands_in_for_a_quantisation_that_is_not_there() -> None:
+    dynamic = File("m-UD-Q4_K_M.gguf", 5)
+    only = group([dynamic, File("m-UD-Q4_K_XL.gguf", 6), File("m-Q8_0.gguf", 9)])
+    for wanted in ("Q4_K_M", "q4_k_m", ""):
+        assert choose(only, wanted).path == dynamic.path  # type: ignore[union-attr]
+    both = group([dynamic, File("m-Q4_K_M.gguf", 5)])
+    assert choose(both, "Q4_K_M").path == "m-Q4_K_M.gguf"  # type: ignore[union-attr]
+
+
 def test_nothing_is_chosen_if_nothing_fits() -> None:
     assert choose(group([File("m-F16.gguf")]), "Q4_0") is None
     assert choose(group([File("README.md")]), "") is None

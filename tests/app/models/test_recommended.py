@@ -1,76 +1,166 @@
-"""The known pairs that fit a machine."""
+"""What is recommended fits the machine, gains there as far as is known, and promises no more than was measured."""
 
 from __future__ import annotations
 
+import math
+
+import pytest
+
 from specchat.models.machine import Place
-from specchat.models.recommended import basis, few, suggestions
+from specchat.models.outline import outline
+from specchat.models.recommended import basis, few, note, suggestions
+from specchat.models.suggestion import Kind, Suggestion
 from specchat_assets.catalog import catalog
-from specchat_assets.catalog.fits import fits
-from specchat_engine.memory.placement import DeviceMemory, Machine
-from specchat_engine.pairing.judge import best_speedup
+from specchat_engine.decoding.costs import MeasuredCosts
+from specchat_engine.load_options import LoadOptions
+from specchat_engine.memory.placement import DeviceMemory, Machine, where_it_goes
 
 GB = 10**9
+FLAT = {"Q4_K_M": MeasuredCosts(tuple((width, 1.0 + 0.01 * (width - 1)) for width in range(1, 17)))}
+STEEP = {"Q4_K_M": MeasuredCosts(((1, 10.0), (2, 30.0), (16, 200.0)))}
+PLACES = ((8, 20.0, 0), (25, 20.0, 0), (200, 400.0, 0), (64, None, 0), (64, 20.0, 8), (64, 20.0, 80))
 
 
 def place(memory: int, bandwidth: float | None, gpu: int = 0) -> Place:
-    devices = [DeviceMemory("CPU", "cpu", memory, memory)]
+    """A machine of two cores; memory in GB, bandwidth in GB/s."""
+    devices = [DeviceMemory("CPU", "cpu", memory * GB, memory * GB)]
     if gpu:
-        devices.append(DeviceMemory("CUDA0", "gpu", gpu, gpu))
-    return Place(Machine(tuple(devices)), 2, bandwidth)
+        devices.append(DeviceMemory("CUDA0", "gpu", gpu * GB, gpu * GB))
+    machine = Machine(tuple(devices), frozenset({"Q4_K", "Q4_0", "MXFP4"}))
+    return Place(machine, 2, None if bandwidth is None else bandwidth * GB)
 
 
-def test_each_target_is_offered_once_with_names_that_the_hub_takes() -> None:
-    found = suggestions(place(24 * GB, 20 * GB))
-    targets = [one.recommendation.pair.target.id for one in found]
-    assert len(targets) == len({*targets}) > 3
-    assert all(one.target.count("/") == 1 and ":" in one.target for one in found)
-    assert all(one.recommendation.memory <= 24 * GB for one in found)
+def offered(found: list[Suggestion], target: str) -> Suggestion:
+    return next(one for one in found if one.model.id == target)
 
 
-def test_the_draft_with_the_highest_expected_gain_is_offered() -> None:
-    there = place(200 * GB, 400 * GB)
-    every = fits(catalog(), there.memory, 400.0 * GB, lambda alpha, cost: best_speedup(alpha, cost)[0])
-    promised = {
-        one.recommendation.pair.target.id: one.recommendation.speedup or 0.0 for one in suggestions(there, limit=1000)
-    }
-    several = {one.pair.target.id for one in every if (one.speedup or 0.0) < promised[one.pair.target.id]}
-    assert several
-    assert all((one.speedup or 0.0) <= promised[one.pair.target.id] for one in every)
+def test_a_two_core_cpu_is_promised_no_gain_from_a_draft_for_a_quantised_llama() -> None:
+    found = suggestions(place(25, 25.0), {})
+    llama = offered(found, "llama-3.1-8b")
+    assert llama.quantisation == "Q4_K_M"
+    assert llama.pair is None
+    assert llama.kind is Kind.LOOKUP
+    assert "Llama 3.2 1B as a draft gains nothing here" in llama.lines()
+    assert not any(one.gains for one in found)
+    assert note(place(25, 25.0), found) == "No draft is known to gain on this CPU. Lookup does, on edits."
 
 
-def test_a_title_names_only_what_differs_in_the_draft() -> None:
-    titles = {one.title for one in suggestions(place(24 * GB, 20 * GB))}
-    assert "Qwen3 4B Q4_K_M + 0.6B" in titles
-    assert "Llama 3.1 8B Q4_K_M + 3.2 1B" in titles
+def test_costs_that_were_measured_here_decide() -> None:
+    flat = offered(suggestions(place(25, 25.0), FLAT), "llama-3.1-8b")
+    assert flat.gains
+    assert flat.title == "Llama 3.1 8B Q4_K_M + 3.2 1B"
+    steep = offered(suggestions(place(25, 25.0), STEEP), "qwen3-4b")
+    assert steep.kind is Kind.PLAIN
+    assert steep.speed.endswith("tok/s, no gain")
+    assert "Qwen3 0.6B as a draft gains nothing here" in steep.lines()
+    assert "Neither a draft nor lookup" in note(place(25, 25.0), [steep])
+    assert note(place(25, 25.0), [flat]) == ""
 
 
-def test_only_a_known_gain_is_shown() -> None:
-    found = suggestions(place(24 * GB, 20 * GB))
-    for one in found:
-        known = one.recommendation.speedup is not None
-        assert ("× plain" in one.speed) is (known and one.recommendation.speedup >= 1)  # type: ignore[operator]
-        assert "tok/s" in one.speed
-    assert {one.recommendation.speedup is None for one in found} == {True, False}
+def test_nothing_is_promised_above_what_was_measured_elsewhere() -> None:
+    for where in PLACES:
+        for measured in ({}, FLAT):
+            for one in suggestions(place(*where), measured):
+                if one.pair and one.pair.reported is not None:
+                    assert one.speedup is not None
+                    assert one.speedup <= one.pair.reported
+    assert offered(suggestions(place(64, 20.0, 24), {}), "llama-3.1-8b").speed == "at most 1.7 ×"
 
 
-def test_a_gpu_limits_the_memory_and_has_no_expected_speed() -> None:
-    there = place(64 * GB, 20 * GB, gpu=6 * GB)
-    found = suggestions(there)
+def test_a_pair_that_its_source_found_slower_is_not_offered_for_a_gain() -> None:
+    for where in PLACES:
+        for one in suggestions(place(*where), FLAT):
+            assert not (one.model.id == "qwen2.5-14b" and one.pair)
+            assert not (one.pair and one.pair.draft.id == "qwen2.5-coder-3b")
+            assert one.speedup is None or one.speedup >= 1
+
+
+def test_of_a_draft_that_nobody_measured_nothing_is_promised() -> None:
+    on_gpu = offered(suggestions(place(64, 20.0, 24), {}), "qwen3-8b")
+    assert on_gpu.kind is Kind.UNMEASURED
+    assert on_gpu.speed == "speed-up not known"
+    on_cpu = offered(suggestions(place(25, 25.0), {}), "qwen3-8b")
+    assert on_cpu.pair is None
+    assert any("Qwen3 0.6B as a draft: not measured" in line for line in on_cpu.lines())
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_everything_fits_by_the_estimate_that_loading_uses(where: tuple[int, float | None, int]) -> None:
+    there, bits = place(*where), catalog().bits
+    found = suggestions(there, {})
     assert found
-    assert all(one.recommendation.memory <= 6 * GB for one in found)
+    for one in found:
+        target = outline(one.model, one.quantisation, bits[one.quantisation])
+        name = one.quantisation_draft
+        draft = outline(one.pair.draft, name, bits[name]) if one.pair else None
+        assert where_it_goes(target, draft, LoadOptions(n_ctx=one.n_ctx), there.machine).fits
+        assert one.n_ctx >= 4096
+        assert one.memory <= there.machine.host.free + sum(gpu.free for gpu in there.machine.gpus())
+        assert math.isinf(one.pace) or one.pace >= 3
+
+
+def test_a_context_that_does_not_fit_is_offered_shorter_and_a_model_that_does_not_fit_not_at_all() -> None:
+    roomy, cramped = (suggestions(place(memory, 25.0), {}) for memory in (64, 25))
+    whole, part = (offered(found, "llama-3.1-8b") for found in (roomy, cramped))
+    assert whole.n_ctx == 131072
+    assert whole.memory > 25 * GB
+    assert part.n_ctx < whole.n_ctx
+    assert any(f"{part.n_ctx:,} tokens of its 131,072" in line for line in part.lines())
+    assert not any(one.model.id == "llama-3.1-8b" for one in suggestions(place(8, 25.0), {}))
+    assert suggestions(place(0, 25.0), {}) == []
+
+
+def test_on_a_gpu_a_shorter_context_is_named_as_an_option() -> None:
+    part = offered(suggestions(place(64, 20.0, 12), {}), "llama-3.1-8b")
+    assert any(f"load it with -c {part.n_ctx}" in line for line in part.lines())
+
+
+def test_models_without_a_draft_are_offered_with_lookup() -> None:
+    found = suggestions(place(200, 400.0), {})
+    for target in ("phi-4", "phi-4-mini", "mistral-7b-0.3", "mistral-nemo-12b", "smollm3-3b"):
+        one = offered(found, target)
+        assert one.draft == ""
+        assert "no draft needed" in one.kind.value
+        assert "edits at most" in one.speed
+    assert offered(found, "gpt-oss-20b").kind is Kind.EXPERTS
+
+
+def test_sixteen_bits_are_offered_where_checking_tokens_is_cheap_there() -> None:
+    both = [one for one in suggestions(place(25, 25.0), {}) if one.model.id == "llama-3.2-1b"]
+    small, large = both
+    assert (small.quantisation, large.quantisation) == ("Q4_K_M", "F16")
+    assert large.kind is Kind.CHEAP_PASSES
+    assert (large.speedup or 0) > 1.2 * (small.speedup or 0)
+    assert large.pace < small.pace
+    flat = {**FLAT, "F16": FLAT["Q4_K_M"]}
+    assert len([one for one in suggestions(place(25, 25.0), flat) if one.model.id == "llama-3.2-1b"]) == 1
+
+
+def test_titles_and_names_are_those_of_the_hub() -> None:
+    found = suggestions(place(25, 25.0), {})
+    titles = [one.title for one in found]
+    assert len(titles) == len({*titles}) > 10
+    assert "Qwen3 4B Q4_K_M" in titles
+    assert all(one.target.count("/") == 1 and ":" in one.target for one in found)
+    assert offered(suggestions(place(64, 20.0, 24), {}), "qwen3-4b").draft == "unsloth/Qwen3-0.6B-GGUF:Q8_0"
+
+
+def test_a_few_are_of_different_kinds_and_known_gains_come_first() -> None:
+    chosen = few(suggestions(place(25, 40.0), {}))
+    assert {one.kind for one in chosen} == {Kind.EXPERTS, Kind.LOOKUP, Kind.CHEAP_PASSES}
+    assert len({one.model.family for one in chosen}) == len(chosen) == 3
+    assert all(one.pace >= 5 for one in chosen)
+    gaining = few(suggestions(place(64, 20.0, 48), {}))
+    assert all(one.gains for one in gaining)
+    assert [one.speedup for one in gaining] == sorted((one.speedup for one in gaining), key=lambda most: -(most or 0))
+    assert few([]) == []
+
+
+def test_a_gpu_is_described_and_has_no_expected_speed() -> None:
+    there = place(64, 20.0, 24)
+    found = suggestions(there, {})
     assert not any("tok/s" in one.speed for one in found)
     assert "not known before" in basis(there)
-    assert "CUDA0 6 GB" in there.words
-
-
-def test_a_few_suggestions_are_of_different_families_known_gains_first() -> None:
-    chosen = few(suggestions(place(24 * GB, 20 * GB)))
-    families = [one.recommendation.pair.target.family for one in chosen]
-    assert len(families) == len({*families}) == 3
-    assert chosen[0].recommendation.speedup is not None
-    assert chosen[0].recommendation.speedup > 1
-
-
-def test_nothing_fits_without_memory() -> None:
-    assert suggestions(place(10**8, 20 * GB)) == []
-    assert few([]) == []
+    assert note(there, found) == ""
+    assert "CUDA0 24 GB" in there.words
+    assert "could not be measured" in basis(place(25, None))

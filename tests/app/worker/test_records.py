@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from specchat.worker import records
+from specchat_engine.load_options import ModelInfo
 from specchat_engine.policy.controller import Controller
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import Processors
@@ -19,18 +20,13 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Named:
-    name: str
-
-
-@dataclass
 class Pair:
     """As much of an engine as is asked for."""
 
     identity: str = "one pair"
     controller: Controller = field(default_factory=Controller)
-    target: Named = field(default_factory=lambda: Named("one"))
-    draft: Named | None = None
+    target: ModelInfo = field(default_factory=lambda: ModelInfo("one", "one.gguf"))
+    draft: ModelInfo | None = None
     threads: Threads = field(
         default_factory=lambda: Threads(ThreadedScript(), ThreadedScript(), Processors(4, 4), ("auto", "auto"))
     )
@@ -96,3 +92,33 @@ def test_a_folder_that_cannot_be_written_is_no_error(folder: Path) -> None:
     folder.write_text("a file where the folder should be")
     records.keep(as_engine(Pair()))
     assert not records.recall(as_engine(Pair()))
+
+
+def measured(identity: str, quantisation: str, *, size: int = 10**9, experts: int = 0, slope: float = 0.5) -> Pair:
+    """A pair whose target made passes over 1 to 16 tokens."""
+    info = ModelInfo("one", "one.gguf", size_bytes=size, quantisation=quantisation, experts=experts)
+    pair = Pair(identity, target=info)
+    for width in (1, 2, 4, 8, 16):
+        pair.controller.target.observe(width, 0, 10.0 * (1 + slope * (width - 1)))
+    return pair
+
+
+def test_the_costs_of_passes_are_kept_by_quantisation(folder: Path) -> None:
+    assert records.kept_costs() == {}
+    records.keep(as_engine(measured("a", "Q4_K_M")))
+    records.keep(as_engine(measured("b", "BF16", slope=0.1)))
+    known = records.kept_costs()
+    assert set(known) == {"Q4_K_M", "BF16"}
+    assert dict(known["Q4_K_M"].verify)[5] == pytest.approx(30.0, rel=0.1)
+    assert dict(known["BF16"].verify)[5] == pytest.approx(14.0, rel=0.1)
+
+
+def test_costs_of_small_models_mixtures_and_few_widths_say_nothing_about_others(folder: Path) -> None:
+    records.keep(as_engine(measured("small", "F16", size=36_000_000)))
+    records.keep(as_engine(measured("mixture", "MXFP4", experts=32)))
+    narrow = Pair("narrow", target=ModelInfo("one", "one.gguf", size_bytes=10**9, quantisation="Q8_0"))
+    narrow.controller.target.observe(1, 0, 10.0)
+    narrow.controller.target.observe(2, 0, 12.0)
+    records.keep(as_engine(narrow))
+    (folder / "pairs" / "older.json").write_text('{"target": {}, "models": ["one"]}')
+    assert records.kept_costs() == {}

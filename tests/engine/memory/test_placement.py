@@ -90,6 +90,9 @@ def test_a_smaller_cache_type_or_quantisation_is_offered_where_it_helps(target: 
     remedies = where_it_goes(target, None, options, machine(needed - 10 * MB)).remedies
     assert Remedy("cache_type", "q8_0") in remedies
     assert Remedy("quantisation", "Q8_0") in remedies
+    short = where_it_goes(target, None, options, machine(needed - 10 * MB), remedies=False)
+    assert not short.fits
+    assert short.remedies == ()
 
 
 def test_where_nothing_helps_nothing_is_offered(target: Header) -> None:

@@ -124,6 +124,26 @@ def test_measured_costs_come_before_sizes(pair: tuple[Header, Header]) -> None:
     assert "with the costs measured here" in about(fast, "speed-up").finding
 
 
+def test_no_more_is_expected_than_others_measured(pair: tuple[Header, Header]) -> None:
+    free, capped = (judge(*pair, OPTIONS, alpha=0.8, reported=reported) for reported in (None, 1.3))
+    assert free.speedup is not None
+    assert free.speedup > 1.3
+    assert capped.speedup == pytest.approx(1.3)
+    assert "at most 1.30×, as others measured it" in about(capped, "speed-up").finding
+    assert about(judge(*pair, OPTIONS, alpha=0.8, reported=0.98), "speed-up").grade is Grade.WARNING
+
+
+def test_costs_of_another_machine_are_named_as_such(pair: tuple[Header, Header]) -> None:
+    costs = MeasuredCosts(verify=((1, 1.0), (9, 1.1)))
+    verdict = judge(*pair, OPTIONS, alpha=0.8, costs=costs, basis="with the costs of a slide rule")
+    assert "with the costs of a slide rule" in about(verdict, "speed-up").finding
+
+
+def test_a_table_of_embeddings_for_each_layer_is_not_read_as_a_whole(pair: tuple[Header, Header]) -> None:
+    table = TensorInfo("per_layer_token_embd.weight", (256, 4096), 1, 0, 2**20, 2**21)
+    assert read_bytes(replace(pair[0], tensors=(*pair[0].tensors, table))) == read_bytes(pair[0])
+
+
 def test_without_alpha_no_speed_up_is_made_up(pair: tuple[Header, Header]) -> None:
     verdict = judge(*pair, OPTIONS)
     assert verdict.speedup is None

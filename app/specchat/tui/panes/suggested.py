@@ -1,4 +1,4 @@
-"""Known pairs that fit this machine."""
+"""Known models and pairs that fit this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from textual.content import Content
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
 from specchat.models.machine import Place
-from specchat.models.recommended import Suggestion, basis, suggestions
+from specchat.models.pass_costs import Measured, judge_here
+from specchat.models.recommended import basis, note, suggestions
+from specchat.models.suggestion import Suggestion
 from specchat.terminal.filter import clean_line
 from specchat.tui.panes.pane import Pane
 from specchat.tui.widgets.listing import suggestion_row
@@ -21,45 +23,55 @@ from specchat_engine.pairing import Verdict
 
 
 class SuggestedPane(Pane[Suggestion]):
-    """Pairs with their sizes and expected speeds. F4 judges a pair by its headers, Enter downloads both models."""
+    """What is fastest here, with sizes and expected speeds. F4 judges it by its headers, Enter downloads it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Download both", priority=True, id="models.choose"),
+        Binding("enter", "choose", "Download", priority=True, id="models.choose"),
         Binding("f4", "judge", "Details and verdict", priority=True, id="models.judge"),
     ]
 
-    def __init__(self, place: Callable[[], Place], options: LoadOptions, first: str = "", *, id: str) -> None:  # noqa: A002
-        """`first` is the title of the pair that is chosen at the start."""
+    def __init__(
+        self,
+        place: Callable[[], Place],
+        costs: Callable[[], Measured],
+        options: LoadOptions,
+        first: str = "",
+        *,
+        id: str,  # noqa: A002
+    ) -> None:
+        """`costs` are the pass costs of this machine; `first` is the title that is chosen at the start."""
         super().__init__(id=id)
         self._place = place
+        self._costs = costs
         self._options = options
         self._first = first
         self._verdicts: dict[str, Verdict] = {}
 
     def on_mount(self) -> None:
-        """Find pairs that fit this machine."""
+        """Find what fits this machine."""
         super().on_mount()
 
         def look() -> tuple[list[Suggestion], str]:
             place = self._place()
-            return suggestions(place), f"For {place.words}. {basis(place)}"
+            known = suggestions(place, self._costs())
+            return known, f"For {place.words}. {basis(place)} {note(place, known)}".rstrip()
 
         self.ask("looking at this machine …", look, self._know)
 
     def row(self, item: Suggestion, width: int) -> Content:
-        """One pair."""
+        """One suggestion."""
         return suggestion_row(item, width)
 
     def about(self, item: Suggestion) -> Content:
-        """Its files, the sources of its figures, and the verdict if there is one."""
-        lines = [Content(f"{item.target}  ⇠  {item.draft}")]
-        lines += [Content.styled(clean_line(line), "$quiet") for line in item.sources()]
+        """Its files, the reason, the sources of its figures, and the verdict if there is one."""
+        lines = [Content(f"{item.target}  ⇠  {item.draft or 'prompt lookup'}")]
+        lines += [Content.styled(clean_line(line), "$quiet") for line in item.lines()]
         if (verdict := self._verdicts.get(item.title)) is not None:
             lines.append(verdict_lines(verdict))
         return Content("\n").join(lines)
 
     def choose(self) -> None:
-        """Download both models."""
+        """Download the target, and the draft if there is one."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -68,12 +80,13 @@ class SuggestedPane(Pane[Suggestion]):
             from specchat.models.hub import Hub
 
             hub = Hub(INTERACTIVE)
-            return Wanted(chosen.title, hub.model(chosen.target), hub.model(chosen.draft))
+            draft = hub.model(chosen.draft) if chosen.draft else None
+            return Wanted(chosen.title, hub.model(chosen.target), draft)
 
         self.ask(f"asking the hub for {chosen.title} …", find, self._fetch)
 
     def action_judge(self) -> None:
-        """Read both headers on the hub and judge the pair."""
+        """Read the headers on the hub and judge them."""
         chosen = self.listing.chosen
         if chosen is None:
             return
@@ -81,18 +94,17 @@ class SuggestedPane(Pane[Suggestion]):
         def find() -> Verdict:
             from specchat.models.headers import model_info
             from specchat.models.hub import Hub
-            from specchat_engine.pairing import judge
 
-            one, two = (model_info(name, Hub(INTERACTIVE)) for name in (chosen.target, chosen.draft))
-            alpha = chosen.recommendation.pair.alpha
-            return judge(one.header, two.header, self._options, self._place().machine, alpha=alpha)
+            target = model_info(chosen.target, Hub(INTERACTIVE)).header
+            draft = model_info(chosen.draft, Hub(INTERACTIVE)).header if chosen.draft else None
+            return judge_here(target, draft, self._options, self._place().machine, self._costs(), chosen.pair)
 
         def know(verdict: Verdict) -> None:
             self._verdicts[chosen.title] = verdict
             self.tell()
             self.say("")
 
-        self.ask(f"reading the headers of {chosen.title} …", find, know)
+        self.ask(f"reading the header of {chosen.title} …", find, know)
 
     def _fetch(self, wanted: Wanted) -> None:
         self.say("")
@@ -101,4 +113,4 @@ class SuggestedPane(Pane[Suggestion]):
     def _know(self, found: tuple[list[Suggestion], str]) -> None:
         titles = [one.title for one in found[0]]
         self.show(found[0], titles.index(self._first) if self._first in titles else 0)
-        self.say(found[1] if found[0] else f"no known pair fits. {found[1]}", calm=True)
+        self.say(found[1] if found[0] else f"no known model fits and is fast enough. {found[1]}", calm=True)

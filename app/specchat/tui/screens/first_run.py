@@ -1,4 +1,4 @@
-"""The window of the first start: begin with the built-in pair, or choose a pair that fits this machine."""
+"""The window of the first start: begin with the built-in pair, or choose a model that fits this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from textual.widgets import OptionList, Static
 from specchat.tui.widgets.listing import Listing, row, suggestion_row
 
 if TYPE_CHECKING:
-    from specchat.models.recommended import Suggestion
+    from specchat.models.suggestion import Suggestion
 
 _ABOUT = "The built-in pair answers at once, offline. It is small and knows speculative decoding and some Python."
 _HINT = "↑ ↓ Enter · or just type a question · Esc"
@@ -47,10 +47,11 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """The pairs that fit this machine, and the machine in words."""
+    """What fits this machine, the machine in words, and a line to add about it."""
 
     words: str
     pairs: list[Suggestion]
+    note: str = ""
 
 
 _FIRST = (Offer(Step.START, "Start with the built-in pair", "Enter"), Offer(Step.TOUR, "Take the tour", "two minutes"))
@@ -165,7 +166,8 @@ class FirstRunScreen(ModalScreen[Offer]):
     def _know(self, found: Fitting) -> None:
         if self.is_attached and self.query("#machine"):
             words = f"For real work on this machine ({found.words}):" if found.pairs else f"This machine: {found.words}"
-            self.query_one("#machine", Static).update(Content(words))
+            lines = [words, *([found.note] if found.pairs and found.note else [])]
+            self.query_one("#machine", Static).update(Content("\n".join(lines)))
             self._show("#fitting", [Offer(None, pair=pair) for pair in found.pairs])
 
     def _show(self, name: str, offers: list[Offer]) -> None:

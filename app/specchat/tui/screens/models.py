@@ -18,6 +18,7 @@ from specchat.errors import SpecchatError
 from specchat.models.downloads import Downloads, Wanted
 from specchat.models.library import Entry
 from specchat.models.machine import Place
+from specchat.models.pass_costs import Measured
 from specchat.tui.panes.hub import HubPane, Judge
 from specchat.tui.panes.local import FetchingPane, HerePane
 from specchat.tui.panes.pane import Pane
@@ -50,6 +51,7 @@ class Around:
 
     models: Callable[[], list[Entry]]
     place: Callable[[], Place]
+    costs: Callable[[], Measured]
     judge: Judge
     downloads: Downloads
     fetch: Callable[[Wanted], None]
@@ -91,7 +93,7 @@ class ModelsScreen(ModalScreen[LoadPair | ChooseDraft | None]):
             yield Tabs(*(Tab(title, id=name) for name, title in self.TITLES.items()), active=self._part)
             with ContentSwitcher(initial=self._part):
                 yield HerePane(around.models, around.loaded, self._role, around.wanted, id="here")
-                yield SuggestedPane(around.place, around.options, self._first, id="suggested")
+                yield SuggestedPane(around.place, around.costs, around.options, self._first, id="suggested")
                 yield HubPane(around.judge, self._role, id="hub")
                 yield FetchingPane(around.downloads, id="fetching")
             yield KeyRow()

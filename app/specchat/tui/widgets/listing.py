@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from specchat.models.recommended import Suggestion
+from specchat.models.suggestion import Suggestion
 from specchat.terminal.filter import clean_line
 
 T = TypeVar("T")
@@ -75,5 +75,6 @@ def row(width: int, sign: Content, left: str, *right: tuple[str, int], style: st
 
 
 def suggestion_row(one: Suggestion, width: int) -> Content:
-    """A known pair that fits this machine."""
-    return row(width, Content("  "), one.title, (one.size, 8), (one.speed, 27), style="bold")
+    """A known model or pair that fits this machine; a wide row has the reason, too."""
+    columns = ((one.download, 8), (one.speed, 31), (one.kind.short, 38))
+    return row(width, Content("  "), one.title, *columns, style="bold")

@@ -12,10 +12,13 @@ from app.tui.screens.test_models import shown as words
 from app.tui.screens.test_models import until
 from app.tui.scripted_client import ScriptedClient, chat_options, script
 from specchat.models.chosen_pair import is_first_run
+from specchat.models.machine import Place
+from specchat.models.recommended import few, note, suggestions
 from specchat.settings.schema import Config
 from specchat.tui.app import SpecchatApp
-from specchat.tui.screens.first_run import FirstRunScreen
+from specchat.tui.screens.first_run import FirstRunScreen, Fitting
 from specchat.tui.screens.models import ModelsScreen
+from specchat_engine.memory.placement import DeviceMemory, Machine
 
 
 @asynccontextmanager
@@ -83,3 +86,20 @@ async def test_the_welcome_fits_a_small_screen() -> None:
         panel = pilot.app.screen.query_one("#panel")
         last = pilot.app.screen.query_one("#last")
         assert last.region.bottom < panel.region.bottom <= 24
+
+
+async def test_a_cpu_on_which_no_draft_gains_is_told_so_and_what_does() -> None:
+    there = Place(Machine((DeviceMemory("CPU", "cpu", 25 * 10**9, 25 * 10**9),)), 2, 25e9)
+    known = suggestions(there, {})
+    fitting = Fitting(there.words, few(known), note(there, known))
+    window = FirstRunScreen(lambda: True, lambda: fitting, lambda _text: None, lambda: None)
+    async with SpecchatApp(chat_options(), ScriptedClient()).run_test(size=(80, 24)) as pilot:
+        await pilot.app.push_screen(window)
+        await until(pilot, lambda: "For real work" in words(pilot))
+        await pilot.pause(0.2)
+        text = words(pilot)
+        assert "No draft is known to gain on this CPU. Lookup does, on edits." in text
+        rows = [row.rstrip() for row in text.splitlines() if "tok/s" in row]
+        assert len(rows) == 3
+        assert all("edits at most" in row and row.endswith("×") for row in rows)
+        assert window.query_one("#last").region.bottom < window.query_one("#panel").region.bottom <= 24

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.widget import Widget
 
 from specchat.chat.commands.invocations import Role
-from specchat.models.candidates import Candidate, judge_drafts, reported_alpha
+from specchat.models.candidates import Candidate, judge_drafts, known_pair
 from specchat.models.chosen_pair import remember_welcome
 from specchat.models.control import INTERACTIVE
 from specchat.models.downloads import Wanted
@@ -19,7 +19,8 @@ from specchat.models.last_pairs import read_timings
 from specchat.models.library import Entry, loadable_models
 from specchat.models.machine import ask_machine
 from specchat.models.model_files import Group, HubFile
-from specchat.models.recommended import few, suggestions
+from specchat.models.pass_costs import judge_here
+from specchat.models.recommended import few, note, suggestions
 from specchat.tui.screens.chat.model_loader import ModelLoader
 from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.drafts import DraftsScreen, PickedDraft
@@ -29,8 +30,9 @@ from specchat.tui.timing_drafts import DraftTimer
 from specchat.tui.widgets.download_bar import DownloadBar
 from specchat.tui.widgets.prompt import Prompt
 from specchat.worker.client import WorkerClient
+from specchat.worker.records import kept_costs
 from specchat_engine.gguf import read_model
-from specchat_engine.pairing import Verdict, judge
+from specchat_engine.pairing import Verdict
 
 
 class ModelWindows:
@@ -81,6 +83,7 @@ class ModelWindows:
         around = Around(
             models=lambda: loadable_models(loaded),
             place=lambda: ask_machine(bandwidth=True),
+            costs=kept_costs,
             judge=self._judge,
             downloads=self._bar.downloads.all,
             fetch=self._bar.start,
@@ -97,7 +100,7 @@ class ModelWindows:
         timer = DraftTimer(self._client, big, options.options, lambda: self._state.turn is not None)
 
         def judged() -> Iterator[Candidate]:
-            return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine)
+            return judge_drafts(big, loadable_models((big,)), options.options, ask_machine().machine, kept_costs())
 
         def picked(result: PickedDraft | None) -> None:
             if result is not None:
@@ -121,17 +124,19 @@ class ModelWindows:
         options = self._state.session.options
         header, machine = remote_header(model.files, INTERACTIVE), ask_machine().machine
         if role == "target":
-            return judge(header, None, options.options, machine)
+            return judge_here(header, None, options.options, machine, kept_costs())
         if target is None:
-            return judge(read_model(options.target), header, options.options, machine)
-        alpha = reported_alpha(target.files[0].repository, model.files[0].repository)
-        return judge(remote_header(target.files, INTERACTIVE), header, options.options, machine, alpha=alpha)
+            return judge_here(read_model(options.target), header, options.options, machine, kept_costs())
+        pair = known_pair(target.files[0].repository, model.files[0].repository)
+        big = remote_header(target.files, INTERACTIVE)
+        return judge_here(big, header, options.options, machine, kept_costs(), pair)
 
 
 def _fitting() -> Fitting:
-    """The pairs that suit this machine."""
+    """What suits this machine."""
     place = ask_machine(bandwidth=True)
-    return Fitting(place.words, few(suggestions(place)))
+    known = suggestions(place, kept_costs())
+    return Fitting(place.words, few(known), note(place, known))
 
 
 def _wanted(entry: Entry) -> Wanted:
