@@ -144,7 +144,10 @@ class Engine:
 
     @property
     def memory(self) -> SessionModel:
-        """The target's memory, which all sessions share, to look at logits between two answers."""
+        """The target's memory, which all sessions share, to look at logits between two answers.
+
+        No other thread may use or close the engine meanwhile.
+        """
         return self._target
 
     @property
@@ -190,19 +193,26 @@ class Engine:
 
     def check(self, settings: Settings) -> None:
         """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the
-        vocabulary cannot serve."""
+        vocabulary cannot serve. Raises DecodeError once the engine is closed."""
+        self.vocabulary.check_open()
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         if settings.drafter not in ("hybrid", *self.drafters):
             raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
-        constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
-        if constraint:
-            constraint.close()
+        with self._lock:
+            constraint = constraint_of(settings.sampling, self.vocabulary)
+            if constraint:
+                constraint.close()
 
     def forget(self) -> None:
-        """Empties both memories, so that the next answer reads its whole prompt. For measurements."""
-        for context in (self._target, self._draft):
-            if context:
+        """Empties both memories, so that the next answer reads its whole prompt. For measurements.
+
+        An answer that is open fails before its next round. Raises DecodeError once the engine is closed.
+        """
+        with self._lock:
+            self.vocabulary.check_open()
+            self._target.user = None
+            for context in self._memories.values():
                 context.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
@@ -210,15 +220,17 @@ class Engine:
 
         Raises EngineError if they take more than `limit` bytes, if they cannot be written, or once it is closed.
         """
-        save(self._memories, self._files, folder, limit)
+        with self._lock:
+            save(self._memories, self._files, folder, limit)
 
     def restore_memory(self, folder: Path) -> bool:
         """Restores the prompt caches that the same pair wrote to this folder, with the same options.
 
         The next answer keeps the prefix that its prompt shares with them. False if the folder has no caches, or
-        incomplete ones.
+        incomplete ones. An answer that is open fails before its next round.
         """
-        return restore(self._memories, self._files, folder)
+        with self._lock:
+            return restore(self._memories, self._files, folder)
 
     def _about(self) -> dict[str, Any]:
         """What computes an answer now, for its start line."""
@@ -263,6 +275,17 @@ class Engine:
 
         Costs come first, and again if other threads were chosen; see `policy.calibration.measure`.
         """
+        passes = self._measurements()
+
+        def measured() -> object:
+            with self._lock:
+                self.vocabulary.check_open()
+                return next(passes, passes)
+
+        for _ in iter(measured, passes):
+            yield
+
+    def _measurements(self) -> Iterator[None]:
         yield from measure(self._target, self._draft, self.controller)
         if self.plain_because:
             return
@@ -278,9 +301,8 @@ class Engine:
         Calling it again does nothing.
         """
         with self._lock:
-            for context in (self._target, self._draft):
-                if context:
-                    context.close()
+            for context in self._memories.values():
+                context.close()
             for model in self._models:
                 model.close()
 
