@@ -21,12 +21,11 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
-from specchat_engine.drafters import PromptLookupDrafter, drafting_with
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
-from specchat_engine.policy.planner import PlannedDrafter, Planner
+from specchat_engine.policy.planner import Planner
 from specchat_engine.prompt.encoding import Fitted, encode, fit
 from specchat_engine.prompt.template import Message
 from specchat_engine.sampling.noise import turn_seed
@@ -56,10 +55,7 @@ class Session:
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
-        drafters: list[PlannedDrafter] = [PromptLookupDrafter()]
-        if pair.draft:
-            drafters.insert(0, drafting_with(pair.draft, pair.translation))
-        self._planner = Planner(pair.target, drafters, pair.controller, pair.plain_because)
+        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None

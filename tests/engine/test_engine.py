@@ -146,7 +146,7 @@ def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: Engine
             pass
         rounds = list(session.generate(prompt))
         assert session.text == plain.text
-        assert rounds[0].reason == "the draft model reads the prompt after the first token"
+        assert rounds[0].reason == "the drafter reads the prompt after the first token"
         assert rounds[1].drafted
         assert any(event.reason == "the draft's context of 256 tokens is full" for event in rounds)
 
