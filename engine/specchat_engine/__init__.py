@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
     from specchat_engine.decoding.stats import TurnStats
     from specchat_engine.decoding.verification import Verdict, Verifier
-    from specchat_engine.drafters import ModelDrafter, PromptLookupDrafter
+    from specchat_engine.drafters import MakeDrafter, ModelDrafter, PromptLookupDrafter
     from specchat_engine.engine import Engine
     from specchat_engine.prompt.template import Message
     from specchat_engine.session import Session
@@ -52,7 +52,7 @@ _LAZY = {
     "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
     "decoding.stats": ("TurnStats",),
     "decoding.verification": ("Verdict", "Verifier"),
-    "drafters": ("ModelDrafter", "PromptLookupDrafter"),
+    "drafters": ("MakeDrafter", "ModelDrafter", "PromptLookupDrafter"),
     "engine": ("Engine",),
     "prompt.template": ("Message",),
     "session": ("Session",),
@@ -72,6 +72,7 @@ __all__ = [
     "InspectedToken",
     "Inspection",
     "LoadOptions",
+    "MakeDrafter",
     "MeasuredCosts",
     "MemoryUse",
     "Message",

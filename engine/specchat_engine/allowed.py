@@ -40,19 +40,20 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few names."""
+    """One of a few names, or of `others`, in words, which only whoever uses the value can check."""
 
     names: tuple[str, ...]
+    others: str = ""
 
     def allows(self, value: object) -> bool:
-        """True for one of the names."""
-        return value in self.names
+        """True for one of the names, and for any other if there may be others."""
+        return value in self.names or (bool(self.others) and isinstance(value, str) and value != "")
 
     @property
     def remedy(self) -> str:
         """What to use, for a message about a value that is not allowed."""
-        *others, last = self.names
-        return f"use {', '.join(others)} or {last}" if others else f"use {last}"
+        *first, last = (*self.names, self.others) if self.others else self.names
+        return f"use {', '.join(first)} or {last}" if first else f"use {last}"
 
 
 Rule = Range | OneOf

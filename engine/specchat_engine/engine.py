@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from specchat_engine.codec import to_json
-from specchat_engine.drafters import Translation
-from specchat_engine.errors import PairError, SettingError, TemplateError
+from specchat_engine.drafters import MakeDrafter, Translation, with_installed
+from specchat_engine.errors import PairError, SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import llama_version
@@ -22,7 +22,7 @@ from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import LoadOptions, MemoryUse, ThreadCount
-from specchat_engine.loaded import info_of, machine, recommended_by, template_of, versions
+from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
@@ -30,6 +30,7 @@ from specchat_engine.pair import Pair
 from specchat_engine.pairing import check_pair
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.planner import AllowedDrafters
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, Settings
@@ -55,11 +56,13 @@ class Engine:
         options: LoadOptions,
         translated_because: str = "",
         shortened_because: str = "",
+        drafters: Mapping[str, MakeDrafter] | None = None,
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
-        Raises PairError for a draft model that cannot go back, and ModelFileError.
+        Raises PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
+        self._plugins = with_installed(drafters or {})
         self.translated_because = translated_because
         self.shortened_because = shortened_because
         self.options = options
@@ -74,7 +77,7 @@ class Engine:
             self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
             undo.callback(self._target.close)
             if draft:
-                self._translation = _translation(target, draft) if self.translated_because else None
+                self._translation = translation_between(target, draft) if self.translated_because else None
                 reach = min(n_ctx, draft.n_ctx_train)
                 self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=usual, options=options)
                 undo.callback(self._draft.close)
@@ -91,7 +94,8 @@ class Engine:
         self.draft = info_of(self._draft) if self._draft else None
         self.recommended = recommended_by(target)
         self.controller = Controller()
-        self.drafters: tuple[str, ...] = ("hybrid", "model", "lookup", "none") if draft else ("lookup", "none")
+        own = ("hybrid", "model", "lookup") if draft else ("lookup",)
+        self.drafters: tuple[str, ...] = (*own, *self._plugins, "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     @classmethod
@@ -101,12 +105,15 @@ class Engine:
         draft: str | Path | None = None,
         options: LoadOptions | None = None,
         progress: Callable[[float], bool] | None = None,
+        drafters: Mapping[str, MakeDrafter] | None = None,
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
 
         Without a context in the options it is the model's own, or the longest half of it that main memory can hold.
-        `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load. Raises
-        ModelFileError, PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
+        `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load.
+        `drafters` are drafters of your own by name, beside those that packages install under the entry point group
+        `specchat.drafters`; settings choose them by name, and "hybrid" leaves them out. Raises ModelFileError,
+        PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
         """
         paths = [Path(target), *([Path(draft)] if draft else [])]
         headers = [read_model(path) for path in paths]
@@ -136,13 +143,16 @@ class Engine:
                     tokenizer=bool(because),
                 )
                 undo.callback(loaded_draft.close)
-            engine = cls(loaded, loaded_draft, options, because, shortened)
+            engine = cls(loaded, loaded_draft, options, because, shortened, drafters)
             undo.pop_all()
         return engine
 
     @property
     def memory(self) -> SessionModel:
-        """The target's memory, which all sessions share, to look at logits between two answers."""
+        """The target's memory, which all sessions share, to look at logits between two answers.
+
+        No other thread may use or close the engine meanwhile.
+        """
         return self._target
 
     @property
@@ -177,6 +187,7 @@ class Engine:
             self._models[0].vocabulary,
             self._template,
             translation=self._translation,
+            plugins=self._plugins,
             controller=self.controller,
             plain_because=self.plain_because,
             about=self._about,
@@ -188,19 +199,27 @@ class Engine:
 
     def check(self, settings: Settings) -> None:
         """Raises SettingError for settings that need more than was loaded, and for a grammar or a biased token that the
-        vocabulary cannot serve."""
+        vocabulary cannot serve. Raises DecodeError once the engine is closed."""
+        self.vocabulary.check_open()
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
+        AllowedDrafters.under(settings, self.drafters)
         if settings.drafter not in ("hybrid", *self.drafters):
             raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
-        constraint = constraint_of(settings.sampling, self._models[0].vocabulary)
-        if constraint:
-            constraint.close()
+        with self._lock:
+            constraint = constraint_of(settings.sampling, self.vocabulary)
+            if constraint:
+                constraint.close()
 
     def forget(self) -> None:
-        """Empties both memories, so that the next answer reads its whole prompt. For measurements."""
-        for context in (self._target, self._draft):
-            if context:
+        """Empties both memories, so that the next answer reads its whole prompt. For measurements.
+
+        An answer that is open fails before its next round. Raises DecodeError once the engine is closed.
+        """
+        with self._lock:
+            self.vocabulary.check_open()
+            self._target.user = None
+            for context in self._memories.values():
                 context.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
@@ -208,15 +227,17 @@ class Engine:
 
         Raises EngineError if they take more than `limit` bytes, if they cannot be written, or once it is closed.
         """
-        save(self._memories, self._files, folder, limit)
+        with self._lock:
+            save(self._memories, self._files, folder, limit)
 
     def restore_memory(self, folder: Path) -> bool:
         """Restores the prompt caches that the same pair wrote to this folder, with the same options.
 
         The next answer keeps the prefix that its prompt shares with them. False if the folder has no caches, or
-        incomplete ones.
+        incomplete ones. An answer that is open fails before its next round.
         """
-        return restore(self._memories, self._files, folder)
+        with self._lock:
+            return restore(self._memories, self._files, folder)
 
     def _about(self) -> dict[str, Any]:
         """What computes an answer now, for its start line."""
@@ -259,6 +280,17 @@ class Engine:
 
         Costs come first, and again if other threads were chosen; see `policy.calibration.measure`.
         """
+        passes = self._measurements()
+
+        def measured() -> object:
+            with self._lock:
+                self.vocabulary.check_open()
+                return next(passes, passes)
+
+        for _ in iter(measured, passes):
+            yield
+
+    def _measurements(self) -> Iterator[None]:
         yield from measure(self._target, self._draft, self.controller)
         if self.plain_because:
             return
@@ -273,9 +305,8 @@ class Engine:
         Calling it again does nothing.
         """
         with self._lock:
-            for context in (self._target, self._draft):
-                if context:
-                    context.close()
+            for context in self._memories.values():
+                context.close()
             for model in self._models:
                 model.close()
 
@@ -286,12 +317,3 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _translation(target: LlamaModel, draft: LlamaModel) -> Translation:
-    """The translation between two vocabularies. A draft model's template that does not parse is ignored."""
-    own = None
-    if draft.chat_template:
-        with suppress(TemplateError):
-            own = template_of(draft)
-    return Translation(target.vocabulary, draft.vocabulary, own)

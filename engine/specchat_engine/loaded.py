@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from specchat_engine.drafters import Translation
+from specchat_engine.errors import TemplateError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import binding_version, llama_version
 from specchat_engine.llama.model import LlamaModel
@@ -47,6 +50,15 @@ def info_of(context: LlamaContext) -> ModelInfo:
 def template_of(model: LlamaModel) -> ChatTemplate:
     """The model's own chat template, ChatML if it has none. Raises TemplateError if it does not parse."""
     return ChatTemplate(model.chat_template or FALLBACK, bos=_text(model, "bos"), eos=_text(model, "eos"))
+
+
+def translation_between(target: LlamaModel, draft: LlamaModel) -> Translation:
+    """The translation between two vocabularies. A draft model's template that does not parse is ignored."""
+    own = None
+    if draft.chat_template:
+        with suppress(TemplateError):
+            own = template_of(draft)
+    return Translation(target.vocabulary, draft.vocabulary, own)
 
 
 def _text(model: LlamaModel, name: str) -> str:

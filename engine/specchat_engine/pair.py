@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from specchat_engine.drafters import Translation
+from specchat_engine.drafters import MakeDrafter, PluginDrafter, PromptLookupDrafter, Translation, drafting_with
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.planner import PlannedDrafter
 from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.threads.cpu_contention import Passes
 
@@ -19,10 +20,11 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `translation` is for a draft model with another vocabulary, which drafts through text. `controller` knows what
-    passes cost and what is accepted. `plain_because` says why this target cannot speculate, empty if it can. `about()`
-    goes into the start line of a trace. `passed` gets the times of the target's passes, and may add to the turn's
-    notices. `on_cpu` is True if the processors do all the computing, so that their time tells about other programs.
+    `translation` is for a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of
+    others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this target
+    cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the
+    target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that
+    their time tells about other programs.
     """
 
     target: SessionModel
@@ -30,12 +32,19 @@ class Pair:
     vocabulary: SessionVocabulary
     template: ChatTemplate
     translation: Translation | None = None
+    plugins: Mapping[str, MakeDrafter] = field(default_factory=dict)
     controller: Controller = field(default_factory=Controller)
     plain_because: str = ""
     about: Callable[[], Mapping[str, Any]] = dict
     passed: Callable[[list[str], Passes], None] | None = None
     on_cpu: bool = True
     lock: RLock = field(default_factory=RLock)
+
+    def drafters(self) -> list[PlannedDrafter]:
+        """All drafters, made anew for one session."""
+        model = [drafting_with(self.draft, self.translation)] if self.draft else []
+        plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
+        return [*model, PromptLookupDrafter(), *plugins]
 
     @contextmanager
     def released(self) -> Iterator[None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from inspect import GEN_RUNNING, getgeneratorstate
 from time import perf_counter_ns
 from typing import Any
 
@@ -20,12 +21,11 @@ from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
-from specchat_engine.drafters import PromptLookupDrafter, drafting_with
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
-from specchat_engine.policy.planner import PlannedDrafter, Planner
+from specchat_engine.policy.planner import Planner
 from specchat_engine.prompt.encoding import Fitted, encode, fit
 from specchat_engine.prompt.template import Message
 from specchat_engine.sampling.noise import turn_seed
@@ -40,6 +40,9 @@ class Session:
     the grammar hold from the next turn on. During and after a turn `stats`, `text`, `end_reason`, `turn_seed`,
     `prompt_ids`, `answer_ids`, `notices` and `costs` describe it. An EngineError leaves the session usable.
 
+    It gives one answer at a time. A new answer ends one that is still open as if its reader had closed it: what was
+    said until then stays in `messages`, and its iterator has no more rounds.
+
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
     """
 
@@ -52,12 +55,10 @@ class Session:
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
-        drafters: list[PlannedDrafter] = [PromptLookupDrafter()]
-        if pair.draft:
-            drafters.insert(0, drafting_with(pair.draft, pair.translation))
-        self._planner = Planner(pair.target, drafters, pair.controller, pair.plain_because)
+        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
+        self._open: Generator[Round] | None = None
 
     @property
     def turn(self) -> int:
@@ -107,14 +108,7 @@ class Session:
 
     def generate(self, prompt: str) -> Iterator[Round]:
         """Answers one more message of the user. Keeps both in `messages`, also if the answer was cut short."""
-        number = sum(message.role == "user" for message in self.messages)
-        asked = [*self.messages, Message("user", prompt)]
-        turn = self._begin_turn(asked, number)
-        try:
-            yield from self._answer(turn)
-        finally:
-            if turn is self._turn and turn.text:
-                self.messages = [*asked, Message("assistant", turn.text)]
+        return self._alone(self._converse(prompt))
 
     def answer(
         self, messages: Sequence[Message], turn: int, attempt: int = 0, prefix: Sequence[int] = ()
@@ -125,14 +119,16 @@ class Session:
         ContextOverflowError, TemplateError, DecodeError, or SettingError for a prefix that no answer can begin with,
         and for a grammar or a biased token that the vocabulary cannot serve. A cancel is an `end_reason`, no error.
         """
-        yield from self._answer(self._begin_turn(messages, turn, attempt, prefix))
+        return self._alone(self._answer(messages, turn, attempt, prefix))
 
     def prepare(self, messages: Sequence[Message], cancelled: Callable[[], bool]) -> None:
         """Reads what will probably be asked while it is still being written; the next answer keeps what it shares.
 
         Only between two answers. Stops between two chunks if `cancelled` says so. Does nothing for a memory that cannot
-        go back to what is really asked, or for messages that make no prompt.
+        go back to what is really asked, or for messages that make no prompt. Raises DecodeError, and EngineError while
+        an answer is being given.
         """
+        self._check_idle("read ahead")
         if self.pair.target.goes_back_freely:
             with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError):
                 fitted = self._fit(messages)
@@ -155,22 +151,20 @@ class Session:
         that are not there, ContextOverflowError, TemplateError, DecodeError, Cancelled, and EngineError while an answer
         is being given.
         """
-        if self.pair.target.user is not None:
-            raise EngineError("an answer is being given on these models: look closer when it has ended")
-        sampling = self.settings.sampling
-        if messages is None:
-            sampling = sampling_at(position, self._turn.in_force) or sampling
-            place = Place(self.prompt_ids, self.answer_ids, position, sampling)
-        else:
-            place = Place(self._fit(messages).tokens, tokens, position, sampling)
-        pair = self.pair
+        self._check_idle("look closer")
+        sampling, pair = self.settings.sampling, self.pair
         peer = None if pair.translation else pair.draft
-        try:
-            with pair.lock:
+        with pair.lock:
+            if messages is None:
+                sampling = sampling_at(position, self._turn.in_force) or sampling
+                place = Place(self.prompt_ids, self.answer_ids, position, sampling)
+            else:
+                place = Place(self._fit(messages).tokens, tokens, position, sampling)
+            try:
                 return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
-        except DecodeError:
-            pair.clear()
-            raise
+            except DecodeError:
+                pair.clear()
+                raise
 
     def cancel(self) -> None:
         """Ends the running turn before its next round, or between two chunks of its prompt; from any thread."""
@@ -194,21 +188,40 @@ class Session:
         """The last line of this turn's trace."""
         return end_line(self.end_reason, self.text, self.stats.to_json(), self.costs)
 
-    def _begin_turn(
-        self, messages: Sequence[Message], number: int, attempt: int = 0, prefix: Sequence[int] = ()
-    ) -> Turn:
-        seed = turn_seed(self.seed, number, attempt)
-        self._turn = Turn(number, seed, messages, prefix, self._empty_transcript())
-        return self._turn
+    def _check_idle(self, what: str) -> None:
+        if self.pair.target.user is not None:
+            raise EngineError(f"an answer is being given on these models: {what} when it has ended")
 
-    def _answer(self, turn: Turn) -> Iterator[Round]:
-        """Reads the prompt, decodes, and leaves models and turn in order, however that ends."""
+    def _alone(self, rounds: Generator[Round]) -> Iterator[Round]:
+        """These rounds, after ending an answer that is still open. Raises EngineError while a round of it is made."""
+        if self._open and getgeneratorstate(self._open) == GEN_RUNNING:
+            raise EngineError("a round of this session's answer is being made: cancel the answer before the next one")
+        if self._open:
+            self._open.close()
+        self._open = rounds
+        yield from rounds
+
+    def _converse(self, prompt: str) -> Generator[Round]:
+        number = sum(message.role == "user" for message in self.messages)
+        asked = [*self.messages, Message("user", prompt)]
+        try:
+            yield from self._answer(asked, number)
+        finally:
+            if self._turn.text:
+                self.messages = [*asked, Message("assistant", self._turn.text)]
+
+    def _answer(
+        self, messages: Sequence[Message], number: int, attempt: int = 0, prefix: Sequence[int] = ()
+    ) -> Generator[Round]:
+        """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
+        seed = turn_seed(self.seed, number, attempt)
+        self._turn = turn = Turn(number, seed, messages, prefix, self._empty_transcript())
         pair = self.pair
         began = perf_counter_ns()
-        constraint = constraint_of(self.settings.sampling, pair.vocabulary)
         tell = partial(pair.passed, turn.notices) if pair.passed else None
         times = PassTimes(pair.target, pair.draft, tell, on_cpu=pair.on_cpu)
         with pair.lock:
+            constraint = constraint_of(self.settings.sampling, pair.vocabulary)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, constraint)
@@ -230,8 +243,7 @@ class Session:
             finally:
                 if pair.target.user is turn.context:
                     pair.target.user = None
-                if turn is self._turn:
-                    self._planner.end(turn.context)
+                self._planner.end(turn.context)
                 if constraint:
                     constraint.close()
 

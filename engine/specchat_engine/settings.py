@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from specchat_engine.allowed import AUTO as AUTO
 from specchat_engine.allowed import OneOf, Range, check, setting
 from specchat_engine.errors import SettingError
 from specchat_engine.sampling.params import SamplingParams
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 DraftLength = int | Literal["auto"]
 
@@ -22,8 +25,18 @@ VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 
 LOSSY_VERIFIERS = ("typical",)
 
+DRAFTER_GROUP = "specchat.drafters"
+"""The entry point group under which packages install drafters."""
+
 K_LIMIT = 256
 NGRAM_LIMIT = 64
+
+
+def installed_drafters() -> dict[str, EntryPoint]:
+    """The drafters of installed packages by name. Nothing of them is imported."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=DRAFTER_GROUP) if point.name not in DRAFTERS}
 
 
 def check_ngrams(shortest: int, longest: int) -> None:
@@ -37,15 +50,16 @@ class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
     `k` "auto" is chosen anew before each round from measured costs and acceptance. The drafter "hybrid" is the draft
-    model or prompt lookup, whichever promises more in each round; without a draft model it is prompt lookup. `lookup`
-    takes effect in the next turn: it searches "all" that the session has said and read, or the "conversation" alone.
-    If the text depends on drafts, lookup always searches the conversation alone.
+    model or prompt lookup, whichever promises more in each round; without a draft model it is prompt lookup. A drafter
+    of one's own has the name under which `Engine.load` got it, or a package installed it. `lookup` takes effect in the
+    next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text depends on
+    drafts, lookup always searches the conversation alone.
 
     Raises SettingError for a value that is not allowed.
     """
 
     k: DraftLength = setting(AUTO, Range(0, K_LIMIT, "0 is plain decoding", whole=True, auto=True))
-    drafter: str = setting("hybrid", OneOf(DRAFTERS))
+    drafter: str = setting("hybrid", OneOf(DRAFTERS, "the name of a drafter of your own"))
     verifier: str = setting("coupled", OneOf(VERIFIER_NAMES))
     sampling: SamplingParams = field(default_factory=SamplingParams)
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))

@@ -15,7 +15,9 @@ from specchat_engine import (
     ContextOverflowError,
     DecodeError,
     Engine,
+    EngineError,
     LoadOptions,
+    Message,
     SamplingParams,
     Session,
     SettingError,
@@ -144,7 +146,7 @@ def test_a_draft_with_a_smaller_context_stops_drafting_and_says_so(files: Engine
             pass
         rounds = list(session.generate(prompt))
         assert session.text == plain.text
-        assert rounds[0].reason == "the draft model reads the prompt after the first token"
+        assert rounds[0].reason == "the drafter reads the prompt after the first token"
         assert rounds[1].drafted
         assert any(event.reason == "the draft's context of 256 tokens is full" for event in rounds)
 
@@ -229,7 +231,7 @@ def test_a_session_of_a_closed_engine_fails_with_an_error_and_not_with_a_crash(f
     with pytest.raises(DecodeError, match="was closed: load it again"):
         next(iter(session.generate("hello")))
     with pytest.raises(DecodeError, match="was closed: load it again"):
-        next(iter(engine.session(seed=1).generate("hello")))
+        engine.session(seed=1)
 
 
 def test_an_engine_that_another_thread_closes_ends_the_answer_with_an_error(files: EngineFiles) -> None:
@@ -247,6 +249,43 @@ def test_an_engine_that_another_thread_closes_ends_the_answer_with_an_error(file
         assert session.end_reason == "error"
 
 
+@pytest.mark.parametrize("work", ["measuring", "saving", "restoring", "inspecting", "checking"])
+def test_an_engine_that_another_thread_closes_ends_other_work_with_an_error(
+    files: EngineFiles, tmp_path: Path, work: str
+) -> None:
+    engine = Engine.load(files.target, files.draft, ONE_THREAD)
+    session = engine.session(settings=Settings(max_tokens=4), seed=1)
+    list(session.generate("Hello there"))
+    engine.save_memory(tmp_path)
+    grammar = Settings(sampling=SamplingParams(grammar='root ::= "a"'))
+    do = {
+        "measuring": lambda: list(engine.measuring()),
+        "saving": lambda: engine.save_memory(tmp_path),
+        "restoring": lambda: engine.restore_memory(tmp_path),
+        "inspecting": lambda: session.inspect(0),
+        "checking": lambda: engine.check(grammar),
+    }[work]
+
+    def do_for_ever() -> None:
+        while True:
+            do()
+
+    closing = threading.Timer(0.05, engine.close)
+    closing.start()
+    with pytest.raises(DecodeError, match="was closed"):
+        do_for_ever()
+    closing.join()
+
+
+def test_an_answer_whose_memory_was_emptied_fails_instead_of_going_on_without_its_prompt(files: EngineFiles) -> None:
+    with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
+        rounds = engine.session(settings=Settings(max_tokens=8), seed=1).generate("Hello there")
+        next(rounds)
+        engine.forget()
+        with pytest.raises(EngineError, match="finish or close one first"):
+            next(rounds)
+
+
 def test_a_closed_engine_has_no_memory_to_save(files: EngineFiles, tmp_path: Path) -> None:
     engine = Engine.load(files.target, files.draft, ONE_THREAD)
     session = engine.session(settings=Settings(max_tokens=4))
@@ -257,6 +296,13 @@ def test_a_closed_engine_has_no_memory_to_save(files: EngineFiles, tmp_path: Pat
         lambda: engine.save_memory(tmp_path / "more"),
         lambda: engine.restore_memory(tmp_path / "kept"),
         lambda: engine.memory.state_bytes,
+        lambda: engine.memory.model.metadata("general.name"),
+        lambda: engine.vocabulary.tokenize("hello", special=False),
+        lambda: engine.check(Settings(sampling=SamplingParams(grammar='root ::= "a"'))),
+        lambda: list(engine.measuring()),
+        lambda: engine.session(),
+        lambda: engine.forget(),
+        lambda: session.prepare([Message("user", "hello")], bool),
         lambda: session.inspect(0),
         lambda: list(session.generate("And again")),
     ):

@@ -201,7 +201,7 @@ def test_the_draft_model_never_delays_the_first_token() -> None:
     events = session.generate("x" * 300)
     first = next(events)
     assert (first.token.kind, draft.passes) == (TokenKind.PLAIN, [])
-    assert first.reason == "the draft model reads the prompt after the first token"
+    assert first.reason == "the drafter reads the prompt after the first token"
     assert next(events).source == "model"
     assert sum(draft.passes) > 300
     assert session.stats.draft_prompt_ms > 0

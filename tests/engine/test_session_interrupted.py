@@ -118,12 +118,39 @@ def test_two_answers_at_once_on_one_memory_are_an_error_and_never_a_wrong_text()
     assert second.text == alone
 
 
-def test_an_answer_that_was_left_and_is_closed_late_changes_nothing_of_a_newer_one() -> None:
-    session = conversation(saying("Yes, of course."), saying("Yes, of course."), k=2)
+def test_an_answer_that_was_left_open_ends_when_the_next_one_begins_as_if_it_had_been_closed() -> None:
+    session = conversation(saying("Yes, of course.", again="No."), saying("Yes, of course."), k=2)
     left = session.generate("first")
+    said = next(left).text
+    assert ask(session, "second") == "No."
+    left.close()  # type: ignore[attr-defined]
+    assert [message.content for message in session.messages] == ["first", said, "second", "No."]
+    assert (session.end_reason, session.stats.num_tokens) == ("end", len("No.") + 1)
+    assert list(left) == []
+    assert model_of(session).tokens == read_by_a_fresh_session(session)
+
+
+def test_a_transcript_can_be_answered_while_an_answer_is_left_open() -> None:
+    session = conversation(saying("Yes."))
+    left = session.answer([Message("user", "hello")], 0)
     next(left)
-    assert ask(session, "second") == "Yes, of course."
-    said, reason, stats = list(session.messages), session.end_reason, session.stats
-    left.close()
-    assert (session.messages, session.end_reason, session.stats) == (said, reason, stats)
-    assert [message.content for message in session.messages] == ["second", "Yes, of course."]
+    assert "".join(event.text for event in session.answer([Message("user", "hello")], 0, attempt=1)) == "Yes."
+    assert list(left) == []
+
+
+def test_an_answer_cannot_begin_inside_a_round_of_another() -> None:
+    session = conversation(saying("Yes."))
+    session.hold = lambda: ask(session, "in between") and None
+    with pytest.raises(EngineError, match="cancel the answer before the next one"):
+        ask(session, "hello")
+    session.hold = None
+    assert ask(session, "hello") == "Yes."
+
+
+def test_nothing_is_read_ahead_while_an_answer_is_open() -> None:
+    session = conversation(saying("Yes."))
+    rounds = session.generate("hello")
+    text = next(rounds).text
+    with pytest.raises(EngineError, match="read ahead when it has ended"):
+        session.prepare([Message("user", "something else")], bool)
+    assert text + "".join(event.text for event in rounds) == "Yes."

@@ -56,7 +56,9 @@ def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None 
     """A session. Laws become models; arguments that neither Session nor Pair has change its settings."""
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     shared = {
-        name: given.pop(name) for name in ("plain_because", "controller", "about", "passed", "on_cpu") if name in given
+        name: given.pop(name)
+        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu")
+        if name in given
     }
     models = as_model(target), as_model(draft) if draft else None
     pair = Pair(*models, ByteTokenizer(), ChatTemplate(FALLBACK), **shared)

@@ -14,7 +14,7 @@ from specchat.settings.schema import BY_KEY
 from specchat.settings.values import BadValue
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength
+from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, installed_drafters
 
 KS = {"model": (2, 4, 8, 16), "lookup": (4, 8, 16)}
 """The fixed k of each drafter that are measured by default."""
@@ -62,7 +62,8 @@ class Arm:
         if text == "none":
             return cls("none", 0)
         drafter, _, k = text.partition(":")
-        if drafter not in DRAFTERS or drafter == "none" or not (k == AUTO or k.isdecimal()):
+        known = drafter in DRAFTERS or drafter in installed_drafters()
+        if not known or drafter == "none" or not (k == AUTO or k.isdecimal()):
             raise SettingError(
                 f"the arm {text!r} is not one: use none, or a drafter and a k such as model:4, lookup:8, hybrid:auto"
             )

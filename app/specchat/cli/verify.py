@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
+from typing import Any
 
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.errors import FAILED, INTERRUPTED
-from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
+from specchat.settings.options import ChatOptions
 from specchat.settings.paths import data_folder
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, EngineError, SamplingParams, Session, SettingError, Settings
-from specchat_engine.analysis.audit import Case, Difference, audit
+from specchat_engine.analysis.adversary import Adversary
+from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
@@ -28,17 +30,24 @@ SEED = 1
 """The default seed of every answer, so that a run can be repeated."""
 
 
+OPEN: dict[str, Any] = {"temperature": 1.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.1}
+"""Sampling that removes nothing and surprises often: a rule that trusts likely drafts goes wrong there, and one that
+forgets a penalty."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What is compared. The first verifier is compared with every k, the others with the middle one.
 
-    Hybrid drafting is compared with k auto, unless k was given.
+    Hybrid drafting is compared with k auto, unless k was given. `hard` adds what wrong rules do not survive: drafts
+    that are made to mislead and, unless a temperature was given, `OPEN` sampling.
     """
 
     temperatures: Sequence[float]
     drafters: Sequence[str]
     ks: Sequence[DraftLength]
     verifiers: Sequence[str]
+    hard: bool = True
 
 
 def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_json: bool) -> int:
@@ -49,7 +58,9 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     """
     scope = scope_of(options, given)
     one_line_from_native_code()
-    with Engine.load(options.target, options.draft, options.options) as engine:
+    adversary = Adversary()
+    mislead = {adversary.name: adversary.made}
+    with Engine.load(options.target, options.draft, options.options, drafters=mislead) as engine:
         engine.use_threads(*engine.threads.in_force.counts)  # keep the number, whatever other programs do meanwhile
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
@@ -63,13 +74,13 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
         report = report_for(engine, cases, seed, as_json=as_json)
         kept = _DifferenceFile()
 
-        def hear(case: Case, difference: Difference | None) -> None:
-            if difference and not difference.explained:
-                kept.add(difference, session_for(case.settings), options)
-            report.case(case, difference)
+        def hear(case: Case, finding: Finding | None) -> None:
+            if finding and not finding.explained:
+                kept.add(finding, session_for(case.settings), options)
+            report.case(case, finding)
 
         try:
-            result = audit(session_for, engine.memory, engine.vocabulary, cases, hear)
+            result = audit(session_for, engine.memory, engine.vocabulary, cases, hear, adversary)
         except KeyboardInterrupt:
             say(" · ".join(part for part in (report.stopped(), kept.summary()) if part))
             return INTERRUPTED
@@ -95,7 +106,7 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
     if "temperature" in given and "temperature" in options.sampling:
         scope = replace(scope, temperatures=(options.sampling["temperature"],))
     if "drafter" in given and options.drafter is not None:
-        scope = replace(scope, drafters=(options.drafter,))
+        scope = replace(scope, drafters=(options.drafter,), hard=False)
     if "k" in given:
         scope = replace(scope, ks=(options.k,))
     if scope.ks == (0,) or scope.drafters == ("none",):
@@ -106,45 +117,48 @@ def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
                 f"the verifier {options.verifier!r} is lossy and does not promise the same text: use "
                 f"{', '.join(scope.verifiers)}"
             )
-        if options.verifier != DEFAULT_VERIFIER:
-            if 0 not in scope.temperatures:
-                raise SettingError(
-                    f"the verifier {options.verifier!r} keeps the distribution, not the text: compare it with --temp 0"
-                )
-            scope = replace(scope, temperatures=(0.0,))
         scope = replace(scope, verifiers=(options.verifier,))
     return scope
 
 
 def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int) -> Iterator[Case]:
-    """What to ask, grouped by prompt and temperature.
-
-    Verifiers that do not couple keep the target's distribution and not its text, so only temperature 0 compares them.
-    """
-    for (kind, texts), temperature in product(benchmark_prompts(short=True).items(), scope.temperatures):
-        sampling = replace(options.sampled(recommended), temperature=temperature)
+    """What to ask, grouped by prompt and sampling."""
+    own = options.sampled(recommended)
+    samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
+    if scope.hard and scope.temperatures == TEMPERATURES:
+        samplings.append(replace(own, **OPEN))
+    for (kind, texts), sampling in product(benchmark_prompts(short=True).items(), samplings):
         base = Settings(sampling=sampling, lookup=options.lookup, max_tokens=options.max_tokens or MAX_TOKENS)
+        is_open = sampling not in samplings[: len(scope.temperatures)]
         for prompt, verifier in product(texts[:prompts], scope.verifiers):
-            if temperature > 0 and verifier != DEFAULT_VERIFIER:
-                continue
-            some = scope.ks if verifier == scope.verifiers[0] else scope.ks[len(scope.ks) // 2 :][:1]
-            for drafter in scope.drafters:
-                ks: Sequence[DraftLength] = (AUTO,) if drafter == "hybrid" and scope.ks == KS else some
-                for k in ks:
-                    yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
+            for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
+                yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
+
+
+def _drafts(scope: Scope, *, first: bool, is_open: bool) -> Iterator[tuple[str, DraftLength]]:
+    """Who drafts how much under one verifier, the first one or another."""
+    middle = scope.ks[len(scope.ks) // 2 :][:1]
+    if is_open:
+        yield from product(("model",) if "model" in scope.drafters else (), middle)
+    else:
+        for drafter in scope.drafters:
+            is_auto = drafter == "hybrid" and scope.ks == KS
+            yield from product((drafter,), (AUTO,) if is_auto else scope.ks if first else middle)
+    if scope.hard:
+        yield from product((Adversary.name,), scope.ks[::2] if first else middle)
 
 
 class _DifferenceFile:
-    """Unexplained differences with all that is needed to repeat them: one line of JSON each, one file for a run."""
+    """Findings that are bugs, with all that is needed to repeat them: one line of JSON each, one file for a run."""
 
     def __init__(self) -> None:
         self._file = data_folder() / "verify" / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}.jsonl"
-        self._first: Difference | None = None
+        self._first: Finding | None = None
         self._count = 0
         self._failure = ""
 
-    def add(self, difference: Difference, session: Session, options: ChatOptions) -> None:
-        """Writes one difference at once; `session` is one that would repeat it."""
+    def add(self, difference: Finding, session: Session, options: ChatOptions) -> None:
+        """Writes one of them at once; `session` is one that would repeat it."""
         self._first = self._first or difference
         self._count += 1
         settings = difference.case.settings

@@ -16,10 +16,10 @@ from specchat.models.formatting import pair_name
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import GREY, ORANGE
 from specchat_engine import Engine
-from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference
+from specchat_engine.analysis.audit import MARGIN, Audit, Case, Difference, Finding
 from specchat_engine.codec import to_json
 
-_ROW = "{:<12} {:>11} {:>9} {:>9} {:>10} {:>13}"
+_ROW = "{:<12} {:>11} {:>9} {:>11} {:>10} {:>13}"
 
 
 def report_for(engine: Engine, cases: Sequence[Case], seed: int, *, as_json: bool) -> _JsonReport | _TextReport:
@@ -40,18 +40,18 @@ def described(case: Case) -> dict[str, Any]:
     }
 
 
-def measured(difference: Difference) -> dict[str, Any]:
-    """A difference as JSON; an infinite number becomes null."""
-    return {
-        "place": difference.place,
+def measured(difference: Finding) -> dict[str, Any]:
+    """A finding as JSON; an infinite number becomes null."""
+    told = {"place": difference.place, "explained": difference.explained, "reason": difference.reason}
+    if not isinstance(difference, Difference):
+        return told
+    return told | {
         "tokens": difference.tokens,
         "logit_difference": _finite(difference.logit_difference),
         "noise": _finite(difference.noise),
         "gaps": [_finite(gap) for gap in difference.gaps],
         "truncation_differs": difference.truncation_differs,
         "reproduced": difference.reproduced,
-        "explained": difference.explained,
-        "reason": difference.reason,
     }
 
 
@@ -64,7 +64,7 @@ class _JsonReport:
         self._all = len(cases)
         self._done = 0
 
-    def case(self, case: Case, difference: Difference | None) -> None:
+    def case(self, case: Case, difference: Finding | None) -> None:
         """Prints the answer's line."""
         self._done += 1
         print_json({"type": "case", **described(case), "difference": measured(difference) if difference else None})
@@ -82,7 +82,7 @@ class _JsonReport:
                 "seed": self._seed,
                 "answers": result.compared,
                 "tokens": result.positions,
-                "differences": len(result.differences),
+                "differences": len(result.findings),
                 "unexplained": len(result.unexplained),
                 "logit_noise": {
                     "median": _finite(median(result.noise or [0.0])),
@@ -103,23 +103,21 @@ class _TextReport:
         self._all = len(cases)
         self._done = 0
         self._in_group = 0
-        self._found: list[Difference] = []
+        self._found: list[Finding] = []
         pair = pair_name(engine.target, engine.draft)
         longest = cases[0].settings.max_tokens
         self._console.print(
-            Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, compared with plain decoding")
+            Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, compared with plain decoding and the rule")
         )
         self._console.print(
             Text(f"drafters {', '.join(_each(cases, 'drafter'))}   k {', '.join(_each(cases, 'k'))}", GREY)
         )
-        first, *others = _each(cases, "verifier")
-        also = f"; at temperature 0 also {', '.join(others)}" if others else ""
-        self._console.print(Text(f"verifiers {first}{also}", GREY))
+        self._console.print(Text(f"verifiers {', '.join(_each(cases, 'verifier'))}", GREY))
         self._console.print()
-        header = _ROW.format("kind", "temperature", "answers", "the same", "numerics", "unexplained")
+        header = _ROW.format("kind", "temperature", "answers", "as promised", "numerics", "unexplained")
         self._console.print(Text(header, "bold"))
 
-    def case(self, case: Case, difference: Difference | None) -> None:
+    def case(self, case: Case, difference: Finding | None) -> None:
         """Counts the answer. Prints a row after the last one of its kind and temperature."""
         self._done += 1
         self._in_group += 1
@@ -148,14 +146,14 @@ class _TextReport:
 
     def finish(self, result: Audit) -> None:
         """Prints the totals."""
-        differ, bugs = len(result.differences), len(result.unexplained)
+        differ, bugs = len(result.findings), len(result.unexplained)
         numerics = differ - bugs
         rate = f" (one in {result.positions // numerics:,} tokens)" if numerics else ""
         self._console.print()
         self._console.print(
             Text(
                 f"{result.compared} answers, {result.positions:,} tokens, {result.seconds:.0f} s: "
-                f"{result.compared - differ} the same as plain decoding, {numerics} numerics{rate}, {bugs} unexplained",
+                f"{result.compared - differ} as promised, {numerics} numerics{rate}, {bugs} unexplained",
                 "bold",
             )
         )
@@ -184,7 +182,7 @@ def _each(cases: Sequence[Case], name: str) -> list[str]:
     return list(dict.fromkeys(str(getattr(case.settings, name)) for case in cases))
 
 
-def _placed(difference: Difference) -> str:
+def _placed(difference: Finding) -> str:
     settings = difference.case.settings
     return f"{settings.drafter}, k {settings.k}, {settings.verifier}, token {difference.place + 1}: {difference.reason}"
 

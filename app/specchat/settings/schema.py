@@ -13,11 +13,11 @@ from typing import Any
 
 from specchat.settings.constraints import GRAMMAR_KEYS, grammar_text
 from specchat.settings.setting import Group, Setting, Steps, setting
-from specchat.settings.values import File, KeyTable, ListOf, Number, Text, bias, device_name, share
-from specchat_engine.allowed import Range
+from specchat.settings.values import Choice, File, KeyTable, ListOf, Number, Text, bias, device_name, share
+from specchat_engine.allowed import OneOf, Range
 from specchat_engine.load_options import LoadOptions, ThreadCount
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import LOSSY_VERIFIERS, USUAL_K, DraftLength, Settings
+from specchat_engine.settings import DRAFTERS, LOSSY_VERIFIERS, USUAL_K, DraftLength, Settings, installed_drafters
 
 _MODEL = File("FILE|NAME", is_model=True)
 _DEVICES = ListOf("NAME,…", "use names with commas between them, such as CUDA0,CUDA1", device_name)
@@ -54,6 +54,7 @@ class Config:
         "What drafts",
         "--drafter",
         of=(Settings, "drafter"),
+        kind=Choice(OneOf(DRAFTERS), others=installed_drafters),
         usual="hybrid with a draft model, else lookup",
         is_open=True,
         steps=Steps(label="drafter"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -74,15 +74,16 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a few names."""
+    """One of a few names, or of `others`, which are looked for when none of these was named."""
 
     rule: OneOf
     metavar: str = "NAME"
+    others: Callable[[], Collection[str]] = tuple
 
     def read(self, value: object) -> str:
         """The name, exactly as it is."""
-        if not isinstance(value, str) or not self.rule.allows(value):
-            raise BadValue(self.rule.remedy)
+        if not isinstance(value, str) or not (value in self.rule.names or value in self.others()):
+            raise BadValue(OneOf((*self.rule.names, *self.others())).remedy)
         return value
 
     def beginning(self, text: str) -> str:

@@ -49,7 +49,9 @@ class WorkerClient:
         self._pair: Load | None = None
         self._pair_is_loaded = False
         self._answering = False
-        self._stops = 0
+        self._stops = self._sets = 0
+        self._settings: Settings | None = None
+        self._setting = threading.Lock()
         self._one_at_a_time = threading.Lock()
 
     @property
@@ -82,11 +84,20 @@ class WorkerClient:
 
         The answer begins with the ids of `prefix`, which no round has. A `frozen` answer sends Started and then waits
         for `step` or `freeze(False)`. After the process died the last pair is loaded again first, with its Loading and
-        Loaded events. A `cancel` after this call stops the answer, also before its first event.
+        Loaded events. A `cancel` after this call stops the answer, and a `set` changes its settings, also before its
+        first event.
         """
-        stops = self._stops
+        stops, sets = self._stops, self._sets
+
+        def sent() -> None:  # what was said before the process knew of this answer is said again
+            with self._setting:
+                if self._settings is not None and self._sets > sets:
+                    self._process.send(Set(self._settings))
+            if self._stops > stops:
+                self._process.send(Cancel())
+
         command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen)
-        return self._answer(command, lambda: self._stops > stops)
+        return self._answer(command, sent)
 
     def inspect(
         self,
@@ -149,7 +160,9 @@ class WorkerClient:
 
     def set(self, settings: Settings) -> None:
         """Changes the settings of the running answer from its next round on. Does nothing while none runs."""
-        self._process.send(Set(settings))
+        with self._setting:
+            self._sets, self._settings = self._sets + 1, settings
+            self._process.send(Set(settings))
 
     def use_threads(self, options: LoadOptions) -> None:
         """Computes with the threads of these options from the next pass on, and when the pair is loaded again."""
@@ -179,22 +192,22 @@ class WorkerClient:
             self._process.bury(child)
             self._one_at_a_time.release()
 
-    def _answer(self, command: Generate, stopped: Callable[[], bool]) -> Iterator[Event]:
+    def _answer(self, command: Generate, sent: Callable[[], None]) -> Iterator[Event]:
         with self._one_at_a_time:
             self._answering = True
             try:
-                yield from self._with_the_pair(command, stopped)
+                yield from self._with_the_pair(command, sent)
             finally:
                 self._answering = False
 
-    def _with_the_pair(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
+    def _with_the_pair(self, command: Command, sent: Callable[[], None] = lambda: None) -> Iterator[Event]:
         """The events of a command; the last pair is loaded again first if the process died."""
         if not (self.alive and self._pair_is_loaded):
             for event in self._load_pair():
                 yield event
                 if isinstance(event, WorkerFailed):
                     return
-        yield from self._process.converse(command, stopped)
+        yield from self._process.converse(command, sent)
 
     def _load_pair(self) -> Iterator[Event]:
         if self._pair is None:

@@ -68,11 +68,8 @@ class EngineProcess:
             self._begun = command
             self.send(command)
 
-    def converse(self, command: Command, stopped: Callable[[], bool] = bool) -> Iterator[Event]:
-        """Sends a command, unless it was begun, and yields its events up to the last one.
-
-        If it was `stopped` before it was sent, the process did not know of it yet: Cancel is sent again.
-        """
+    def converse(self, command: Command, sent: Callable[[], None] = lambda: None) -> Iterator[Event]:
+        """Sends a command, unless it was begun, calls `sent`, and yields the command's events up to the last one."""
         try:
             child, events = self._running()
         except OSError as problem:
@@ -83,8 +80,7 @@ class EngineProcess:
             self._abandon(child, events)
         if begun != command:
             self.send(command)
-        if stopped():
-            self.send(Cancel())
+        sent()
         finished = False
         try:
             for event in self._events(child, events):

@@ -206,7 +206,7 @@ class Work:
             self._engine = None
 
     def _generate(self, command: Generate) -> None:
-        session = self._session_for(command.seed, self._settings or command.settings)
+        session = self._session_for(command)
         if self._cancelled.is_set():
             self._send(Ended("cancelled", "", TurnStats().to_json()))
             return
@@ -248,12 +248,12 @@ class Work:
         if self._engine is None:
             return
         try:
-            self._session_for(command.seed, command.settings).prepare(_messages(command), busy)
+            self._session_for(command).prepare(_messages(command), busy)
         except EngineError as error:
             sys.stderr.write(f"reading ahead stopped: {error}\n")
 
     def _inspect(self, command: Inspect) -> None:
-        session = self._session_for(command.seed, command.settings)
+        session = self._session_for(command)
         inspection = session.inspect(
             command.position,
             command.asked,
@@ -296,13 +296,17 @@ class Work:
             self._engine.use_threads(threads.target, threads.draft)
             self._measuring = self._engine.measuring()
 
-    def _session_for(self, seed: int, settings: Settings) -> Session:
-        """The pair's session with this seed and these settings. Raises EngineError if nothing is loaded.
+    def _session_for(self, command: Generate | Prepare | Inspect) -> Session:
+        """The pair's session with the seed and the settings of the command, for an answer those that were set since.
 
         The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
-        SettingError for settings that another conversation begins with and that the pair cannot serve.
+        SettingError for settings that another conversation begins with and that the pair cannot serve, and EngineError
+        if nothing is loaded.
         """
+        seed, settings = command.seed, command.settings
         with self._guard:
+            if isinstance(command, Generate) and self._settings is not None:
+                settings = self._settings
             if self._engine is None:
                 raise EngineError("no model is loaded")
             if self._session is None:

@@ -5,6 +5,9 @@ difference between two texts is numerical if two things hold at the first positi
 applied to the logits of both sequences of passes, replayed from the prompt on, gives the recorded tokens. Second, these
 logits differ by no more than the noise that was measured separately, on text that was only read. Anything else is a
 bug.
+
+A text that equals plain decoding does not show that the rule is right, and the rules that only keep the distribution
+promise no text. So `recheck` also repeats the decisions of every answer from the logits of its passes.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.analysis.adversary import Adversary
+from specchat_engine.analysis.recheck import Acceptance, faults
+from specchat_engine.analysis.recording import Pass, Recording, record, watched
 from specchat_engine.grammar.constraint import GrammarVocabulary
 from specchat_engine.models import SessionModel
 from specchat_engine.sampling.candidates import Candidates
@@ -31,27 +37,8 @@ from specchat_engine.settings import AUTO, Settings
 MARGIN = 4.0
 """Logits may differ by this many times the largest measured difference, since a sample does not show the extremes."""
 
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """One round in ids: what was drafted, and what was emitted."""
-
-    drafted: tuple[int, ...]
-    emitted: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """One answer and the passes that made it."""
-
-    prompt: tuple[int, ...]
-    seed: int
-    passes: tuple[Pass, ...]
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        """The answer."""
-        return tuple(token for each in self.passes for token in each.emitted)
+WILD = 0.5
+"""Logits that differ by more than this share of the range of their row are of different texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +53,11 @@ class Case:
     def plain(self) -> Settings:
         """The same without speculation."""
         return replace(self.settings, k=0, drafter="none", verifier="coupled")
+
+    @property
+    def promises_text(self) -> bool:
+        """Whether the answer has to equal plain decoding; other rules keep the distribution alone."""
+        return self.settings.verifier == "coupled" or self.settings.sampling.temperature == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +91,35 @@ class Difference:
         return f"numerics: {cut}, gap {min(self.gaps):.3g} at a logit difference of {self.logit_difference:.3g}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A decision that the rule does not make, or a memory that cannot be trusted: always a bug."""
+
+    case: Case
+    plain: Recording
+    speculative: Recording
+    place: int
+    reason: str
+    explained: bool = False
+
+
+Finding = Difference | Fault
+
+
 @dataclass(slots=True)
 class Audit:
-    """What was compared and what differed; `noise` has the largest logit difference of each row that was read again."""
+    """What was compared and found. `noise` has the largest logit difference of each row that was read again."""
 
     compared: int = 0
     positions: int = 0
     noise: list[float] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
-    def unexplained(self) -> list[Difference]:
-        """The differences that are bugs."""
-        return [each for each in self.differences if not each.explained]
+    def unexplained(self) -> list[Finding]:
+        """The findings that are bugs."""
+        return [each for each in self.findings if not each.explained]
 
 
 def audit(
@@ -120,56 +127,86 @@ def audit(
     target: SessionModel,
     vocabulary: GrammarVocabulary,
     cases: Iterable[Case],
-    compared: Callable[[Case, Difference | None], None] = lambda *_: None,
+    heard: Callable[[Case, Finding | None], None] = lambda *_: None,
+    adversary: Adversary | None = None,
 ) -> Audit:
-    """Answers every case plainly and speculatively, and compares the tokens.
+    """Answers every case plainly and speculatively, compares the tokens, and repeats all decisions.
 
     Args:
         session_for: makes a fresh session on `target` with the given settings, always with the same seed.
         target: the target's memory, which the replays use.
         vocabulary: the target's vocabulary, for answers under a grammar.
-        cases: what to ask; cases of one prompt are adjacent, and each uses a rule that promises the same text.
-        compared: called with each case and its difference, if any, as soon as it is known.
+        cases: what to ask; cases of one prompt are adjacent.
+        heard: called with each case and what was found in it, if anything, as soon as it is known.
+        adversary: is told each plain answer, for the cases in which it drafts.
     """
     began = time.monotonic()
     result = Audit()
+    acceptance = Acceptance()
     for (prompt, settings), group in groupby(cases, key=lambda case: (case.prompt, case.plain)):
         together = list(group)
         target.clear()  # the replays start from an empty memory too, and near-ties depend on how a prompt was read
-        plain = record(session_for(settings), prompt)
+        plain, fault = _checked(session_for(settings), prompt, target)
         widths = (target.max_rows if case.settings.k == AUTO else case.settings.k + 1 for case in together)
-        result.noise += reading_noise(target, plain, min(max(widths), target.max_rows))
+        noise, wild = reading_noise(target, plain, min(max(widths), target.max_rows))
+        result.noise += noise
+        fault = fault or wild
+        if adversary:
+            adversary.know(plain)
         for case in together:
-            found = record(session_for(case.settings), prompt)
+            found, own_fault = _checked(session_for(case.settings), prompt, target)
+            fault = fault or own_fault
             result.compared += 1
             result.positions += len(found.tokens)
-            difference = None
-            if found.tokens != plain.tokens:
-                noise = max(result.noise, default=0.0)
+            if case.settings.verifier == "coupled" and case.settings.drafter == "model":
+                acceptance.observe(f"{prompt} {settings}", found)
+                fault = fault or ((0, acceptance.fault) if acceptance.fault else None)
+            finding: Finding | None = None
+            if fault:
+                finding = Fault(case, plain, found, *fault)
+            elif case.promises_text and found.tokens != plain.tokens:
                 with _rule(settings.sampling, plain, vocabulary) as sampler:
-                    difference = explain(target, case, plain, found, sampler, noise)
-                result.differences.append(difference)
-            compared(case, difference)
+                    finding = explain(target, case, plain, found, sampler, max(result.noise, default=0.0))
+            if finding:
+                result.findings.append(finding)
+            heard(case, finding)
+            fault = None
     result.seconds = time.monotonic() - began
     return result
 
 
-def record(session: Session, prompt: str) -> Recording:
-    """Answers a prompt and records the tokens of each pass."""
-    passes = []
-    for event in session.generate(prompt):
-        drafted = tuple(token.id for token in event.drafted)
-        own = () if event.token.id is None else (event.token.id,)
-        passes.append(Pass(drafted, (*drafted[: event.num_accepted], *own)))
-    return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes))
+def _checked(session: Session, prompt: str, target: SessionModel) -> tuple[Recording, tuple[int, str] | None]:
+    """An answer, and the first position where the rule does not lead to it."""
+    found: list[tuple[int, str]] = []
+    text: list[int] = []
+
+    with watched(target) as logits:
+
+        def check(each: Pass) -> None:
+            before = [*session.prompt_ids, *text]
+            for offset, fault in faults(each, logits(), before, len(text), session.turn_seed, session.settings):
+                found.append((len(text) + offset, fault))
+            text.extend(each.emitted)
+
+        recording = record(session, prompt, check)
+    return recording, found[0] if found else None
 
 
-def reading_noise(target: SessionModel, recording: Recording, width: int) -> list[float]:
-    """The largest logit difference between passes over one token and over `width` tokens, for each row of an answer."""
+def reading_noise(target: SessionModel, recording: Recording, width: int) -> tuple[list[float], tuple[int, str] | None]:
+    """The largest logit difference between passes over one token and over `width` tokens, for each row of an answer.
+
+    And the first position, if any, where that is not noise: logits of another text differ about as much.
+    """
     tokens = [*recording.prompt, *recording.tokens]
     singly = [row.copy() for row in _rows(target, tokens, len(recording.prompt) - 1, 1)]
     together = _rows(target, tokens, len(recording.prompt) - 1, width)
-    return [spread(one, other) for one, other in zip(singly, together, strict=True)]
+    noise: list[float] = []
+    wild = None
+    for place, (one, other) in enumerate(zip(singly, together, strict=True)):
+        noise.append(spread(one, other))
+        if wild is None and noise[-1] > WILD * float(np.ptp(one)):
+            wild = place, f"the logits differ by {noise[-1]:.3g} when the same text is read {width} tokens at a time"
+    return noise, wild
 
 
 def explain(

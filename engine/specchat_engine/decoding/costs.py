@@ -76,10 +76,10 @@ class PlainCost:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """What passes cost at the depth of an answer, in milliseconds, as far as it was measured on this machine.
+    """What passes cost at the depth of an answer, in milliseconds, as far as it was measured since the start.
 
-    `verify` has the widths of the target's passes, ascending, with their usual times. `draft_step` is the time of one
-    pass of the draft model in a draft of usual length, None if there was none.
+    `verify` has the widths of the target's passes, ascending, each with a time that such a pass took. `draft_step` is
+    the time of a draft of the draft model by the tokens that it drafted, None if there was none. Nothing is estimated.
     """
 
     verify: tuple[tuple[int, float], ...] = ()

@@ -93,18 +93,29 @@ class Prospect:
 
 
 class Drafter(Protocol):
-    """Proposes tokens and learns which of them were accepted."""
+    """Proposes tokens and learns which of them were accepted.
+
+    This is all that a drafter of one's own needs; see `Engine.load`. The text does not depend on it under the verifier
+    "coupled", whatever it proposes.
+    """
 
     @property
     def name(self) -> str:
-        """The source of its tokens, as rounds name it."""
+        """The source of its tokens, as rounds and statistics name it."""
 
     @property
     def law(self) -> ProposalLaw:
-        """The law of its proposals; verifiers that compare p with q rely on it."""
+        """The law of its proposals, which verifiers that compare p with q rely on.
+
+        "point" if they are a function of the tokens so far, "drawn" if `context.proposer` draws each one from the row
+        that comes with it, "either" for one or the other in each draft, and "unknown" to promise neither.
+        """
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Reads the prompt of a new turn. Raises Cancelled when `cancelled` says so."""
+        """Reads the text so far at the beginning of a turn, before its first draft in it.
+
+        The turn may follow the last one, or be another conversation. Raises Cancelled when `cancelled` says so.
+        """
 
     def propose(self, context: Context, k: int) -> Draft:
         """At most k tokens that may follow `context.tokens`, or fewer, or none. Never changes the context."""

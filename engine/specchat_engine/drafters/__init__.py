@@ -1,11 +1,21 @@
-"""What proposes tokens: a small model, a model with another vocabulary, or the text so far."""
+"""What proposes tokens: a small model, a model with another vocabulary, the text so far, or a drafter of one's own."""
 
 from specchat_engine.drafters.model import ModelDrafter
+from specchat_engine.drafters.plugin import MakeDrafter, PluginDrafter, with_installed
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
 from specchat_engine.drafters.translated import TranslatedDrafter, Translation
 from specchat_engine.models import SessionModel
 
-__all__ = ["ModelDrafter", "PromptLookupDrafter", "TranslatedDrafter", "Translation", "drafting_with"]
+__all__ = [
+    "MakeDrafter",
+    "ModelDrafter",
+    "PluginDrafter",
+    "PromptLookupDrafter",
+    "TranslatedDrafter",
+    "Translation",
+    "drafting_with",
+    "with_installed",
+]
 
 
 def drafting_with(model: SessionModel, translation: Translation | None) -> ModelDrafter | TranslatedDrafter:

@@ -89,7 +89,8 @@ class LlamaModel:
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 
     def metadata(self, key: str) -> str | None:
-        """One metadata value as text, None if the file does not have the key."""
+        """One metadata value as text, None if the file does not have the key. Raises DecodeError once it is closed."""
+        self.vocabulary.check_open()
         name = key.encode()
         length = api.llama_model_meta_val_str(self.handle, name, None, 0)
         if length < 0:

@@ -169,9 +169,10 @@ class Controller:
         self._budget.credit(self._kind, -self._in_plain_rounds(milliseconds, depth))
 
     def measured_costs(self, depth: int) -> MeasuredCosts:
-        """C(w) and the time of a step of the draft model, as measured at this depth or the nearest one."""
-        draft_ms = self.costs_of(ModelDrafter.name).by_threads.current.at(USUAL_K, depth)
-        return MeasuredCosts(tuple(self.target.measured(depth).items()), draft_ms / USUAL_K if draft_ms else None)
+        """C(w) and the time of a step of the draft model: times that were taken at this depth or the nearest one."""
+        drafts = self.costs_of(ModelDrafter.name).by_threads.current.timed(depth)
+        usual = min(drafts, key=lambda length: abs(length - USUAL_K), default=0)
+        return MeasuredCosts(tuple(self.target.timed(depth).items()), drafts[usual] / usual if usual else None)
 
     @property
     def _must_time_plain(self) -> bool:
@@ -271,7 +272,8 @@ class Controller:
             costs.learn_reading(prospect.unread - 1, spent_ms - draft_ms)
         else:
             read_ms = costs.reading_ms(drafter, prospect, plain_ms)
-            costs.observe(drafter, outcome.drafted, situation.depth, max(spent_ms - read_ms, spent_ms / 2))
+            draft_ms = max(spent_ms - read_ms, spent_ms / 2)
+            costs.observe(drafter, outcome.drafted, situation.depth, draft_ms, outcome.draft_ms)
 
     def _in_plain_rounds(self, milliseconds: float, depth: int) -> float:
         """A time in plain rounds; 0 before one was timed."""

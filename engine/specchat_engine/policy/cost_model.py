@@ -56,13 +56,17 @@ class CostCurve:
         self._ratio_sizes: deque[tuple[int, int]] = deque(maxlen=_RATIOS)
         self._times: dict[int, dict[int, deque[float]]] = {}
         self._usual: dict[int, dict[int, float]] = {}
+        self._timed: dict[int, dict[int, deque[float]]] = {}
         self._curves: dict[int, dict[int, float]] = {}
 
-    def observe(self, size: int, depth: int, milliseconds: float) -> None:
-        """Learns what a size took at this depth of the context."""
+    def observe(self, size: int, depth: int, milliseconds: float, timed_ms: float | None = None) -> None:
+        """Learns what a size took at this depth of the context. `timed_ms` is the time of its passes alone, if that
+        differs."""
         if milliseconds <= 0:
             return
         zone = _zone(depth)
+        timed = self._timed.setdefault(zone, {}).setdefault(size, deque(maxlen=_KEPT))
+        timed.append(milliseconds if timed_ms is None else timed_ms)
         times = self._times.setdefault(zone, {}).setdefault(size, deque(maxlen=_KEPT))
         if len(times) >= _TRUSTED:
             self._ratios.append(milliseconds / self._usual[zone][size])
@@ -125,8 +129,16 @@ class CostCurve:
 
     def measured(self, depth: int) -> dict[int, float]:
         """The usual milliseconds of the measured sizes, ascending, at this depth or the nearest one measured."""
-        usual = self._usual[self._nearest(depth)] if self._usual else {}
+        usual = self._usual[_nearest(self._usual, depth)] if self._usual else {}
         return {size: self._slowness * usual[size] for size in sorted(usual)}
+
+    def timed(self, depth: int) -> dict[int, float]:
+        """One of the times that were really taken for each size, ascending, at this depth or the nearest one: of the
+        latest ones that which a third are shorter than. Times from an earlier start do not count."""
+        if not self._timed:
+            return {}
+        times = self._timed[_nearest(self._timed, depth)]
+        return {size: _undisturbed(times[size]) for size in sorted(times)}
 
     def _blended(self, depth: int) -> dict[int, float]:
         """The costs of the measured sizes, ascending, divided by the slowness.
@@ -135,7 +147,7 @@ class CostCurve:
         few times the line between its neighbours therefore counts as well. Size 1 is left alone, because there is often
         a step between 1 and 2.
         """
-        zone = self._nearest(depth)
+        zone = _nearest(self._usual, depth)
         if zone in self._curves:
             return self._curves[zone]
         usual = dict(sorted(self._usual[zone].items()))
@@ -147,9 +159,6 @@ class CostCurve:
                 known[size] = (count * cost + _GUESSED * guess) / (count + _GUESSED)
         self._curves[zone] = known
         return known
-
-    def _nearest(self, depth: int) -> int:
-        return min(self._usual, key=lambda zone: abs(zone - _zone(depth)))
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start: the milliseconds of each size at each depth, and the number of times."""
@@ -240,10 +249,12 @@ class DraftCosts:
             return measured
         return [(timed * a + _GUESSED * b) / (timed + _GUESSED) for a, b in zip(measured, usual, strict=True)]
 
-    def observe(self, drafter: DrafterTraits, length: int, depth: int, milliseconds: float) -> None:
-        """Learns what a draft of this length took at this depth of the context."""
+    def observe(
+        self, drafter: DrafterTraits, length: int, depth: int, milliseconds: float, timed_ms: float | None = None
+    ) -> None:
+        """Learns what a draft of this length took at this depth of the context; `timed_ms` as for `CostCurve`."""
         if passes := _passes(drafter, length):
-            self.by_threads.current.observe(passes, depth, milliseconds)
+            self.by_threads.current.observe(passes, depth, milliseconds, timed_ms)
 
     def reading_ms(self, drafter: DrafterTraits, prospect: Prospect, plain_ms: float) -> float:
         """The time of reading before a draft. The last token does not count: the first step of the draft reads it."""
@@ -289,6 +300,10 @@ def _on_line(size: int, sizes: Sequence[int], costs: Mapping[int, float]) -> flo
     if left == right:
         return costs[left]
     return costs[left] + (costs[right] - costs[left]) * (size - left) / (right - left)
+
+
+def _nearest(zones: Iterable[int], depth: int) -> int:
+    return min(zones, key=lambda zone: abs(zone - _zone(depth)))
 
 
 def _zone(depth: int) -> int:

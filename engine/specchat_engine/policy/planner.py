@@ -11,13 +11,14 @@ from specchat_engine.decoding.drafts import Context, Drafter, DrafterTraits, Pro
 from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.decoding.verification import Verifier
+from specchat_engine.errors import SettingError
 from specchat_engine.models import SessionModel
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import AUTO, DRAFTERS, Settings
 from specchat_engine.verifiers import COUPLED, VERIFIERS
 
 _READ_AT_ONCE = 64
@@ -26,7 +27,7 @@ _READ_AT_ONCE = 64
 _OPENING = 4
 """The first tokens of an answer, its opening."""
 
-_WAITS = "the draft model reads the prompt after the first token"
+_WAITS = "the drafter reads the prompt after the first token"
 
 
 class PlannedDrafter(Drafter, Protocol):
@@ -73,15 +74,20 @@ class AllowedDrafters:
 
     @classmethod
     def under(cls, settings: Settings, loaded: Sequence[str], plain_because: str = "") -> AllowedDrafters:
-        """All `loaded` drafters for "hybrid", else the one asked for, or prompt lookup if that one is not loaded.
+        """The `loaded` ones of draft model and prompt lookup for "hybrid", else the one asked for, or prompt lookup if
+        that one is not loaded.
 
-        `plain_because` says why the target cannot speculate; empty if it can.
+        `plain_because` says why the target cannot speculate; empty if it can. Raises SettingError for a drafter that
+        nobody gave or installed.
         """
+        if settings.drafter not in (*DRAFTERS, *loaded):
+            own = [name for name in loaded if name not in DRAFTERS]
+            raise SettingError(f"there is no drafter {settings.drafter!r}: use {', '.join((*DRAFTERS, *own))}")
         names: tuple[str, ...] = ()
         because = plain_because or ("k is 0" if settings.k == 0 else "no drafter")
         if not (plain_because or settings.k == 0 or settings.drafter == "none"):
             wanted = settings.drafter if settings.drafter in ("hybrid", *loaded) else "lookup"
-            names = tuple(name for name in loaded if wanted in ("hybrid", name))
+            names = tuple(name for name in loaded if wanted == name or (wanted == "hybrid" and name in DRAFTERS))
         return cls(settings, names, VERIFIERS[settings.verifier], because)
 
     @property

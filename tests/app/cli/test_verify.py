@@ -13,7 +13,8 @@ import pytest
 
 from specchat.cli import main
 from specchat_engine import Engine
-from specchat_engine.analysis.audit import Audit, Case, Difference, Pass, Recording
+from specchat_engine.analysis.audit import Audit, Case, Difference
+from specchat_engine.analysis.recording import Pass, Recording
 from specchat_engine.errors import DecodeError
 from specchat_engine.load_options import ThreadCount
 from specchat_engine.threads.processors import read_processors
@@ -39,14 +40,19 @@ def trace_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def difference(case: Case, *, explained: bool) -> Difference:
     said = Recording((1, 2), 99, (Pass((), (5,)), Pass((), (6,))))
-    return Difference(case, said, replace(said, passes=(Pass((5, 7), (5, 7, 8)),)), 1, (6, 7), 0.5, 0.3 if explained
-                      else 0.01, (0.25, inf), truncation_differs=False, reproduced=True)  # fmt: skip
+    drafted = replace(said, passes=(Pass((5, 7), (5, 7, 8), accepted=2),))
+    noise = 0.3 if explained else 0.01
+    return Difference(
+        case, said, drafted, 1, (6, 7), 0.5, noise, (0.25, inf), truncation_differs=False, reproduced=True
+    )
 
 
 def finds(monkeypatch: pytest.MonkeyPatch, *, explained: bool, then: BaseException | None = None) -> None:
     """The audit tells of a difference in the first case and of none in the others, unless `then` ends it."""
 
-    def audit(_sessions: object, _target: object, _vocabulary: object, cases: list[Case], heard: Heard) -> Audit:
+    def audit(
+        _sessions: object, _target: object, _vocabulary: object, cases: list[Case], heard: Heard, _adversary: object
+    ) -> Audit:
         found = difference(cases[0], explained=explained)
         for case in cases:
             heard(case, found if case is cases[0] else None)
@@ -69,8 +75,8 @@ def test_the_built_in_pair_has_no_unexplained_difference(capsys: pytest.CaptureF
     captured = capsys.readouterr()
     assert captured.err == ""
     assert captured.out.startswith("specchat-guide 18M ⇠ specchat-draft 2M   seed 1   answers of up to 12 tokens")
-    assert "drafters model   k 3\nverifiers coupled; at temperature 0 also rejection, block\n" in captured.out
-    assert f"{KINDS * 4} answers, " in captured.out
+    assert "drafters model   k 3\nverifiers coupled, rejection, block\n" in captured.out
+    assert f"{KINDS * 6} answers, " in captured.out
     assert ", 0 unexplained\n" in captured.out
 
 
@@ -90,20 +96,30 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     assert {line["type"] for line in cases} == {"case"}
     assert (audited["type"], audited["answers"], audited["unexplained"], audited["seed"]) == ("audit", len(cases), 0, 7)
     ways = {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases}
+    verifiers = ("coupled", "rejection", "block")
     coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in ("model", "lookup") for k in (1, 2, 4, 8, 16)}
-    greedy = {(0, d, 4, v) for d in ("model", "lookup") for v in ("rejection", "block")}
-    hybrid = {(t, "hybrid", "auto", "coupled") for t in (0, 0.8)} | {
-        (0, "hybrid", "auto", v) for v in ("rejection", "block")
+    others = {(t, d, 4, v) for t in (0, 0.8) for d in ("model", "lookup") for v in verifiers[1:]}
+    hybrid = {(t, "hybrid", "auto", v) for t in (0, 0.8) for v in verifiers}
+    misleading = {(t, "adversary", k, "coupled") for t in (0, 0.8, 1.5) for k in (1, 4, 16)} | {
+        (t, "adversary", 4, v) for t in (0, 0.8, 1.5) for v in verifiers[1:]
     }
-    assert ways == coupled | greedy | hybrid
+    open_sampling = {(1.5, "model", 4, v) for v in verifiers}
+    assert ways == coupled | others | hybrid | misleading | open_sampling
     assert len(cases) == KINDS * len(ways)
 
 
 @pytest.mark.parametrize(
     ("flags", "ways"),
     [
-        (["-k", "2", "--temp", "0.3"], {(0.3, d, 2, "coupled") for d in ("hybrid", "model", "lookup")}),
-        (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(0, "lookup", 2, "block")}),
+        (
+            ["-k", "2", "--temp", "0.3"],
+            {
+                (0.3, d, 2, v)
+                for d in ("hybrid", "model", "lookup", "adversary")
+                for v in ("coupled", "rejection", "block")
+            },
+        ),
+        (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(t, "lookup", 2, "block") for t in (0, 0.8)}),
         (["-k", "32", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 32, "coupled")}),
     ],
 )
@@ -121,7 +137,6 @@ def test_flags_narrow_what_is_compared(
         (["-k", "0"], "plain decoding is what all else is compared with"),
         (["--drafter", "none"], "plain decoding is what all else is compared with"),
         (["--verifier", "typical"], "the verifier 'typical' is lossy"),
-        (["--verifier", "block", "--temp", "0.8"], "keeps the distribution, not the text: compare it with --temp 0"),
     ],
 )
 def test_flags_that_leave_nothing_to_compare_are_wrong_usage(
@@ -151,9 +166,9 @@ def test_numerics_are_reported_with_their_rate_and_are_not_a_failure(
     assert main([*tiny, "-k", "3", "--drafter", "model", "--temp", "0.8"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert "facts                0.8         1         –          1             –\n" in captured.out
+    assert "facts                0.8         3           2          1             –\n" in captured.out
     assert "    · model, k 3, coupled, token 2: numerics: a near-tie went the other way, gap 0.25" in captured.out
-    assert "5 answers, 60 tokens, 1 s: 4 the same as plain decoding, 1 numerics (one in 60 tokens), 0" in captured.out
+    assert "15 answers, 180 tokens, 1 s: 14 as promised, 1 numerics (one in 180 tokens), 0" in captured.out
     assert "noise of the logits: 0.2 in the median row, 0.3 in the worst; up to 1.2 is numerics" in captured.out
     assert not trace_folder.exists()
 
@@ -173,7 +188,7 @@ def test_an_unexplained_difference_fails_and_writes_a_trace_to_repeat_it(
     )
     (line,) = json_lines(file.read_text("utf-8"))
     assert (line["type"], line["seed"], line["case"]["k"], line["options"]["threads"]) == ("difference", 5, 3, 1)
-    assert line["plain"]["passes"] == [{"drafted": [], "emitted": [5]}, {"drafted": [], "emitted": [6]}]
+    assert [each["emitted"] for each in line["plain"]["passes"]] == [[5], [6]]
     assert line["difference"]["gaps"] == [0.25, None]
     assert line["settings"]["max_tokens"] == 12
     assert line["target"]["path"] == tiny[-3]
@@ -216,6 +231,6 @@ def test_control_c_reports_the_progress_and_keeps_the_findings(
     assert main([*tiny, "-k", "3", "--drafter", "model"]) == 130
     captured = capsys.readouterr()
     assert "coupled, token 2: " in captured.out
-    assert captured.err.startswith(f"specchat: stopped after 1 of {KINDS * 4} answers")
+    assert captured.err.startswith(f"specchat: stopped after 1 of {KINDS * 6} answers")
     assert ("not numerics" in captured.err) is not explained
     assert trace_folder.exists() is not explained

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from specchat.bench.plan import Arm
 from specchat.cli import main
+from specchat.errors import ConfigError
 from specchat.settings.config import read_config
 from specchat.settings.paths import config_file
 from specchat.settings.schema import SETTINGS, Config
@@ -16,6 +19,7 @@ from specchat_engine.allowed import default_of
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
+from support.installed import install_drafter
 from support.settings_page import PAGE, page
 
 NUMBERS_AND_NAMES = [setting for setting in SETTINGS if isinstance(setting.kind, Number | Choice)]
@@ -66,3 +70,11 @@ def test_the_help_of_a_command_names_every_flag(command: str, capsys: pytest.Cap
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert all(flag in shown for setting in SETTINGS for flag in setting.flags)
+
+
+def test_an_installed_drafter_can_be_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(install_drafter(tmp_path, "parrot", "raise RuntimeError('not to be imported yet')"))
+    assert read_config({"drafter": "parrot"}).drafter == "parrot"
+    assert Arm.parse("parrot:4") == Arm("parrot", 4)
+    with pytest.raises(ConfigError, match=r"'carrot': use hybrid, model, lookup, none or parrot"):
+        read_config({"drafter": "carrot"})

@@ -156,3 +156,18 @@ def test_freezing_while_no_answer_runs_does_nothing(loaded: WorkerClient) -> Non
     loaded.freeze(True)
     loaded.step()
     assert len(text_of(answer(loaded, SHORT).rest())) > 0
+
+
+def test_settings_that_are_set_before_the_answer_is_heard_of_count_from_its_first_round(loaded: WorkerClient) -> None:
+    frozen = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=ENDLESS, frozen=True)
+    loaded.set(replace(ENDLESS, k=0))
+    assert isinstance(next(frozen), Started)
+    loaded.step()
+    first = next(frozen)
+    assert isinstance(first, Round)
+    assert (first.k, first.reason) == (0, "k is 0")
+    loaded.cancel()
+    list(frozen)
+    following = loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT)
+    rounds = [event for event in following if isinstance(event, Round)]
+    assert rounds[0].k == SHORT.k, "what was set for one answer is not set for the next"

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine import SamplingParams, Session, Settings
-from specchat_engine.analysis.audit import Audit, Case, Difference, audit, reading_noise, record, replayed
+from specchat_engine.analysis.audit import Audit, Case, Finding, audit, reading_noise, replayed
+from specchat_engine.analysis.recording import record
 from specchat_engine.pair import Pair
 from specchat_engine.prompt.template import FALLBACK, ChatTemplate
 from specchat_engine.testing import ByteTokenizer, ScriptedModel, random_law
@@ -65,16 +66,16 @@ def run(target: ScriptedModel) -> Audit:
 
 def test_a_sound_model_shows_no_difference_and_no_noise() -> None:
     result = run(ScriptedModel(LAW))
-    assert (result.compared, result.differences, max(result.noise)) == (18, [], 0)
+    assert (result.compared, result.findings, max(result.noise)) == (18, [], 0)
     assert result.positions > 18 * 20
 
 
 def test_logits_that_change_with_the_width_of_a_pass_are_numerics() -> None:
     result = run(Noisy(LAW))
-    assert result.differences
+    assert result.findings
     assert result.unexplained == []
-    assert all(difference.reason.startswith("numerics") for difference in result.differences)
-    assert all(min(difference.gaps) < 0.2 for difference in result.differences if not difference.truncation_differs)
+    assert all(difference.reason.startswith("numerics") for difference in result.findings)
+    assert all(min(difference.gaps) < 0.2 for difference in result.findings if not difference.truncation_differs)
 
 
 def test_a_memory_that_was_cut_wrongly_is_a_bug() -> None:
@@ -85,14 +86,14 @@ def test_a_memory_that_was_cut_wrongly_is_a_bug() -> None:
 
 def test_logits_that_move_by_more_than_the_measured_noise_are_a_bug() -> None:
     result = run(Noisy(LAW))
-    explained = result.differences[0]
+    explained = result.findings[0]
     assert explained.explained
     assert not replace(explained, noise=explained.logit_difference / 5).explained
 
 
 def test_a_rule_that_cannot_be_repeated_is_a_bug() -> None:
     result = run(Noisy(LAW))
-    wrong = replace(result.differences[0], reproduced=False)
+    wrong = replace(result.findings[0], reproduced=False)
     assert not wrong.explained
     assert "does not give the recorded tokens" in wrong.reason
 
@@ -106,18 +107,18 @@ def test_answers_under_a_grammar_are_replayed_under_it() -> None:
     target = Noisier(LAW)
     under = [replace(case, settings=replace(case.settings, sampling=sampling)) for case in cases([0.8])]
     result = audit(sessions(target), target, ByteTokenizer(), under)
-    assert result.differences
+    assert result.findings
     assert result.unexplained == []
 
 
 def test_every_outcome_is_reported_as_soon_as_it_is_known() -> None:
-    heard: list[tuple[Case, Difference | None]] = []
+    heard: list[tuple[Case, Finding | None]] = []
     target = Noisy(LAW)
     result = audit(
         sessions(target), target, ByteTokenizer(), cases(), lambda case, difference: heard.append((case, difference))
     )
     assert [case for case, _ in heard] == cases()
-    assert [difference for _, difference in heard if difference] == result.differences
+    assert [difference for _, difference in heard if difference] == result.findings
 
 
 def test_a_replay_gives_the_logits_of_the_recorded_passes() -> None:
@@ -157,6 +158,6 @@ def test_a_prompt_is_read_in_the_pieces_in_which_replays_read_it() -> None:
 def test_the_noise_of_reading_is_that_of_the_model() -> None:
     target = Noisy(LAW)
     recording = record(sessions(target)(Settings(0, "none", max_tokens=30)), PROMPTS[0])
-    noise = reading_noise(target, recording, 5)
-    assert len(noise) == 31
+    noise, wild = reading_noise(target, recording, 5)
+    assert (len(noise), wild) == (31, None)
     assert 0.04 < float(np.median(noise)) < 0.2

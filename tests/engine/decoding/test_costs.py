@@ -7,15 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import ENOUGH, MeasuredCosts, PassTimes, PlainCost
+from specchat_engine.decoding.drafts import Prospect
+from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
+from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.testing import Law, ScriptedModel
-from support.controllers import Clock
+from support.controllers import Clock, taught
 from support.conversations import ask, conversation, letters
 from support.drawn_rounds import made_round
+
+MODEL = ModelDrafter.traits
 
 
 def observed(*milliseconds: float) -> PlainCost:
@@ -138,6 +145,33 @@ def test_costs_have_only_the_widths_that_were_measured() -> None:
     assert dict(shallow.verify)[4] / dict(shallow.verify)[1] == pytest.approx(1.5)
     assert [width for width, _ in deep.verify] == [4]
     assert shallow.draft_step == pytest.approx(0.25)
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from([100, 3000]), st.floats(0.5, 50.0)), max_size=60))
+def test_costs_are_times_that_some_pass_took(passes: list[tuple[int, int, float]]) -> None:
+    controller = Controller()
+    for width, depth, milliseconds in passes:
+        controller.target.observe(width, depth, milliseconds)
+        controller.costs_of("model").by_threads.current.observe(width, depth, milliseconds)
+    for depth in (100, 3000):
+        costs = controller.measured_costs(depth)
+        assert {(width, ms) for width, ms in costs.verify} <= {(width, ms) for width, _, ms in passes}
+        assert costs.draft_step in {None, *(ms / width for width, _, ms in passes)}
+
+
+def test_costs_of_an_earlier_start_are_not_told_as_measured() -> None:
+    before = Controller()
+    before.target.observe(1, 100, 2.0)
+    assert Controller.from_json(before.to_json()).measured_costs(100) == MeasuredCosts((), None)
+
+
+def test_the_draft_step_is_what_the_passes_took_and_not_what_lay_between_them() -> None:
+    controller = taught(Controller(), 0.1, 0.1)
+    situation, decision = Situation(100, 64, {MODEL: Prospect()}), Decision(MODEL, 2, "")
+    controller.drafts.clear()
+    for _ in range(3):
+        controller.learn(situation, decision, Outcome(2, 1, 2, 2, 1.1, 0.8, 7.0, confidence=(0.9, 0.5)))
+    assert controller.measured_costs(100).draft_step == 0.4
 
 
 def test_without_measurements_there_are_no_costs() -> None:

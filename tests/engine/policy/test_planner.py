@@ -211,7 +211,7 @@ def test_the_draft_model_reads_a_long_prompt_after_the_first_token() -> None:
         saying(PASSAGE), saying(PASSAGE), drafter="model", k="auto", sampling=GREEDY, controller=knowing(0.05, 0.05)
     )
     first, second, *_ = rounds_of(session, "x" * 100)
-    assert (first.source, first.reason) == ("none", "the draft model reads the prompt after the first token")
+    assert (first.source, first.reason) == ("none", "the drafter reads the prompt after the first token")
     assert second.source == "model"
     assert session.stats.draft_prompt_ms > 0
 

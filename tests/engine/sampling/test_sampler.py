@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specchat_engine import DecodeError, SamplingParams
 from specchat_engine.sampling.candidates import Candidates
-from specchat_engine.sampling.noise import gumbel
+from specchat_engine.sampling.noise import NOISE_RANGE, gumbel
 from specchat_engine.sampling.sampler import Sampler
 from support.reference_sampling import reference
 
@@ -240,6 +240,24 @@ def test_a_tiny_temperature_draws_the_best_token(temperature: float) -> None:
     candidates = sampler.candidates(row, ())
     assert [sampler.draw(candidates, position) for position in range(10)] == [2] * 10
     assert candidates.probability(2) == 1.0
+
+
+@given(
+    st.floats(-320, -3).map(lambda exponent: 10.0**exponent),
+    st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=40, unique=True),
+    st.integers(0, 2**32),
+)
+def test_the_limit_of_vanishing_temperatures_is_greedy(temperature: float, row: list[float], seed: int) -> None:
+    logits = np.array(row, np.float32) * 1000
+    for cut in ({}, {"top_k": 0, "top_p": 1.0, "min_p": 0.0}, {"typical_p": 1.0, "repeat_penalty": 1.3}):
+        sampler = Sampler(SamplingParams(temperature=temperature, **cut), seed)
+        candidates = sampler.candidates(logits, ())
+        assert not np.isnan(candidates.log_p).any()
+        assert np.exp(candidates.log_p).sum() == pytest.approx(1)
+        second, best = np.sort(logits)[-2:]
+        if (float(best) - float(second)) / temperature > NOISE_RANGE:
+            assert sampler.draw(candidates, 3) == logits.argmax()
+            assert candidates.best(1)[0] == (logits.argmax(), 1)
 
 
 @pytest.mark.parametrize("scale", [0.01, 3.0, 30.0])

@@ -1,0 +1,157 @@
+"""Repeats each decision of a recorded answer from the logits of its passes: probabilities, draws and tests.
+
+A text that equals plain decoding shows that no decision went wrong, and not that the rule is right: a wrong rule
+decides rightly most of the time, and rejection sampling promises no text at all. Here each probability that a round
+told, and each token that it took, is computed a second time by `reference`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from specchat_engine.analysis.recording import Logits, Pass, Recording
+from specchat_engine.analysis.reference import Law, law
+from specchat_engine.decoding.verification import DRAWS, TESTS
+from specchat_engine.sampling.noise import stream_seed, uniform
+from specchat_engine.settings import Settings
+
+_CLOSE = 1e-6
+"""Numbers this close are equal, and decisions by less than this can go either way."""
+
+_UNSURE = 0.9
+"""Acceptance is only predicted for tokens with p + q below this: for others the bound says little."""
+
+_DEVIATIONS = 5.0
+"""Acceptance this many standard deviations below the bound is a bug; chance does that once in millions of runs."""
+
+
+def faults(
+    each: Pass, logits: Logits, before: Sequence[int], place: int, seed: int, settings: Settings
+) -> Iterator[tuple[int, str]]:
+    """Where in one pass the rule does not lead to what was recorded, from 0, and what is wrong there, in words.
+
+    `logits` are those of the pass, `before` the text before it, `place` its first output position. Nothing is checked
+    under a grammar.
+    """
+    if settings.sampling.grammar:
+        return
+    own = each.emitted[each.accepted] if len(each.emitted) > each.accepted else None
+    laws: list[Law] = []
+    for offset in range(each.accepted + (own is not None)):
+        found = law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
+        laws.append(found)
+        if found.slack < _CLOSE:
+            return  # rounding decides what survives
+        told = [(each.drafted[offset], each.p[offset])] if offset < len(each.drafted) else []
+        told += [(own, each.own_p)] if own is not None and offset == each.accepted else []
+        for token, p in told:
+            expected = found.probability(token)
+            if p is not None and abs(p - expected) > _CLOSE:
+                yield offset, f"token {token} had p {p:.6f}, and by the rule it has {expected:.6f}"
+    couples = settings.verifier == "coupled" or settings.sampling.temperature == 0  # greedily all rules are one
+    if couples:
+        yield from _wrong_draws(each, laws, own, seed, place)
+    elif not each.drafted:
+        yield from _wrong_own(own, laws[0], [(seed, place), (stream_seed(seed, DRAWS, place), 0)])
+    elif settings.verifier == "rejection":
+        yield from _wrong_tests(each, laws, stream_seed(seed, TESTS, place))
+    elif own is not None and each.q[0] is None:
+        more = [
+            law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
+            for offset in range(len(laws), len(each.drafted))
+        ]
+        yield from _wrong_block(each, [*laws, *more], stream_seed(seed, TESTS, place))
+    told_q = each.drafted[each.accepted :] and each.q[each.accepted] is not None
+    if own is not None and each.drafted and not (couples or told_q):
+        found = laws[each.accepted]
+        if each.accepted < len(each.drafted):
+            found = found.without(each.drafted[each.accepted])
+        yield from _wrong_own(own, found, [(stream_seed(seed, DRAWS, place), each.accepted)], each.accepted)
+
+
+def _wrong_draws(each: Pass, laws: Sequence[Law], own: int | None, seed: int, place: int) -> Iterator[tuple[int, str]]:
+    """Emitted tokens that are not the target's draws with the noise of their positions."""
+    for offset, found in enumerate(laws):
+        token = own if offset == each.accepted else each.drafted[offset]
+        yield from _wrong_own(token, found, [(seed, place + offset)], offset)
+
+
+def _wrong_own(
+    own: int | None, found: Law, noises: Sequence[tuple[int, int]], offset: int = 0
+) -> Iterator[tuple[int, str]]:
+    """A token that is drawn with none of these noises, each a seed and a position."""
+    drawn = [found.draw(*noise) for noise in noises]
+    if own not in [token for token, _ in drawn] and all(lead > _CLOSE for _, lead in drawn):
+        yield offset, f"the answer says token {own}, and the rule draws token {drawn[0][0]}"
+
+
+def _wrong_tests(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
+    """Drafted tokens that were accepted or rejected although the ratio of p and q says otherwise."""
+    for offset, found in enumerate(laws[: len(each.drafted)]):
+        q, test = each.q[offset], uniform(tests, offset)
+        ratio = found.probability(each.drafted[offset]) / (1.0 if q is None else q)
+        accepted = offset < each.accepted
+        if (test < ratio) != accepted and abs(test - ratio) > _CLOSE * max(1.0, ratio):
+            was = "accepted" if accepted else "rejected"
+            yield offset, f"token {each.drafted[offset]} was {was}: p / q is {ratio:.4f}, the test's number {test:.4f}"
+
+
+def _wrong_block(each: Pass, laws: Sequence[Law], tests: int) -> Iterator[tuple[int, str]]:
+    """A prefix that block verification does not accept. Only for drafts that are point masses: rounds do not tell q.
+
+    Then w_i is the product of the first i p(y), and s_i = w_i (1 - p(y_(i+1))).
+    """
+    weight, longest = 1.0, 0
+    shares = [found.probability(token) for token, found in zip(each.drafted, laws, strict=False)]
+    for offset, share in enumerate(shares):
+        weight *= share
+        spare = weight * (1 - shares[offset + 1]) if offset + 1 < len(shares) else 0.0
+        left = spare + 1 - weight
+        passing = weight if offset + 1 == len(shares) else spare / left if left > 0 else 1.0
+        test = uniform(tests, offset)
+        if abs(test - passing) < _CLOSE:
+            return
+        longest = offset + 1 if test < passing else longest
+    if longest != each.accepted:
+        yield each.accepted, f"{each.accepted} drafted tokens were accepted, and by the rule {longest} are"
+
+
+@dataclass(slots=True)
+class Acceptance:
+    """Compares how often drafts that share the target's noise are accepted with what that noise guarantees.
+
+    A token y that was drawn from q with the noise with which the target draws from p is the target's with a
+    probability of at least p(y) / (p(y) + q(y)): P(x = y) = 1 / Σ_v max(p_v / p_y, q_v / q_y) by Daliri, Musco, Suresh,
+    and that sum is at most 1 / p_y + 1 / q_y. With other noise it would be p(y). Each position counts once.
+    """
+
+    expected: float = 0.0
+    variance: float = 0.0
+    accepted: int = 0
+    _seen: set[tuple[str, int, int]] = field(default_factory=set)
+
+    def observe(self, text: str, recording: Recording) -> None:
+        """Counts the compared tokens of an answer. Answers with the same `text` have the same tokens."""
+        place = 0
+        for each in recording.passes:
+            for offset, (token, p, q) in enumerate(zip(each.drafted, each.p, each.q, strict=True)):
+                key = (text, place + offset, token)
+                if p and q and p + q < _UNSURE and key not in self._seen:
+                    self._seen.add(key)
+                    bound = p / (p + q)
+                    self.expected += bound
+                    self.variance += bound * (1 - bound)
+                    self.accepted += offset < each.accepted
+            place += len(each.emitted)
+
+    @property
+    def fault(self) -> str:
+        """What is wrong; empty if nothing is."""
+        if self.accepted >= self.expected - _DEVIATIONS * math.sqrt(self.variance):
+            return ""
+        return (
+            f"{self.accepted} of {len(self._seen)} drafted tokens were accepted, at least {self.expected:.0f} were "
+            "expected: the drafter does not draw with the target's noise"
+        )
