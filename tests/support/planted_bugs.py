@@ -30,9 +30,9 @@ def _deciding(patch: pytest.MonkeyPatch, name: str, decide: Decide) -> None:
     patch.setattr("specchat_engine.policy.planner.VERIFIERS", MappingProxyType({**VERIFIERS, name: wrong}))
 
 
-def _is_target(memory: Any) -> bool:
-    """Only a target is asked for several rows at once."""
-    return bool(memory.max_rows > 1)
+def _answers(memory: Any) -> bool:
+    """Whether it is a target that gives an answer, and not one that is tried out while it loads."""
+    return memory.user is not None
 
 
 def accepts_whatever_is_likely(patch: pytest.MonkeyPatch, _: type[Any]) -> None:
@@ -90,7 +90,7 @@ def rewinds_one_token_too_many(patch: pytest.MonkeyPatch, memory: type[Any]) -> 
     rewind = memory.rewind
 
     def too_far(self: Any, length: int) -> None:
-        rewind(self, length - 1 if _is_target(self) and 0 < length < self.length else length)
+        rewind(self, length - 1 if _answers(self) and 0 < length < self.length else length)
 
     patch.setattr(memory, "rewind", too_far)
 
@@ -100,7 +100,7 @@ def rewinds_one_token_too_few(patch: pytest.MonkeyPatch, memory: type[Any]) -> N
     rewind = memory.rewind
 
     def too_short(self: Any, length: int) -> None:
-        rewind(self, length + 1 if _is_target(self) and length < self.length else length)
+        rewind(self, length + 1 if _answers(self) and length < self.length else length)
 
     patch.setattr(memory, "rewind", too_short)
 

@@ -160,7 +160,8 @@ def audit(
             result.positions += len(found.tokens)
             if case.settings.verifier == "coupled" and case.settings.drafter == "model":
                 acceptance.observe(f"{prompt} {settings}", found)
-                fault = fault or ((0, acceptance.fault) if acceptance.fault else None)
+                if acceptance.fault:
+                    fault, acceptance = fault or (0, acceptance.fault), Acceptance()
             finding: Finding | None = None
             if fault:
                 finding = Fault(case, plain, found, *fault)
