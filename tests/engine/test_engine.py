@@ -313,7 +313,7 @@ def test_a_closed_engine_has_no_memory_to_save(files: EngineFiles, tmp_path: Pat
 def test_a_model_whose_own_context_needs_too_much_memory_gets_a_shorter_one_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**31 - 1)
+    path = write_tiny_model(tmp_path / "long.gguf", n_ctx=2**24)
     small = Machine((DeviceMemory("CPU", "cpu", 2**28, 2**28),))
     monkeypatch.setattr("specchat_engine.engine.this_machine", lambda: small)
     with Engine.load(path, options=ONE_THREAD) as engine:

@@ -70,7 +70,7 @@ def test_the_text_is_that_of_plain_decoding(engine: Engine, temperature: float, 
     found = audit(partial(engine.session, None, seed=5), engine.memory, engine.vocabulary, cases)
     assert found.compared == len(cases)
     assert [difference.reason for difference in found.unexplained] == []
-    assert temperature > 0 or not found.differences
+    assert temperature > 0 or not found.findings
 
 
 def test_a_draft_with_a_state_goes_back_to_the_words_that_stay(others: OtherTokens, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from specchat_assets import TARGET_NAME
-from specchat_assets.guide import find, quoting
 
 
 def with_help(question: str, target: Path) -> tuple[str, str]:
@@ -13,5 +12,9 @@ def with_help(question: str, target: Path) -> tuple[str, str]:
 
     Only the built-in guide gets help, and only where it has a passage for the question.
     """
-    passage = find(question) if target.name == TARGET_NAME else None
+    if target.name != TARGET_NAME:
+        return question, ""
+    from specchat_assets.guide import find, quoting  # not before the first frame: it needs numpy
+
+    passage = find(question)
     return (question, "") if passage is None else (quoting(question, passage), f"from the help: {passage.topic}")

@@ -53,8 +53,7 @@ def examples(seed: int) -> list[Example]:
     found = [(text, fact.id) for fact in facts.load_facts() for text in _about(fact, random)]
     for source, count in _OWN:
         found += [(facts.hurried(text, random), OWN) for text in islice(_said(source, random), count)]
-    found += [(facts.mistyped(text, random), OWN) for text in _remarks() for _ in range(_REMARKS)]
-    found += [(text, OWN) for text in _remarks() for _ in range(_REMARKS)]
+    found += [(text, OWN) for text in _remarks(random)]
     found += [(facts.hurried(other.refused_question(random), random), UNSURE) for _ in range(_OUTSIDE)]
     return found
 
@@ -113,8 +112,17 @@ def _said(source: ChatSource, random: Random) -> Iterator[str]:
         yield from (turn.user for turn in chat.turns if is_question(turn.user))
 
 
-def _remarks() -> list[str]:
-    """Small talk, and short questions that only the answer before them explains, unless they ask about a fact."""
+def _remarks(random: Random) -> list[str]:
+    """Small talk, and short questions that only the answer before them explains, unless they ask about a fact.
+
+    Each comes several times, as often with a typing error as without.
+    """
     known = {question.lower().strip(" ?.!") for fact in facts.load_facts() for question in fact.questions}
     follow_ups = [question for fact in facts.load_facts() for question, _ in fact.follow_ups if len(question) < 16]
-    return [each for each in (*other.remarks(), *follow_ups) if each.lower().strip(" ?.!") not in known]
+    typed = [
+        text
+        for remark in (*other.remarks(), *follow_ups)
+        for _ in range(_REMARKS)
+        for text in (remark, facts.mistyped(remark, random))
+    ]
+    return [text for text in typed if text.lower().strip(" ?.!") not in known]

@@ -57,7 +57,7 @@ async def test_the_visitor_asks_the_questions_and_can_leave_at_any_moment(monkey
         assert prompt(pilot).text == STEPS[0].prompt
         await pilot.press("enter")
         await quiet(pilot)
-        assert client.asked[-1][-1].content == STEPS[0].prompt
+        assert client.asked[-1][-1].content.startswith(STEPS[0].prompt)
         assert (client.settings[-1].k, client.settings[-1].sampling.temperature) == (5, 1.2)
         assert "Tour 2 of 5" in bar(pilot)
         assert "That was 938 tok/s" in bar(pilot)
