@@ -159,7 +159,7 @@ class PlainChat:
         if trace is not None and ended is not None and (ended.stats["num_tokens"] or ended.reason == "cancelled"):
             figures_spoken = spoken_figures(trace.stats, trace.start)
             self._paper.say(
-                f"[{', '.join(part for part in (ending(ended.reason), question.source, figures_spoken) if part)}.]"
+                f"[{', '.join(part for part in (ending(ended.reason), figures_spoken, question.source) if part)}.]"
             )
         return trace
 
