@@ -9,6 +9,3 @@ set(CMAKE_PLATFORM_NO_VERSIONED_SONAME ON)
 
 # libllama builds graphs and reads files; ggml computes. -O3 for libllama takes a minute and makes nothing faster.
 cmake_language(DEFER CALL target_compile_options llama PRIVATE -O1)
-
-# Nearly all files of libllama include the same headers: reading them once saves a tenth of its time.
-cmake_language(DEFER CALL target_precompile_headers llama PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:models/models.h>")
