@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from specchat.stats.summary import Figures
 from specchat.terminal.blocks import per_cent
+from specchat_engine.analysis.theory import root
 
 _ANY = 0.005
 """An α below this is shown as 0.00."""
@@ -55,7 +55,7 @@ def break_even(figures: Figures, speedup: float | None) -> BreakEven | None:
         return speedup * _tokens(figures, other) / _tokens(figures, alpha)
 
     most = speedup_at(1.0)
-    needed = None if most < 1 else _crossing(speedup_at)
+    needed = None if most < 1 else root(lambda other: speedup_at(other) - 1)
     return BreakEven(needed, alpha, speedup, most)
 
 
@@ -64,15 +64,3 @@ def _tokens(figures: Figures, alpha: float) -> float:
     return figures.num_rounds + sum(
         drafted * alpha**position for position, drafted in enumerate(figures.drafted_at, start=1)
     )
-
-
-def _crossing(function: Callable[[float], float]) -> float:
-    """Where an increasing function reaches 1, in [0, 1], by bisection; 0 if it begins above."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if function(middle) < 1:
-            low = middle
-        else:
-            high = middle
-    return high

@@ -36,10 +36,10 @@ def break_even_alpha(k: int, c: float, relative_cost: float) -> float | None:
     """The α at which speculation costs as much as plain decoding; None if no α up to 1 reaches it."""
     if k == 0 or predicted_speedup(1.0, k, c, relative_cost) < 1:
         return None
-    return _root(lambda alpha: predicted_speedup(alpha, k, c, relative_cost) - 1)
+    return root(lambda alpha: predicted_speedup(alpha, k, c, relative_cost) - 1)
 
 
-def _root(function: Callable[[float], float]) -> float:
+def root(function: Callable[[float], float]) -> float:
     """The root in [0, 1] of an increasing function, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(60):
