@@ -13,11 +13,15 @@ from specchat.doctor.report import Finding, Status
 from specchat.worker.records import kept_choices
 from specchat_engine.errors import NativeLibraryError
 from specchat_engine.memory.placement import DeviceMemory
-from specchat_engine.threads.processors import read_processors
+from specchat_engine.threads.processors import read_features, read_processors
 
 _GPU_BUILDS = (
     "build llama.cpp for it: CMAKE_ARGS=-DGGML_CUDA=on (NVIDIA), -DGGML_METAL=on (Apple), -DGGML_VULKAN=on, "
     "-DGGML_HIP=on (AMD), in front of `make chat` in a fresh checkout"
+)
+_QUICKER = (
+    "this processor also has {}, which makes reading prompts faster: compile llama.cpp on this machine with "
+    "CMAKE_ARGS=-DGGML_NATIVE=on in front of `make chat`"
 )
 _NO_TILES = (
     "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or without AMX, which is faster than this build: "
@@ -39,7 +43,10 @@ def engine_findings() -> Iterator[Finding]:
         return
     yield Finding("Versions", "llama.cpp", library.llama_version())
     yield Finding("Build", "kind", _kind_of_build(library.cpu_variant()))
-    yield Finding("Build", "features", library.system_info())
+    yield Finding("Build", "libraries", str(library.LIBRARIES))
+    unused = machine.unused_features(library.system_info(), read_features())
+    remedy = _QUICKER.format(", ".join(unused)) if unused else ""
+    yield Finding("Build", "features", library.system_info(), Status.NOTE if remedy else Status.OK, remedy)
     if machine.supports_gpu_offload():
         yield Finding("Build", "GPU offload", "built in", Status.NOTE, "GPU offload: untested by this project so far")
     else:

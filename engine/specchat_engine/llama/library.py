@@ -27,7 +27,9 @@ try:
 except (ImportError, OSError, RuntimeError, AttributeError) as error:
     raise NativeLibraryError(f"llama.cpp cannot be loaded: {error}", _AGAIN) from error
 
-_LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
+LIBRARIES = Path(llama_cpp.__file__).parent / "lib"
+"""The folder of llama.cpp's libraries."""
+
 _OF_LLAMA = re.compile(r"/lib(ggml|llama)[^/]*$")
 _VARIANT = re.compile(r"ggml-cpu-(\w+)")
 
@@ -97,7 +99,7 @@ def _load_backends(folder: Path) -> None:
         raise NativeLibraryError(f"llama.cpp cannot be loaded: {folder} has no code for this processor", _AGAIN)
 
 
-_load_backends(_LIBRARIES)
+_load_backends(LIBRARIES)
 check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
 check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)
 check_structs(binding)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -108,6 +108,11 @@ def repacked_types(features: str, *, broken_tiles: bool = False) -> frozenset[st
     return REPACKED_ARM if "DOTPROD" in on else frozenset()
 
 
+def unused_features(build: str, processor: Collection[str]) -> tuple[str, ...]:
+    """What `processor` (Linux's names) can do and a build, by llama.cpp's line on the CPU, does not use."""
+    return tuple(name for name, flag in _FEATURES.items() if flag in processor and f"{name} = 1" not in build)
+
+
 def _free_memory(otherwise: int) -> int:
     """The bytes that programs can still allocate; llama.cpp reports the total for the CPU."""
     try:
@@ -122,6 +127,19 @@ def _free_memory(otherwise: int) -> int:
         return free
     return max(0, min(free, limit - used))
 
+
+_FEATURES = {
+    "AVX2": "avx2",
+    "FMA": "fma",
+    "F16C": "f16c",
+    "AVX_VNNI": "avx_vnni",
+    "AVX512": "avx512f",
+    "AVX512_VNNI": "avx512_vnni",
+    "AVX512_BF16": "avx512_bf16",
+    "DOTPROD": "asimddp",
+    "MATMUL_INT8": "i8mm",
+}
+"""llama.cpp's names of instruction sets, and Linux's. AMX is left out: not every compiler can build it."""
 
 _FIXED = {11: 5, 12: 4, 13: 3}
 """The first fixed minor version of each GCC. GCC 10 has no tiles; older ones made start code only."""

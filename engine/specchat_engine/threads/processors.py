@@ -20,6 +20,10 @@ _READ_BYTES = 256 * 2**20
 _READS = 5
 
 
+_FEATURE_KEYS = ("flags", "Features")
+"""How x86 and ARM call them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Processors:
     """What this process may use: physical `cores`, how many of them are `fast`, and what a control group grants.
@@ -54,6 +58,12 @@ def read_processors(root: Path = Path("/")) -> Processors:
         cores.setdefault(siblings or f"cpu{cpu}", []).append(cpu)
     firsts = [cpus[0] for cpus in cores.values()]
     return Processors(len(cores), _fast(root, firsts), _limit(root), _name(root))
+
+
+def read_features(root: Path = Path("/")) -> frozenset[str]:
+    """The instruction sets of the processor by Linux's names, such as `avx2` and `asimddp`; none on other systems."""
+    lines = (line.partition(":") for line in _text(root / "proc/cpuinfo").splitlines())
+    return frozenset(next((names.split() for key, _, names in lines if key.strip() in _FEATURE_KEYS), ()))
 
 
 def measure_bandwidth(threads: int) -> float:

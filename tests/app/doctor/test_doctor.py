@@ -61,6 +61,19 @@ def test_a_portable_build_names_the_processor_whose_code_it_uses(monkeypatch: py
     assert finding("kind").value.startswith("compiled for one processor")
 
 
+def test_a_build_that_leaves_part_of_the_processor_unused_says_how_to_get_a_quicker_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "unused_features", lambda *_: ("AVX512", "AVX512_VNNI"))
+    found = finding("features")
+    assert found.status is Status.NOTE
+    assert "AVX512, AVX512_VNNI" in found.remedy
+    assert "-DGGML_NATIVE=on" in found.remedy
+    monkeypatch.setattr(machine, "unused_features", lambda *_: ())
+    assert finding("features").status is Status.OK
+    assert Path(finding("libraries").value).is_dir()
+
+
 def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "supports_gpu_offload", lambda: True)
     assert finding("GPU offload").remedy == "GPU offload: untested by this project so far"

@@ -142,6 +142,13 @@ def test_the_libraries_of_this_process_are_found_with_their_compiler() -> None:
     assert machine._is_broken(Path("/nowhere/libggml-cpu.so"))
 
 
+def test_what_the_processor_has_and_the_build_does_not_use_is_named() -> None:
+    build = "CPU : SSE3 = 1 | AVX2 = 1 | F16C = 1 | FMA = 1 | REPACK = 1 | "
+    assert machine.unused_features(build, {"avx2", "fma", "f16c", "sse3"}) == ()
+    assert machine.unused_features(build, {"avx2", "avx512f", "avx512_vnni"}) == ("AVX512", "AVX512_VNNI")
+    assert machine.unused_features("CPU : NEON = 1 | ", {"asimd", "asimddp"}) == ("DOTPROD",)
+
+
 def test_every_build_has_a_processor() -> None:
     found = machine.devices()
     kinds = [device.kind for device in found]

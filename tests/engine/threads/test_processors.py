@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specchat_engine.threads import processors
-from specchat_engine.threads.processors import Processors, measure_bandwidth, read_processors
+from specchat_engine.threads.processors import Processors, measure_bandwidth, read_features, read_processors
 
 
 def machine(root: Path, files: dict[str, str]) -> Path:
@@ -111,6 +111,14 @@ def test_the_tightest_control_group_limits_whole_processors(
 ) -> None:
     allow(*range(8))
     assert read_processors(machine(tmp_path, files)).limit == limit
+
+
+@pytest.mark.parametrize(("key", "names"), [("flags\t\t", "fpu avx2 fma"), ("Features\t", "fp asimd asimddp")])
+def test_features_are_those_of_the_first_processor(tmp_path: Path, key: str, names: str) -> None:
+    assert read_features(tmp_path) == frozenset()
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text(f"processor\t: 0\n{key}: {names}\n\nprocessor\t: 1\n{key}: other\n")
+    assert read_features(tmp_path) == frozenset(names.split())
 
 
 def test_this_machine_has_cores_and_a_process_bound_to_one_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
