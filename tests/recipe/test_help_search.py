@@ -7,17 +7,17 @@ from itertools import islice
 from random import Random
 
 from builtin_pair import facts, help_search, quoting
-from specchat_assets.guide import OWN, PASSAGES, UNSURE, is_question
+from specchat_assets.guide import OWN, PASSAGES, is_question
 
 
 def test_the_shipped_passages_are_the_facts_of_the_recipe() -> None:
     assert PASSAGES.read_text("utf-8") == help_search.passages_text()
 
 
-def test_every_fact_other_questions_and_tasks_have_examples() -> None:
+def test_every_passage_and_tasks_have_examples() -> None:
     examples = help_search.examples(1)
     counted = Counter(label for _, label in examples)
-    assert set(counted) == {fact.id for fact in facts.load_facts()} | {OWN, UNSURE}
+    assert set(counted) == {passage.id for passage in help_search.passages()} | {OWN}
     assert min(counted.values()) >= 100
     assert help_search.examples(1) == examples
 

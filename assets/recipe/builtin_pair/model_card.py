@@ -158,7 +158,7 @@ each position. The target itself wrote a fifth of the answers.
 The target is too small to find the right fact among two hundred by itself. In the app a linear classifier on pieces of
 words looks the question up among {passages} passages, and the prompt shows the one that it finds to the target, which
 has learned to repeat it. Under such an answer stands `from the help:` and its topic. Where the classifier is unsure,
-the passage says what the guide can do. Tasks, stories, small talk and longer texts go to the target as they are.
+the passage says what the guide can do. Tasks, stories and longer texts go to the target as they are.
 
 ## What it can do
 

@@ -72,10 +72,16 @@ def refused_question(random: Random) -> str:
     return _refused_turn(random).user
 
 
+@cache
+def small_talk() -> tuple[SmallTalk, ...]:
+    """Every kind of small talk."""
+    talks = tomllib.loads((DATA / "other_small_talk.toml").read_text("utf-8"))["talk"]
+    return tuple(SmallTalk(tuple(talk["questions"]), talk["answer"]) for talk in talks)
+
+
 def remarks() -> list[str]:
-    """Small talk, and remarks about the conversation itself."""
-    talk = [question for each in _small_talk() for question in each.questions]
-    return [*talk, *(question for questions in _follow_ups().values() for question in questions)]
+    """Remarks about the conversation itself."""
+    return [question for questions in _follow_ups().values() for question in questions]
 
 
 def _refused_turn(random: Random) -> Turn:
@@ -85,7 +91,7 @@ def _refused_turn(random: Random) -> Turn:
 
 
 def _small_talk_turn(random: Random) -> Turn:
-    talk = random.choice(_small_talk())
+    talk = random.choice(small_talk())
     return Turn(_typed(random.choice(talk.questions), random), talk.answer)
 
 
@@ -135,12 +141,6 @@ def _skeletons(file: str) -> tuple[tuple[str, str], ...]:
 @cache
 def _slots() -> dict[str, list[str]]:
     return dict(tomllib.loads((DATA / "other_slots.toml").read_text("utf-8")))
-
-
-@cache
-def _small_talk() -> tuple[SmallTalk, ...]:
-    talks = tomllib.loads((DATA / "other_small_talk.toml").read_text("utf-8"))["talk"]
-    return tuple(SmallTalk(tuple(talk["questions"]), talk["answer"]) for talk in talks)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from builtin_pair import facts, other
+from builtin_pair import facts, library_texts, other
 from builtin_pair.chats import Chat, Turn
 from builtin_pair.help_search import passages
 from builtin_pair.material import Material
@@ -21,6 +21,9 @@ _QUOTED = 0.45
 
 _ANOTHER, _NEW = 0.15, 0.15
 """How often the passage is about something else, and how often it is a text that was never seen."""
+
+_ABOUT_CODE, _NEW_CODE, _LONGEST_CODE = 0.3, 0.5, 450
+"""How often a question is about one of the functions in the help, how often a new text is code, and its length."""
 
 _SECOND = 0.2
 
@@ -51,22 +54,26 @@ def chats(random: Random) -> Iterator[Chat]:
     """Endless questions with the passage to quote; a fifth are the second turn of a chat."""
     known = {passage.id: passage for passage in passages()}
     asked = facts.load_facts()
+    functions = [fact for fact in asked if fact.answer.lstrip().startswith("```")]
+    pieces = [piece for piece in library_texts.code_pieces() if len(piece) <= _LONGEST_CODE]
     earlier = facts.chats(random)
     while True:
-        fact = random.choice(asked)
+        fact = random.choice(functions if random.random() < _ABOUT_CODE else asked)
         passage = known[fact.id]
         question = facts.ask(fact, random) if random.random() > 0.1 else other.refused_question(random)
         chance = random.random()
         if chance < _ANOTHER:
             passage = random.choice([*known.values()])
         elif chance < _ANOTHER + _NEW:
-            passage = Passage("", "", _new_text(random))
+            passage = Passage("", "", _new_text(random, pieces))
         turns = [Turn(quoting(question, passage), passage.text)]
         if random.random() < _SECOND:
             turns = [*next(earlier).turns, *turns]
         yield Chat("facts", tuple(turns))
 
 
-def _new_text(random: Random) -> str:
+def _new_text(random: Random, pieces: Sequence[str]) -> str:
+    if random.random() < _NEW_CODE:
+        return f"```python\n{random.choice(pieces)}\n```"
     material = Material(random, read_sections("words.txt"), random.uniform(0.3, 1), random.uniform(0.5, 1.5), 0.8)
     return material.prose()

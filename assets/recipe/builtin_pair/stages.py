@@ -68,7 +68,7 @@ _TARGET_RATES = {
 _DECAYS = {"target-matching": 0.6}
 """The fraction of its budget after which a stage slows down, if not the default."""
 
-_LAST_SHARE, _QUOTING_SHARE = 0.9, 0.7
+_LAST_SHARE, _QUOTING_SHARE = 0.9, 0.6
 """The weights of the settled target and of the one that learned to quote in their averages with what was before."""
 
 _TARGET_SEED, _DRAFT_SEED = 1, 2

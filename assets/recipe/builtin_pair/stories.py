@@ -58,6 +58,12 @@ def chats(random: Random) -> Iterator[Chat]:
         yield Chat("story", tuple(turns))
 
 
+def requests(random: Random) -> Iterator[str]:
+    """Endless requests in more wordings than the chats have, to be told from other messages."""
+    while True:
+        yield _turn(random, "ask_otherwise").user
+
+
 def held_out(random: Random) -> list[HeldOut]:
     """Requests in hand-written wordings with new heroes and objects, each with one possible story."""
     words = read_sections(WORDS)

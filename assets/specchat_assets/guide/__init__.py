@@ -23,14 +23,13 @@ PASSAGES = Path(__file__).with_name("passages.json")
 INDEX = Path(__file__).with_name("index.npz")
 
 OWN = "own"
-"""The label of messages that the guide answers by itself: small talk, and work on a text of the user's."""
+"""The label of messages that the guide answers by itself: follow-ups, and work on a text of the user's."""
 
 UNSURE = "unsure"
 """The label of questions about something else, and the passage that says what the guide can do."""
 
-SURE, _OWN_WEIGHT = 0.3, 0.25
-"""A passage is quoted from this probability on. Messages with the label `OWN` count less here than in the training,
-where they are many."""
+_SURE, _OWN_SURE = 0.2, 0.5
+"""The probability from which on a passage is quoted, if the message is not one of `OWN`, and from which on it is."""
 
 _LONGEST = 400
 """A longer message, in characters, is a text to work on rather than a question; so is one of several lines."""
@@ -54,11 +53,11 @@ def find(message: str) -> Passage | None:
         return None
     chances = dict(zip(_index().labels, _index().probabilities(message).tolist(), strict=True))
     own, unsure = chances.pop(OWN), chances.pop(UNSURE)
+    if own >= _OWN_SURE:
+        return None
     best = max(chances, key=chances.__getitem__)
-    likely = chances[best] >= max(own * _OWN_WEIGHT, unsure)
-    if likely and chances[best] >= SURE * (1 - own + own * _OWN_WEIGHT):
-        return _passages()[best]
-    return None if own > unsure else _passages()[UNSURE]
+    sure = chances[best] >= max(unsure, _SURE * (1 - own))
+    return _passages()[best if sure else UNSURE]
 
 
 def is_question(message: str) -> bool:

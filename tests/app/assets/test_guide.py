@@ -51,15 +51,23 @@ def test_the_passage_for_other_questions_names_the_help() -> None:
     [
         "",
         "  \n",
-        "hi",
-        "thanks!",
         "Tell me a short story about a fox who finds a lamp.",
+        "can you invent a bedtime tale with a wizard on a hill?",
         "Repeat this list without changes:\n- alpha\n- quit",
         "What is alpha? " * 40,
     ],
 )
-def test_small_talk_tasks_and_texts_are_left_to_the_guide(message: str) -> None:
+def test_tasks_and_texts_are_left_to_the_guide(message: str) -> None:
     assert found(message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"), [("hi", "Hello!"), ("thnaks a lot", "You are welcome."), ("bye", "Goodbye!")]
+)
+def test_small_talk_is_answered_with_the_same_words_each_time(message: str, said: str) -> None:
+    passage = find(message)
+    assert passage is not None
+    assert passage.text.startswith(said)
 
 
 @given(st.text(max_size=500))
