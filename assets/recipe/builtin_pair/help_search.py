@@ -59,7 +59,7 @@ _CLOSERS = (
 )  # fmt: skip
 """Words around a question that say nothing about it. All labels get them, so that none learns them."""
 
-_OPENED, _CLOSED = 0.35, 0.25
+_OPENED, _CLOSED, _LOWERED = 0.35, 0.25, 0.35
 _RUNS, _EPOCHS, _BATCH, _RATE = 3, 8, 256, 0.03
 _DROPPED, _SMOOTHING = 0.5, 0.1
 """The share of a message's features that are left out at each step, and the share of a label given to all others."""
@@ -152,7 +152,7 @@ def _wrapped(text: str, random: Random) -> str:
         text = random.choice(_OPENERS) + text[:1].lower() + text[1:]
     if random.random() < _CLOSED:
         text = text.rstrip("?.! ") + random.choice(_CLOSERS)
-    return text.lower() if random.random() < _OPENED else text
+    return text.lower() if random.random() < _LOWERED else text
 
 
 def _talks() -> dict[str, SmallTalk]:

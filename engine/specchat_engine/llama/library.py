@@ -99,6 +99,8 @@ def _load_backends(folder: Path) -> None:
         raise NativeLibraryError(f"llama.cpp cannot be loaded: {folder} has no code for this processor", _AGAIN)
 
 
+_silent = binding.llama_log_callback(lambda *_: None)
+binding.llama_log_set(_silent, ctypes.c_void_p(0))  # until `NativeLog` listens: loading a backend tells of it on stderr
 _load_backends(LIBRARIES)
 check_defaults(binding.llama_context_default_params(), CONTEXT_DEFAULTS)
 check_defaults(binding.llama_model_default_params(), MODEL_DEFAULTS)

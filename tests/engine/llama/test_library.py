@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
 import sys
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -96,3 +97,10 @@ def test_the_libraries_in_use_tell_whether_the_build_is_portable() -> None:
     assert {"libllama", "libggml", "libggml-base"} <= names
     variants = {name.removeprefix("libggml-cpu-") for name in names if name.startswith("libggml-cpu-")}
     assert cpu_variant() == (variants.pop() if variants else "")
+
+
+def test_loading_the_libraries_prints_nothing() -> None:
+    """A portable build would tell which processor's code it loads."""
+    program = [sys.executable, "-c", "import specchat_engine.llama.library"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("", "")
