@@ -22,8 +22,8 @@ from specchat_engine.codec import to_json
 from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
 TEMPERATURES = (0.0, 0.8)
-KS = (1, 2, 4, 8, 16)
-MAX_TOKENS = 96
+KS = (1, 4, 16)
+MAX_TOKENS = 80
 """The default length of answers, in tokens."""
 
 SEED = 1
@@ -145,7 +145,7 @@ def _drafts(scope: Scope, *, first: bool, is_open: bool) -> Iterator[tuple[str, 
             is_auto = drafter == "hybrid" and scope.ks == KS
             yield from product((drafter,), (AUTO,) if is_auto else scope.ks if first else middle)
     if scope.hard:
-        yield from product((Adversary.name,), scope.ks[::2] if first else middle)
+        yield from product((Adversary.name,), scope.ks if first else middle)
 
 
 class _DifferenceFile:
