@@ -24,7 +24,7 @@ Example = tuple[str, str]
 """A message and its label: the id of a fact, or `OWN` or `UNSURE`."""
 
 _BUCKETS = 1 << 14
-_ASKED, _MISTYPED, _OUTSIDE, _STORIES, _REMARKS = 100, 40, 8000, 2500, 4
+_ASKED, _MISTYPED, _OUTSIDE, _STORIES, _TASKS, _REMARKS = 100, 40, 12000, 2500, 3, 4
 _OWN: tuple[tuple[ChatSource, int], ...] = (
     (copying.chats, 1500),
     (structured.chats, 2000),
@@ -87,6 +87,8 @@ def examples(seed: int) -> list[Example]:
         found += [(_wrapped(facts.hurried(text, random), random), OWN) for text in islice(_said(source, random), count)]
     requests = islice(filter(is_question, stories.requests(random)), _STORIES)
     found += [(_wrapped(facts.hurried(text, random), random), OWN) for text in requests]
+    tasks = (other.DATA / "more_tasks.txt").read_text("utf-8").splitlines() * _TASKS
+    found += [(_wrapped(facts.hurried(text, random), random), OWN) for text in tasks]
     found += [(text, OWN) for text in _remarks(random)]
     outside = (facts.hurried(other.refused_question(random), random) for _ in range(_OUTSIDE))
     found += [(_wrapped(text, random), UNSURE) for text in outside]
