@@ -35,7 +35,7 @@ from specchat_engine import LoadOptions
 HERE = Path(__file__).parent
 QUESTIONS = ("What is prompt lookup?", "Tell me a short story about a fox who finds a lamp.")
 FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
-WIDE, NARROW = (132, 38), (80, 24)
+WIDE = (132, 38)
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 
@@ -136,12 +136,10 @@ def save(name: str, picture: str) -> None:
 
 SCREENS: dict[str, tuple[tuple[int, int], Steps]] = {
     "chat": (WIDE, conversation),
-    "narrow": (NARROW, conversation),
     "inspector": (WIDE, inspector),
     "sessions": (WIDE, sessions),
     "statistics": (WIDE, pressing("f7", 2)),
     "race": (WIDE, pressing("f6", 12)),
-    "models": (WIDE, pressing("f8", 4)),
 }
 
 if __name__ == "__main__":

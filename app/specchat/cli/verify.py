@@ -23,7 +23,7 @@ from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, Draf
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 4, 16)
-MAX_TOKENS = 80
+MAX_TOKENS = 64
 """The default length of answers, in tokens."""
 
 SEED = 1
