@@ -99,7 +99,7 @@ def test_strings_have_their_share_beside_every_kind_of_chat_and_grow(tokenizer: 
     held: Counter[int] = Counter()
     longest = {}
     for progress in (0.0, 0.9):
-        for step in range(8):
+        for step in range(12):
             for batch in lesson.batches(step, progress):
                 held.update(batch.groups[batch.documents > 0].tolist())
                 longest[progress] = max(longest.get(progress, 0), int(batch.positions.max()))
