@@ -142,14 +142,15 @@ class Session:
         *,
         messages: Sequence[Message] | None = None,
         tokens: Sequence[int] = (),
+        sharpness: float = 1.0,
         cancelled: Callable[[], bool] = bool,
     ) -> Inspection:
         """What both models predict at one output position of the last answer, and for the `asked` ids there.
 
-        With `messages` it is the answer in `tokens` to these, under the present settings. Only between two answers. A
-        memory that cannot go back freely reads the text from its beginning. Raises SettingError for a position or ids
-        that are not there, ContextOverflowError, TemplateError, DecodeError, Cancelled, and EngineError while an answer
-        is being given.
+        With `messages` it is the answer in `tokens` to these, under the present settings. `sharpness` is that of the
+        position's round. Only between two answers. A memory that cannot go back freely reads the text from its
+        beginning. Raises SettingError for a position or ids that are not there, ContextOverflowError, TemplateError,
+        DecodeError, Cancelled, and EngineError while an answer is being given.
         """
         self._check_idle("look closer")
         sampling, pair = self.settings.sampling, self.pair
@@ -157,9 +158,9 @@ class Session:
         with pair.lock:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                place = Place(self.prompt_ids, self.answer_ids, position, sampling)
+                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness)
             else:
-                place = Place(self._fit(messages).tokens, tokens, position, sampling)
+                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness)
             try:
                 return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 DraftLength = int | Literal["auto"]
+Sharpness = float | Literal["auto"]
 
 USUAL_K = 4
 """The fixed k to start from."""
@@ -55,6 +56,9 @@ class Settings:
     next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text depends on
     drafts, lookup always searches the conversation alone.
 
+    The draft model draws from q to the power of `sharpness`. If it is "auto", the power that agrees best with the
+    target is learned; it is 1 if the text depends on drafts and k is fixed.
+
     Raises SettingError for a value that is not allowed.
     """
 
@@ -62,6 +66,7 @@ class Settings:
     drafter: str = setting("hybrid", OneOf(DRAFTERS, "the name of a drafter of your own"))
     verifier: str = setting("coupled", OneOf(VERIFIER_NAMES))
     sampling: SamplingParams = field(default_factory=SamplingParams)
+    sharpness: Sharpness = setting(AUTO, Range(0.1, 100.0, "1 draws from q itself", auto=True))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
     lookup: str = setting("all", OneOf(SEARCHED))

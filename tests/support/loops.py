@@ -71,6 +71,7 @@ class Loop:
     ks: Callable[[int], int] = lambda _: 4
     ends: frozenset[int] = frozenset()
     verifier: Verifier = COUPLED
+    sharpness: float = 1.0
 
     def __post_init__(self) -> None:
         self.target = ScriptedModel(self.law)
@@ -103,7 +104,7 @@ class Loop:
     def _plan(self, context: Context) -> Plan:
         k = min(self.ks(self.rounds), self.wanted - context.position - 1)
         self.rounds += 1
-        return Plan(self.drafter, k, context.sampler, "test", self.verifier)
+        return Plan(self.drafter, k, context.sampler, "test", self.verifier, sharpness=self.sharpness)
 
     def _limit(self, tokens: Sequence[int]) -> tuple[int, str | None]:
         for count, token in enumerate(tokens, 1):

@@ -9,7 +9,7 @@ from typing import Any
 
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import DraftLength, Settings
+from specchat_engine.settings import DraftLength, Settings, Sharpness
 
 DEFAULT_VERIFIER = Settings().verifier
 
@@ -29,6 +29,7 @@ class ChatOptions:
     k: DraftLength = Settings().k
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
+    sharpness: Sharpness = Settings().sharpness
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 0
@@ -50,6 +51,7 @@ class ChatOptions:
             k=self.k,
             drafter=drafter if drafter in drafters else "lookup",
             verifier=self.verifier,
+            sharpness=self.sharpness,
             lookup=self.lookup,
             sampling=self.sampled(recommended),
             max_tokens=self.max_tokens,

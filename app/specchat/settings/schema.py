@@ -17,7 +17,15 @@ from specchat.settings.values import Choice, File, KeyTable, ListOf, Number, Tex
 from specchat_engine.allowed import OneOf, Range
 from specchat_engine.load_options import LoadOptions, ThreadCount
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import DRAFTERS, LOSSY_VERIFIERS, USUAL_K, DraftLength, Settings, installed_drafters
+from specchat_engine.settings import (
+    DRAFTERS,
+    LOSSY_VERIFIERS,
+    USUAL_K,
+    DraftLength,
+    Settings,
+    Sharpness,
+    installed_drafters,
+)
 
 _MODEL = File("FILE|NAME", is_model=True)
 _DEVICES = ListOf("NAME,…", "use names with commas between them, such as CUDA0,CUDA1", device_name)
@@ -65,6 +73,12 @@ class Config:
         "--verifier",
         of=(Settings, "verifier"),
         steps=Steps(label="verifier", lossy=LOSSY_VERIFIERS),
+    )
+    sharpness: Sharpness = setting(
+        Group.DRAFTING,
+        "Power of q that the draft model draws with; 1 is q itself",
+        "--sharpness",
+        of=(Settings, "sharpness"),
     )
 
     temperature: float | None = setting(

@@ -59,6 +59,15 @@ class Trace(NamedTuple):
                 said.append(event.token.id)
         return tuple(said)
 
+    def sharpness_at(self, position: int) -> float:
+        """The power of q that the round of an output position drafted with; 1 before the first round."""
+        end = len(self.start.get("prefix", ()))
+        for event in self.rounds:
+            end += event.num_emitted
+            if position < end:
+                return event.sharpness
+        return 1.0
+
     @property
     def reason(self) -> str | None:
         """Why the answer ended; None if that was not recorded."""

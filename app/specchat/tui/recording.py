@@ -117,7 +117,8 @@ def looker(
     seed = int(trace.start.get("seed", 0))
 
     def ask(position: int, asked: tuple[int, ...]) -> Inspection | str:
-        for event in client.inspect(messages, tokens, position, asked=asked, seed=seed, settings=own):
+        power = trace.sharpness_at(position)
+        for event in client.inspect(messages, tokens, position, asked=asked, sharpness=power, seed=seed, settings=own):
             if isinstance(event, Inspected):
                 return event.inspection
             if isinstance(event, WorkerFailed):

@@ -106,6 +106,7 @@ class WorkerClient:
         position: int,
         *,
         asked: Sequence[int] = (),
+        sharpness: float = 1.0,
         seed: int,
         settings: Settings,
     ) -> Iterator[Event]:
@@ -118,7 +119,7 @@ class WorkerClient:
             yield WorkerFailed(_ANSWERING)
             return
         with self._one_at_a_time:
-            command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), seed, settings)
+            command = Inspect(tuple(messages), tuple(tokens), position, tuple(asked), sharpness, seed, settings)
             yield from self._with_the_pair(command)
 
     def time_draft(self, target: Path, draft: Path, options: LoadOptions, seconds: float) -> Iterator[Event]:

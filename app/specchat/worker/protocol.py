@@ -100,12 +100,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Inspects one output position of an answer with these ids, and reports the `asked` ids too."""
+    """Inspects one output position of an answer with these ids, and reports the `asked` ids too.
+
+    `sharpness` is that of the position's round.
+    """
 
     messages: tuple[ChatMessage, ...]
     tokens: tuple[int, ...]
     position: int
     asked: tuple[int, ...]
+    sharpness: float
     seed: int
     settings: Settings
 

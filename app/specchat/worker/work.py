@@ -259,6 +259,7 @@ class Work:
             command.asked,
             messages=_messages(command),
             tokens=command.tokens,
+            sharpness=command.sharpness,
             cancelled=self._cancelled.is_set,
         )
         self._send(Inspected(inspection))

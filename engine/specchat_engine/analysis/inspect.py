@@ -21,12 +21,16 @@ BEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An output position of an answer to a prompt, in ids, and the parameters in force there."""
+    """An output position of an answer to a prompt, in ids, and the parameters in force there.
+
+    `sharpness` is the power that the draft model's distribution was raised to.
+    """
 
     prompt: Sequence[int]
     answer: Sequence[int]
     position: int
     sampling: SamplingParams
+    sharpness: float = 1.0
 
     @property
     def before(self) -> list[int]:
@@ -69,7 +73,7 @@ def inspect(
         theirs = q = None
         if draft and len(before) <= draft.capacity:
             theirs = _Row(_logits(draft, before, cancelled))
-            q = sampler.candidates(theirs.logits, before)
+            q = sampler.candidates(theirs.logits, before).sharpened(place.sharpness)
     finally:
         if constraint:
             constraint.close()

@@ -39,7 +39,7 @@ class Context:
     `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule with the
     noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
     is one, gets the confidence of each drafted token in turn, and says whether drafting another one pays; it must
-    not be asked about a token that is then left out.
+    not be asked about a token that is then left out. Drafters that sharpen draw with this `sharpness`.
     """
 
     tokens: list[int]
@@ -47,6 +47,7 @@ class Context:
     sampler: Sampler
     ends: frozenset[int] = frozenset()
     worth_more: Callable[[float], bool] | None = None
+    sharpness: float = 1.0
     proposer: Sampler = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,13 +70,15 @@ class DrafterTraits:
 
     `evidence` tells how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
     it continues, or "nothing". `cost`: each "step" is a pass of its own, a "draft" is one pass, or drafting costs
-    "nothing". Where k is free, drafts have at most `longest` tokens.
+    "nothing". Where k is free, drafts have at most `longest` tokens. A drafter `sharpens` if it draws from its rows to
+    the power of `Context.sharpness`.
     """
 
     name: str
     evidence: Literal["confidence", "match", "nothing"]
     cost: Literal["step", "draft", "nothing"]
     longest: int = 16
+    sharpens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

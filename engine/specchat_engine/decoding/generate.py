@@ -22,7 +22,8 @@ class Plan:
     """How a round is made: who drafts, at most how many tokens, which rule verifies them, and why.
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
-    is the forecast by which it was planned, in times the speed of plain decoding.
+    is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
+    the draft is drawn from.
     """
 
     drafter: Drafter | None
@@ -32,6 +33,7 @@ class Plan:
     verifier: Verifier
     stop: Callable[[], Callable[[float], bool]] | None = None
     expected: float | None = None
+    sharpness: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     if not plan.drafter or plan.k < 1:
         return NOTHING
     context.worth_more = plan.stop() if plan.stop else None
+    context.sharpness = plan.sharpness
     context.proposer = sampler if couples else proposer(sampler, context.position)
     return plan.drafter.propose(context, plan.k)
 

@@ -90,6 +90,7 @@ class Recorder:
             k=step.plan.k,
             reason=step.draft.note or step.plan.reason,
             expected=None if step.draft.note else step.plan.expected,
+            sharpness=step.plan.sharpness,
             drafted=self._drafted(step, texts),
             token=_own_token(step, texts),
             top=self._top(step),

@@ -77,6 +77,7 @@ class Round:
     """One draft, verified: `k` tokens were allowed, for this `reason`. `t_ms` is the time since the turn began.
 
     `expected` is the forecast that decided about the draft, in times the speed of plain decoding; None without one.
+    `sharpness` is the power of the draft model's distribution that the draft was drawn from.
     """
 
     index: int
@@ -89,6 +90,7 @@ class Round:
     ms: RoundTimes
     t_ms: float
     expected: float | None = None
+    sharpness: float = 1.0
 
     @property
     def num_accepted(self) -> int:

@@ -17,7 +17,7 @@ class ModelDrafter:
 
     name = "model"
     law: ProposalLaw = "drawn"
-    traits = DrafterTraits(name, evidence="confidence", cost="step")
+    traits = DrafterTraits(name, evidence="confidence", cost="step", sharpens=True)
 
     def __init__(self, model: SessionModel) -> None:
         self.model = model
@@ -86,9 +86,10 @@ class ModelDrafter:
             if not tokens and k > 1:
                 model.checkpoint()
             candidates = proposer.candidates(row, context.tokens, tokens)
-            token = proposer.draw(candidates, start + place)
+            sharpened = candidates.sharpened(context.sharpness)
+            token = proposer.draw(sharpened, start + place)
             tokens.append(token)
-            rows.append(candidates)
+            rows.append(sharpened)
             if worth_more:
                 confidence.append(proposer.confidence(row, candidates, token))
                 if not worth_more(confidence[-1]):

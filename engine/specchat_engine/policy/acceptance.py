@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.policy.sharpness import Sharpness
 
 _EXPECTED = 2.0
 """The weight of the initial estimate of a class, in tokens."""
@@ -25,6 +26,9 @@ _EXPECTED = 2.0
 _FADE = 0.98
 """How much of its weight a token keeps with each further token of its class. So about the last fifty tokens of each
 class count, and the shares follow the text."""
+
+_SHARPNESS = "sharpness"
+"""The key of what is known about sharpening, beside the sorts of evidence."""
 
 PASTED = "pasted"
 _LONG_REQUEST = 280
@@ -151,10 +155,15 @@ class Acceptance:
 
     def __init__(self) -> None:
         self._shares: dict[tuple[str, str, str], Shares] = {}
+        self._sharpness: dict[tuple[str, str], Sharpness] = {}
 
     def of(self, kind: str, drafter: str, evidence: str) -> Shares:
         """The shares of a drafter on a kind of text, for this sort of evidence."""
         return self._shares.setdefault((kind, drafter, evidence), Shares(EVIDENCE[evidence]))
+
+    def sharpness(self, kind: str, drafter: str) -> Sharpness:
+        """How much a drafter should sharpen its rows on a kind of text."""
+        return self._sharpness.setdefault((kind, drafter), Sharpness())
 
     def learn(self, kind: str, drafter: str, evidence: str, values: Sequence[float], accepted: int) -> None:
         """Learns from the compared tokens of a draft, of which the first `accepted` were accepted.
@@ -171,6 +180,9 @@ class Acceptance:
         for (kind, drafter, evidence), shares in self._shares.items():
             if shares.known:
                 kept.setdefault(kind, {}).setdefault(drafter, {})[evidence] = shares.to_json()
+        for (kind, drafter), sharpness in self._sharpness.items():
+            if sharpness.known:
+                kept.setdefault(kind, {}).setdefault(drafter, {})[_SHARPNESS] = sharpness.to_json()
         return kept
 
     @classmethod
@@ -180,5 +192,8 @@ class Acceptance:
         for kind, drafters in kept.items():
             for drafter, sorts in drafters.items():
                 for evidence, shares in sorts.items():
-                    acceptance.of(str(kind), str(drafter), evidence).take(shares)
+                    if evidence == _SHARPNESS:
+                        acceptance.sharpness(str(kind), str(drafter)).take(shares)
+                    else:
+                        acceptance.of(str(kind), str(drafter), evidence).take(shares)
         return acceptance

@@ -27,6 +27,7 @@ from specchat_engine.policy.candidates import Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.early_stop import EarlyStop, Option
 from specchat_engine.policy.exploration import ExplorationBudget
+from specchat_engine.policy.sharpness import Sharpness
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.settings import USUAL_K
 
@@ -162,6 +163,10 @@ class Controller:
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
+
+    def sharpness(self, drafter: str) -> Sharpness:
+        """How much a drafter should sharpen on this kind of text."""
+        return self.acceptance.sharpness(self._kind, drafter)
 
     def learn_reading(self, drafter: str, depth: int, tokens: int, milliseconds: float) -> None:
         """Learns what it took a drafter to read some tokens outside of a round."""

@@ -17,6 +17,7 @@ from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.encoding import Fitted
+from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.settings import AUTO, DRAFTERS, Settings
 from specchat_engine.verifiers import COUPLED, VERIFIERS
@@ -177,10 +178,12 @@ class Planner:
             situation, began = replace(situation, prospects={**prospects, name: Prospect()}), perf_counter_ns()
         self._note(situation, decision, began)
         stop = decision.stop.begin if decision.stop else None
-        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop, decision.expected)
+        power = self._sharpness(name, settings)
+        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop, decision.expected, power)
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""
+        self._learn_sharpness(context, step)
         if self._planned is None:
             return
         (situation, decision), self._planned = self._planned, None
@@ -248,7 +251,26 @@ class Planner:
             self._read(drafter, context, prospect.unread)
         reserved = self._target.max_rows - 1
         limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
-        return Plan(drafter, min(k, longest), sampler, "fixed" if k <= longest else limited, self._allowed.verifier)
+        reason = "fixed" if k <= longest else limited
+        power = self._sharpness(drafter.traits, self._allowed.settings)
+        return Plan(drafter, min(k, longest), sampler, reason, self._allowed.verifier, sharpness=power)
+
+    def _sharpness(self, drafter: DrafterTraits, settings: Settings) -> float:
+        """The power of q that a drafter draws from."""
+        if settings.sharpness != AUTO:
+            return settings.sharpness if drafter.sharpens else 1.0
+        return self._controller.sharpness(drafter.name).best if drafter.sharpens and self._allowed.may_vary else 1.0
+
+    def _learn_sharpness(self, context: Context, step: Step) -> None:
+        """Learns from the compared tokens of a round. Only a rule that couples tells the target's draw."""
+        plan, draft = step.plan, step.draft
+        if not (draft.rows and plan.verifier.couples and self.drafters[draft.source].traits.sharpens):
+            return
+        sharpness, begin = self._controller.sharpness(draft.source), len(context.tokens) - step.kept
+        for place, row in enumerate(draft.rows[: min(step.verdict.compared, step.kept)]):
+            if row.only is None:
+                noise = gumbel(plan.sampler.seed, begin + place - context.prompt_length, row.ids)
+                sharpness.observe(row, noise, context.tokens[begin + place], plan.sharpness)
 
     def _read(self, drafter: PlannedDrafter, context: Context, unread: int) -> bool:
         """Lets a drafter read a prompt, or many other tokens, before the round. Returns whether it did.

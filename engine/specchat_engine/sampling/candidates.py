@@ -33,6 +33,13 @@ class Candidates:
             return 0.0
         return math.exp(self.log_p[place])
 
+    def sharpened(self, power: float) -> Candidates:
+        """The distribution proportional to a power of this one: above 1 it is surer of its best tokens."""
+        if power == 1 or len(self.ids) == 1:
+            return self
+        log_p = power * (self.log_p - self.log_p.max())
+        return Candidates(self.ids, log_p - math.log(float(np.exp(log_p).sum())))
+
     def best(self, count: int) -> list[tuple[int, float]]:
         """The most probable tokens with their probabilities, best first, ties by id."""
         ids, log_p = self.ids, self.log_p

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specchat.traces.trace import Trace
@@ -51,3 +53,12 @@ def test_an_answer_that_was_branched_begins_with_what_it_was_given() -> None:
 def test_an_error_stands_before_the_end() -> None:
     failed = sample_trace(CAT[:1], reason="error")._replace(error="out of memory")
     assert [line["type"] for line in failed.lines()] == ["start", "round", "error", "end"]
+
+
+def test_the_sharpness_of_a_position_is_that_of_its_round() -> None:
+    trace = sample_trace()
+    rounds = tuple(replace(event, sharpness=float(event.index + 1)) for event in trace.rounds)
+    powers = [event.sharpness for event in rounds for _ in range(event.num_emitted)]
+    made = Trace({**trace.start, "prefix": [5, 6]}, rounds)
+    assert [made.sharpness_at(position) for position in range(2, 2 + len(powers))] == powers
+    assert made.sharpness_at(99) == 1.0

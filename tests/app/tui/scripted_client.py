@@ -209,6 +209,7 @@ class ScriptedClient:
         position: int,
         *,
         asked: Sequence[int] = (),
+        sharpness: float = 1.0,
         seed: int,
         settings: Settings,
     ) -> Iterator[Event]:

@@ -61,7 +61,7 @@ COMMANDS: list[Command] = [
     Load("t.gguf", "d.gguf", LoadOptions()),
     Generate((ChatMessage("user", "naïve \u2028 \ud800 text"),), turn=1, attempt=2, seed=2**63, settings=SETTINGS),
     Generate((), turn=0, attempt=0, seed=1, settings=SETTINGS, prefix=(5, 0, 2**31), frozen=True),
-    Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), seed=3, settings=SETTINGS),
+    Inspect((ChatMessage("user", "u"),), (1, 2, 3), position=1, asked=(9,), sharpness=2.0, seed=3, settings=SETTINGS),
     Freeze(True),
     Freeze(False),
     Step(),

@@ -53,9 +53,14 @@ def end_of(events: list[Event]) -> Ended:
 
 
 def inspect(
-    client: WorkerClient, ids: Sequence[int], position: int, asked: Sequence[int], settings: Settings
+    client: WorkerClient,
+    ids: Sequence[int],
+    position: int,
+    asked: Sequence[int],
+    settings: Settings,
+    sharpness: float = 1.0,
 ) -> Inspection:
-    *_, last = client.inspect(HELLO, ids, position, asked=asked, seed=7, settings=settings)
+    *_, last = client.inspect(HELLO, ids, position, asked=asked, sharpness=sharpness, seed=7, settings=settings)
     assert isinstance(last, Inspected)
     return last.inspection
 
@@ -93,7 +98,7 @@ def test_an_inspection_gives_the_probabilities_of_the_rounds(builtin: WorkerClie
         for place, token in enumerate(event.drafted):
             if token.p is None:
                 break
-            found = inspect(builtin, ids, position + place, asked=[token.id], settings=warm)
+            found = inspect(builtin, ids, position + place, [token.id], warm, event.sharpness)
             assert found.of(token.id).p == pytest.approx(token.p, abs=0.02)
             assert found.of(token.id).q == pytest.approx(token.q, abs=0.02)
             if token.outcome is Outcome.REJECTED:

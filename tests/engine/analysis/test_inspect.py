@@ -59,7 +59,8 @@ def test_p_and_q_are_those_of_the_rounds() -> None:
     position = compared = 0
     for event in rounds:
         for token in event.drafted:
-            found = session.inspect(position + event.drafted.index(token), asked=[token.id])
+            place = position + event.drafted.index(token)
+            found = session.inspect(place, asked=[token.id], sharpness=event.sharpness)
             if token.p is not None:
                 assert found.of(token.id).p == pytest.approx(token.p)
                 assert found.of(token.id).q == pytest.approx(token.q)

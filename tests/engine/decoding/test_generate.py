@@ -70,6 +70,15 @@ def test_the_answer_does_not_depend_on_who_drafts_or_how_much(
     assert drafted.run() == plain.run()
 
 
+@pytest.mark.parametrize("sharpness", [0.3, 2.0, 50.0])
+def test_the_answer_does_not_depend_on_how_sharp_the_draft_is(sharpness: float) -> None:
+    sampling = SamplingParams(temperature=0.9)
+    plain = Loop(random_law(N_VOCAB), PROMPT, params=sampling)
+    drafter = ModelDrafter(ScriptedModel(random_law(N_VOCAB, seed=2)))
+    drafted = Loop(random_law(N_VOCAB), PROMPT, params=sampling, drafter=drafter, sharpness=sharpness)
+    assert drafted.run() == plain.run()
+
+
 def test_a_perfect_draft_that_draws_from_all_tokens_is_accepted_whole_at_any_temperature() -> None:
     law = random_law(N_VOCAB)
     for temperature in (0.0, 0.8):

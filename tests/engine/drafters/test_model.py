@@ -45,6 +45,23 @@ def test_it_proposes_what_the_target_would_draw_from_the_same_law() -> None:
     assert draft.source == "model"
 
 
+def test_a_sharper_draft_is_drawn_from_the_power_of_q_that_it_reports() -> None:
+    plain, sharp = context(), context()
+    sharp.sharpness = 2.0
+    (row,) = begun()[0].propose(plain, 1).rows
+    draft = begun()[0].propose(sharp, 1)
+    assert np.array_equal(draft.rows[0].log_p, row.sharpened(2.0).log_p)
+    assert draft.tokens[0] == sharp.sampler.draw(row.sharpened(2.0), 2)
+
+
+def test_its_confidence_stays_that_of_q_itself() -> None:
+    plain, sharp = context(), context()
+    sharp.sharpness = 50.0
+    for each in (plain, sharp):
+        each.worth_more = lambda _: False
+    assert begun()[0].propose(sharp, 1).confidence[0] <= max(np.exp(begun()[0].propose(plain, 1).rows[0].log_p)) + 1e-9
+
+
 def test_q_is_the_probability_after_truncation() -> None:
     drafter, _ = begun()
     draft = drafter.propose(context(SamplingParams(temperature=0)), 3)

@@ -20,6 +20,15 @@ def test_the_best_come_first_and_ties_by_id() -> None:
     assert [token for token, _ in THREE.best(2)] == [5, 2]
 
 
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 700.0])
+def test_a_power_makes_a_distribution_that_is_surer_of_the_same_tokens(power: float) -> None:
+    sharper = THREE.sharpened(power)
+    p = np.exp(sharper.log_p)
+    assert p.sum() == pytest.approx(1)
+    assert p[1] / p[0] == pytest.approx(2.0**power, rel=1e-6)
+    assert sharper.ids is THREE.ids
+
+
 def test_a_certain_token_has_all_the_mass() -> None:
     certain = Candidates.certain(4)
     assert (certain.probability(4), certain.probability(3)) == (1.0, 0.0)

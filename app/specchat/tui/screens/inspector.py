@@ -138,6 +138,7 @@ class InspectorScreen(ModalScreen[tuple[int, ...] | None]):
             (f" = draft {times.draft:.1f} + verify {times.verify:.1f} + other {times.rollback + times.other:.1f}", ""),
             "\n",
             (clean_line(event.reason), "$quiet"),
+            ("" if event.sharpness == 1 else f" · drawn from q^{event.sharpness:g}", "$quiet"),
             ("" if event.expected is None else f" · {event.expected:.2f} × plain expected of a draft", "$quiet"),
         )
         self.query_one("#round", Static).update(head)
