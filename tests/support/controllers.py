@@ -9,6 +9,8 @@ from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 
 Known = TypeVar("Known", bound=Controller)
+_READ_SHARE = 0.15
+"""Reading a token in a batch takes this share of a draft step."""
 
 
 class Watched(Controller):
@@ -26,8 +28,12 @@ class Watched(Controller):
 
     def learn(self, now: Situation, decision: Decision, outcome: Outcome) -> None:
         self.learned.append((decision.drafter.name if decision.drafter else "none", outcome))
-        verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * outcome.drafted
+        steps = outcome.drafted if decision.drafter and decision.drafter.cost == "step" else 0
+        verify_ms, draft_ms = 1 + self.verify * outcome.drafted, self.step * steps
         super().learn(now, decision, replace(outcome, verify_ms=verify_ms, draft_ms=draft_ms, other_ms=0.0))
+
+    def learn_reading(self, drafter: str, depth: int, tokens: int, milliseconds: float) -> None:
+        super().learn_reading(drafter, depth, tokens, self.step * _READ_SHARE * tokens)
 
 
 def knowing(verify: float, draft: float) -> Watched:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.acceptance import Evidence, Shares
@@ -19,12 +20,14 @@ optimistic."""
 class Candidate:
     """The best draft of one drafter: at most `k` tokens. `costs[n]` is the milliseconds of a round with n of them.
 
+    Rounds that take longer than `limit` could lose too much, so `costs` ends before them, but not before a first token.
     `rate` is the expected number of tokens per millisecond, `gain` the same relative to plain decoding.
     """
 
     drafter: DrafterTraits
     prospect: Prospect
     costs: Sequence[float]
+    limit: float
     k: int
     stop: EarlyStop | None
     rate: float
@@ -38,7 +41,8 @@ class Candidate:
         """The decision to make this draft."""
         match = self.prospect.match
         found = f"match of {match}{' after an edit' * self.prospect.resumed}" if match else "a draft pays"
-        return Decision(self.drafter, self.k, "k is fixed" if fixed else found, self.stop, self.gain)
+        reason = "k is fixed" if fixed else found
+        return Decision(self.drafter, self.k, reason, self.stop, self.gain)
 
 
 def weigh(
@@ -47,13 +51,15 @@ def weigh(
     shares: Shares,
     evidence: Evidence,
     costs: Sequence[float],
+    limit: float,
     plain_rate: float,
     pace: float,
 ) -> Candidate:
-    """The best draft of at most `len(costs) - 1` tokens. With a fixed k it has that length and never ends early.
+    """The best draft that `costs` and `limit` allow. With a fixed k it has the full length and never ends early.
 
     Rates are in tokens per millisecond. Drafts that end early are measured against `pace`, others against `plain_rate`.
     """
+    costs = [*costs[:2], *takewhile(lambda cost: cost <= limit, costs[2:])]
     prospect, most, fixed = situation.prospects[drafter], len(costs) - 1, situation.fixed
     lengths = range(most if fixed else 1, most + 1)
     p_accept = shares.p_accept()
@@ -66,4 +72,4 @@ def weigh(
         tokens = [p_accept[evidence.classify(prospect.match + ahead)] for ahead in range(most)]
         option = best_length(tokens, costs, lengths, plain_rate)
         k, stop = option.k, None
-    return Candidate(drafter, prospect, costs, k, stop, option.rate, option.rate / plain_rate)
+    return Candidate(drafter, prospect, costs, limit, k, stop, option.rate, option.rate / plain_rate)

@@ -16,17 +16,18 @@ whether that match is `resumed` after an edit, and in a `note` why it cannot dra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.acceptance import EVIDENCE, Acceptance, evidence_for
 from specchat_engine.policy.candidates import Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.early_stop import EarlyStop, Option
-from specchat_engine.policy.exploration import ExplorationBudget
+from specchat_engine.policy.loss_budget import LossBudget
 from specchat_engine.policy.sharpness import Sharpness
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.settings import USUAL_K
@@ -37,6 +38,9 @@ is sure and wrong is found out with short drafts."""
 
 _READING_ROUNDS = 16
 """The time that a drafter needs to catch up on unread tokens is spread over this many rounds."""
+
+_READ_WIDTH = 16
+"""The cost of reading many tokens at once is first taken from target passes over this many tokens."""
 
 _HOPED = 0.95
 """A draft is only tried if it would gain with this acceptance."""
@@ -72,7 +76,7 @@ class Controller:
         self.drafts: dict[str, DraftCosts] = {}
         self.acceptance = Acceptance()
         self._kind = ""
-        self._budget = ExplorationBudget()
+        self._budget = LossBudget()
         self._promised_rate: dict[str, float] = {}
         self._overhead_ms = 0.0
         self._plain_run = self._since_plain_run = 0
@@ -103,7 +107,6 @@ class Controller:
     def begin(self, kind: str) -> None:
         """Starts an answer of this kind of text."""
         self._kind, self._promised_rate, self._plain_hold_rounds = kind, {}, 0
-        self._budget.begin_answer(kind)
 
     def decide(self, situation: Situation) -> Decision:
         """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
@@ -122,19 +125,23 @@ class Controller:
         if verify_ms is None:
             return self._blind(situation)
         plain = Option(0, 1.0, verify_ms[1] + self._overhead_ms)
+        may_lose = inf if situation.fixed else self._budget.left(self._kind) * plain.milliseconds
         candidates = [
-            self._candidate(situation, drafter, prospect, verify_ms, plain)
+            self._candidate(situation, drafter, verify_ms, plain, may_lose)
             for drafter, prospect in situation.prospects.items()
             if drafter.evidence != "match" or prospect.match
         ]
         candidates.sort(key=lambda candidate: candidate.gain, reverse=True)
-        for candidate in candidates:
+        affordable = [candidate for candidate in candidates if candidate.costs[1] <= candidate.limit]
+        for candidate in affordable:
             if candidate.pays(fixed=situation.fixed):
                 return candidate.decision(fixed=situation.fixed)
-        for candidate in candidates:
-            if not situation.opening and (trial := self._trial(candidate, plain)):
+        for candidate in affordable:
+            if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial
         reason, expected = ("no draft pays", candidates[0].gain) if candidates else ("no match", None)
+        if candidates and candidates[0].pays(fixed=False):
+            reason = "a draft could lose too much"
         self._plain_hold = Decision(None, 0, reason, expected=expected)
         self._plain_hold_match = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
         self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
@@ -151,12 +158,15 @@ class Controller:
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
         if not situation.after_pause:
             self._learn_target(situation, outcome, plain=not tried)
-        if drafter is None or not tried or drafter.evidence == "match":
+        if drafter is None or not tried:
             self._budget.add_round(self._kind)
             return
         if not situation.after_pause:
             gained = outcome.emitted - self._in_plain_rounds(outcome.milliseconds, situation.depth)
             self._budget.credit(self._kind, gained)
+        if drafter.evidence == "match":
+            return
+        if not situation.after_pause:
             self._learn_draft(situation, drafter, outcome)
         if drafter.evidence == "nothing":
             values: Sequence[float] = (0.0,) * outcome.compared
@@ -203,36 +213,52 @@ class Controller:
         self,
         situation: Situation,
         drafter: DrafterTraits,
-        prospect: Prospect,
         verify_ms: Sequence[float],
         plain: Option,
+        may_lose: float,
     ) -> Candidate:
-        """The best draft of one drafter. With a fixed k it has the full length and never ends early."""
+        """The best draft of one drafter that loses at most `may_lose` milliseconds, all reading before it included.
+
+        With a fixed k it has the full length and never ends early.
+        """
+        prospect = situation.prospects[drafter]
         sort = evidence_for(drafter, prospect, opening=situation.opening)
         shares, most = self.acceptance.of(self._kind, drafter.name, sort), situation.longest
         if not situation.fixed:
             most = min(most, drafter.longest)
             if drafter.evidence != "match":
                 most = min(most, _FIRST_DRAFT + int(shares.accepted))
-        costs = self._round_ms(situation, drafter, prospect, verify_ms, most)
+        read_ms = self._reading_ms(situation, drafter)
+        costs = self._round_ms(situation, drafter, read_ms / _READING_ROUNDS, verify_ms, most)
+        limit = costs[0] + may_lose - read_ms * (1 - 1 / _READING_ROUNDS)
         # The speed to beat is the drafter's own: what its last best draft promised.
         pace = max(plain.rate, self._promised_rate.get(drafter.name, 0.0))
-        candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, plain.rate, pace)
+        candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, limit, plain.rate, pace)
         self._promised_rate[drafter.name] = candidate.rate
         return candidate
 
+    def _reading_ms(self, situation: Situation, drafter: DrafterTraits) -> float:
+        """The time that a drafter needs to read what it has missed.
+
+        Until that was timed, reading many tokens at once is expected to save as much as with the target.
+        """
+        prospect, costs = situation.prospects[drafter], self.costs_of(drafter.name)
+        plain_ms, wide_ms = self.target.at(1, situation.depth), self.target.at(_READ_WIDTH, situation.depth)
+        if prospect.unread <= 1 or not (plain_ms and wide_ms):
+            return 0.0
+        step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
+        return costs.reading_ms(drafter, prospect, step_ms * wide_ms / (_READ_WIDTH * plain_ms))
+
     def _round_ms(
-        self, situation: Situation, drafter: DrafterTraits, prospect: Prospect, verify_ms: Sequence[float], most: int
+        self, situation: Situation, drafter: DrafterTraits, read_ms: float, verify_ms: Sequence[float], most: int
     ) -> list[float]:
         """The milliseconds of a round with a draft of 0 to `most` tokens. Without a draft nothing has to be read."""
-        costs = self.costs_of(drafter.name)
-        draft_ms = costs.expected(drafter, situation.depth, most, verify_ms[1])
-        read_ms = costs.reading_ms(drafter, prospect, verify_ms[1]) / _READING_ROUNDS
+        draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, verify_ms[1])
         drafting = [self._overhead_ms + verify_ms[n + 1] + draft_ms[n] + read_ms for n in range(1, most + 1)]
         return [self._overhead_ms + verify_ms[1], *drafting]
 
-    def _trial(self, candidate: Candidate, plain: Option) -> Decision | None:
-        """A draft that promises no gain, made to learn more, if the budget allows it; else None.
+    def _trial(self, candidate: Candidate, plain_ms: float) -> Decision | None:
+        """A draft that promises no gain, made to learn more; None if it can't gain.
 
         It is the shortest draft that would gain if its tokens were as good as one can hope. Matches need no trial:
         every round shows whether they would have been right.
@@ -241,19 +267,12 @@ class Controller:
         if drafter.evidence == "match":
             return None
         for k in range(1, len(costs)):
-            extra = (costs[k] - costs[0]) / plain.milliseconds
-            if expected_tokens(_HOPED, k) - 1 > extra:
-                break
-        else:
-            return None
-        shares = self.acceptance.of(self._kind, drafter.name, drafter.evidence)
-        if shares.known:  # this draft alone has to pay for all of the reading, not only for its share
-            read_ms = self.costs_of(drafter.name).reading_ms(drafter, candidate.prospect, plain.milliseconds)
-            extra += read_ms * (1 - 1 / _READING_ROUNDS) / plain.milliseconds
-        if extra > self._budget.left(self._kind):
-            return None
-        stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)
-        return Decision(drafter, k, "tried again" if shares.known else "not tried yet on this kind of text", stop)
+            if expected_tokens(_HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
+                shares = self.acceptance.of(self._kind, drafter.name, drafter.evidence)
+                reason = "tried again" if shares.known else "not tried yet on this kind of text"
+                stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)
+                return Decision(drafter, k, reason, stop)
+        return None
 
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
         """Learns what the target's pass took. The first plain pass after a draft only counts if there is no other."""
@@ -276,8 +295,7 @@ class Controller:
             draft_ms = costs.expected(drafter, situation.depth, outcome.drafted, plain_ms)[outcome.drafted]
             costs.learn_reading(prospect.unread - 1, spent_ms - draft_ms)
         else:
-            read_ms = costs.reading_ms(drafter, prospect, plain_ms)
-            draft_ms = max(spent_ms - read_ms, spent_ms / 2)
+            draft_ms = max(spent_ms - self._reading_ms(situation, drafter), spent_ms / 2)
             costs.observe(drafter, outcome.drafted, situation.depth, draft_ms, outcome.draft_ms)
 
     def _in_plain_rounds(self, milliseconds: float, depth: int) -> float:
@@ -303,7 +321,7 @@ class Controller:
             controller.targets = CostsByThreads.from_json(kept["target"])
             controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
-            controller._budget = ExplorationBudget.from_json(kept.get("budgets", {}))
+            controller._budget = LossBudget.from_json(kept.get("budgets", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

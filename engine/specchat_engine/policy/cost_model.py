@@ -36,8 +36,8 @@ _SHALLOW = 1024
 _TARGET_SLOPE = 0.35
 """The initial estimate of what each further token adds to a target pass, in passes over one token."""
 
-_STEP_SHARE, _READ_SHARE = 0.1, 0.15
-"""Initial estimates: of a draft step in plain target passes, and of reading a token in draft steps."""
+_STEP_SHARE = 0.1
+"""The initial estimate of a draft step, in target passes over one token."""
 
 
 class CostCurve:
@@ -256,12 +256,14 @@ class DraftCosts:
         if passes := _passes(drafter, length):
             self.by_threads.current.observe(passes, depth, milliseconds, timed_ms)
 
-    def reading_ms(self, drafter: DrafterTraits, prospect: Prospect, plain_ms: float) -> float:
-        """The time of reading before a draft. The last token does not count: the first step of the draft reads it."""
+    def reading_ms(self, drafter: DrafterTraits, prospect: Prospect, usual_ms: float) -> float:
+        """The time of reading before a draft; until that was timed, each token is expected to take `usual_ms`.
+
+        The last token does not count: the first step of the draft reads it.
+        """
         if drafter.cost == "nothing":
             return 0.0
-        each = _READ_SHARE * _STEP_SHARE * plain_ms if self._read_ms is None else self._read_ms
-        return max(0, prospect.unread - 1) * each
+        return max(0, prospect.unread - 1) * (usual_ms if self._read_ms is None else self._read_ms)
 
     def learn_reading(self, tokens: int, milliseconds: float) -> None:
         """Learns what reading these tokens took, without any drafting."""

@@ -223,10 +223,10 @@ def test_one_slow_draft_does_not_make_a_drafter_expensive() -> None:
 
 def test_reading_costs_what_it_took() -> None:
     costs = DraftCosts()
-    assert costs.reading_ms(MODEL, Prospect(unread=1), 10.0) == 0
-    assert costs.reading_ms(MODEL, Prospect(unread=101), 10.0) == pytest.approx(15.0)
+    assert costs.reading_ms(MODEL, Prospect(unread=1), 0.15) == 0
+    assert costs.reading_ms(MODEL, Prospect(unread=101), 0.15) == pytest.approx(15.0)
     costs.learn_reading(200, 100.0)
-    assert costs.reading_ms(MODEL, Prospect(unread=101), 10.0) == pytest.approx(50.0)
+    assert costs.reading_ms(MODEL, Prospect(unread=101), 0.15) == pytest.approx(50.0)
 
 
 @pytest.mark.parametrize(

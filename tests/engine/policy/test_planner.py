@@ -217,7 +217,7 @@ def test_the_draft_model_reads_a_long_prompt_after_the_first_token() -> None:
 
 
 def test_reading_a_prompt_does_not_count_as_drafting() -> None:
-    controller = knowing(0.05, 0.05)
+    controller = knowing(0.05, 0.01)
     law = letters(3, end=-50)
     session = conversation(law, law, drafter="model", k="auto", sampling=GREEDY, controller=controller)
     rounds_of(session, "x" * 300)

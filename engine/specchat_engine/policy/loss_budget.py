@@ -1,34 +1,34 @@
-"""How much time may be spent on drafts that promise no gain: a budget for each kind of text."""
+"""How much time drafts may lose against plain decoding: a budget for each kind of text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Self
 
-_MOST, _PER_ANSWER, _PER_ROUND = 5.0, 1.0, 0.008
-"""The budget at first and at most, and what each answer and each round add to it. The unit is one plain round."""
+_FIRST, _LEAST, _MOST, _PER_ROUND = 1.0, -5.0, 24.0, 0.015
+"""The budget at first, at least and at most, and what each round without a draft adds. The unit is one plain round."""
 
 
-class ExplorationBudget:
-    """How many plain rounds exploration may still lose, by kind of text. Drafts that gain add to it."""
+class LossBudget:
+    """How many plain rounds drafts may still lose, by kind of text. What drafts gain is added.
+
+    Nobody knows how good the drafts for a text are before some were verified. With a budget, an answer with a pair that
+    was never seen takes little more time than plain decoding, and a draft that has gained much may also lose much.
+    """
 
     def __init__(self) -> None:
         self._left: dict[str, float] = {}
 
     def left(self, kind: str) -> float:
         """What may be lost on this kind of text; negative after a loss that was larger than expected."""
-        return self._left.get(kind, _MOST)
+        return self._left.get(kind, _FIRST)
 
     def credit(self, kind: str, rounds: float) -> None:
         """Adds plain rounds, or takes them away if `rounds` is negative."""
-        self._left[kind] = max(-_MOST, min(_MOST, self.left(kind) + rounds))
-
-    def begin_answer(self, kind: str) -> None:
-        """Adds what each answer adds."""
-        self.credit(kind, _PER_ANSWER)
+        self._left[kind] = max(_LEAST, min(_MOST, self.left(kind) + rounds))
 
     def add_round(self, kind: str) -> None:
-        """Adds what each round without a costly draft adds."""
+        """Adds what each round without a draft adds."""
         self.credit(kind, _PER_ROUND)
 
     def to_json(self) -> dict[str, float]:
@@ -40,5 +40,5 @@ class ExplorationBudget:
         """Reads what `to_json` wrote. Raises TypeError, ValueError or AttributeError for anything else."""
         budget = cls()
         for kind, left in kept.items():
-            budget._left[str(kind)] = max(-_MOST, min(_MOST, float(left)))
+            budget._left[str(kind)] = max(_LEAST, min(_MOST, float(left)))
         return budget
