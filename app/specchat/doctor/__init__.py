@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from specchat.doctor.engine import engine_findings, thread_findings
 from specchat.doctor.machine import machine_findings
 from specchat.doctor.report import Finding
+from specchat.doctor.speculation import speculation_findings
 
 __all__ = ["Finding", "examine"]
 
@@ -15,4 +16,5 @@ def examine() -> Iterator[Finding]:
     """All findings, in the order in which they are shown. Changes nothing and loads no model."""
     yield from engine_findings()
     yield from thread_findings()
+    yield from speculation_findings()
     yield from machine_findings()

@@ -12,6 +12,8 @@ from specchat.doctor import Finding, examine
 from specchat.doctor.report import Status
 from specchat.settings.paths import cache_folder, config_file, data_folder
 from specchat_engine.llama import library, machine
+from specchat_engine.memory.placement import DeviceMemory
+from specchat_engine.policy.controller import Controller
 
 
 def finding(name: str) -> Finding:
@@ -131,3 +133,31 @@ def test_a_missing_built_in_pair_exits_with_1_and_says_what_to_do(
     lacks = [line for line in lines if line["status"] == "lack"]
     assert [line["name"] for line in lacks] == ["built-in pair"]
     assert "make builtin-pair" in lacks[0]["remedy"]
+
+
+def limits() -> dict[str, str]:
+    return {found.name: found.value for found in examine() if found.section == "Speculation"}
+
+
+def test_it_says_what_a_perfect_draft_could_bring_by_kind_of_weights() -> None:
+    folder = cache_folder() / "pairs"
+    folder.mkdir(parents=True)
+    controller = Controller()
+    for width, milliseconds in ((1, 80.0), (2, 100.0), (4, 160.0), (16, 800.0)) * 9:
+        controller.target.observe(width, 0, milliseconds)
+    weights = {"weights": {"quantisation": "Q4_0", "bytes": 5 * 10**9, "experts": 0}}
+    (folder / "measured.json").write_text(json.dumps(controller.to_json() | weights))
+    shown = limits()
+    assert (
+        shown["Q4_0"]
+        == "at most 2.0 × by a perfect draft of 3 tokens, with the costs measured here; a token takes 80 ms"
+    )
+    assert shown["BF16"].startswith(
+        "at most 3.9 × by a perfect draft of 15 tokens, with the costs of BF16 on 2 CPU cores"
+    )
+
+
+def test_on_a_gpu_passes_limit_no_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = DeviceMemory("CUDA0", "gpu", 8 << 30, 8 << 30, "a GPU")
+    monkeypatch.setattr(machine, "devices", lambda: (gpu,))
+    assert [*limits()] == ["limit"]
