@@ -1,5 +1,7 @@
 """Grows the built-in pair to the size of real models with the same output: real acceptance, real memory traffic.
 
+Another pair of the same architecture can be grown, too.
+
 Prints a line for each file: path, parameters, bytes. A file that exists is kept; its name ends with a digest of the
 source file, the sizes and the seed. Do not commit these files.
 """
@@ -81,7 +83,7 @@ def finish(path: Path, write: Callable[[Path], None]) -> None:
 
 def grow_pair(options: argparse.Namespace) -> None:
     """Writes the target, then the draft, and prints their paths."""
-    target, draft = (read_source(path) for path in builtin_pair())
+    target, draft = read_source(options.model), read_source(options.draft)
     vocabulary = target.shape.vocabulary if options.vocabulary is None else options.vocabulary
     large = choose_shape(target.shape, options.target_size, vocabulary)
     try:
@@ -96,6 +98,9 @@ def grow_pair(options: argparse.Namespace) -> None:
 def main() -> int:
     """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    model, draft = builtin_pair()
+    parser.add_argument("-m", "--model", type=Path, default=model, metavar="FILE", help="target [built-in]")
+    parser.add_argument("-d", "--draft", type=Path, default=draft, metavar="FILE", help="draft model [built-in]")
     parser.add_argument("--out", type=Path, default=cache_folder() / "scaled-pairs", metavar="FOLDER")
     parser.add_argument("--target-size", type=parameters, default="0.5B", metavar="N", help="0.5B, 100M")
     parser.add_argument("--draft-share", type=share, default=0.05, metavar="N", help="of the target's parameters")

@@ -5,12 +5,13 @@ import math
 import pytest
 
 from benchmarks.peers.contest import Measured, Result, Task, best_of, standings
+from specchat_engine import Message
 
 OURS, FAST, SLOW = ("ours", "auto"), ("theirs", "n-gram"), ("theirs", "plain")
 
 
-def task(kind: str, number: int = 1, temperature: float = 0.0) -> Task:
-    return Task(kind, number, "?", (1, 2), temperature, 7, 10)
+def task(kind: str, number: int = 1, temperature: float = 0.0, earlier: int = 0) -> Task:
+    return Task(kind, number, earlier, (Message("user", "?"),), (1, 2), temperature, 7, 10)
 
 
 def measured(**speeds: dict[tuple[str, str], float]) -> Measured:
@@ -42,6 +43,13 @@ def test_answers_at_another_temperature_do_not_count() -> None:
     both = {runner: dict(results) for runner, results in BOTH.items()}
     both[FAST][task("code", temperature=0.8)] = Result(10, 1)
     assert standings(both, OURS, 0.0) == standings(BOTH, OURS, 0.0)
+
+
+def test_answers_after_earlier_turns_of_another_length_do_not_count() -> None:
+    both = {runner: dict(results) for runner, results in BOTH.items()}
+    both[FAST][task("code", earlier=500)] = both[OURS][task("code", earlier=500)] = Result(10, 1)
+    assert standings(both, OURS, 0.0, earlier=0) == standings(BOTH, OURS, 0.0)
+    assert standings(both, OURS, 0.0, earlier=500)[1].kinds["code"] == pytest.approx(1)
 
 
 def test_an_answer_without_tokens_is_left_out_of_its_pair() -> None:

@@ -7,7 +7,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -15,15 +15,18 @@ from rich.table import Table
 
 from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
-from benchmarks.peers.specchat_runner import OneSession, Specchat, open_engine, prompt_ids
+from benchmarks.peers.specchat_runner import Specchat, open_engine, prompt_ids, said
 from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
-from specchat_engine import Engine
+from specchat_engine import Engine, Message
 from specchat_engine.threads.processors import read_processors
 
 BASE = ("llama-server", "plain")
 OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
-REMEMBERING = ("specchat", OneSession.name)
+REMEMBERING = ("specchat", "hybrid auto, one session")
+
+SHORTEST_TURN = 40
+"""Earlier turns may lack this many tokens."""
 
 
 def main() -> int:
@@ -50,10 +53,12 @@ def main() -> int:
                 runner.close()
     console = Console(width=180 if not sys.stdout.isatty() else None)
     for temperature in asked.temperatures:
-        report(console, measured, temperature)
+        for earlier in asked.earlier:
+            report(console, measured, temperature, earlier)
     if asked.json:
         lines = [
             {"peer": peer, "name": name, "kind": task.kind, "number": task.number, "temperature": task.temperature}
+            | {"earlier": task.earlier, "prompt": len(task.ids)}
             | {"tokens": result.tokens, "milliseconds": result.milliseconds}
             for (peer, name), results in measured.items()
             for task, result in results.items()
@@ -72,6 +77,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-n", "--max-tokens", type=int, default=256)
     parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.8])
+    parser.add_argument("--earlier", type=int, nargs="+", default=[0], help="tokens of earlier turns before a prompt")
+    parser.add_argument("--prompts", type=Path, help="a file of prompts as for `specchat bench`")
     parser.add_argument("--without", nargs="*", default=[], help="tools to leave out: llama-cpp-python, transformers")
     parser.add_argument("--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations; default: all")
     parser.add_argument("--json", type=Path, help="write the time of every answer to this file")
@@ -82,7 +89,7 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
     """All configurations of all tools."""
     for arm in (PLAIN, Arm("model", 4), Arm("lookup", 8), Arm("hybrid", "auto")):
         yield Specchat(engine, arm)
-    yield OneSession(engine)
+    yield Specchat(engine, Arm("hybrid", "auto"), one_session=True)
     if asked.server:
         for number, name in enumerate(asked.server_only):
             yield LlamaServer(asked.server, target, draft, asked.threads, name, logs / f"{number}.log")
@@ -103,25 +110,39 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
 
 
 def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
-    """The benchmark's prompts, alternating between kinds."""
-    prompts = read_prompts(None)
+    """The prompts, alternating between kinds."""
+    prompts = read_prompts(asked.prompts)
     for number in range(asked.each):
         for kind, texts in prompts.items():
-            for temperature in asked.temperatures:
-                text = texts[number % len(texts)]
-                yield Task(kind, number, text, prompt_ids(engine, text), temperature, number + 1, asked.max_tokens)
+            for earlier in asked.earlier:
+                messages = (*earlier_turns(engine, texts, number, earlier), Message("user", texts[number % len(texts)]))
+                ids = prompt_ids(engine, messages)
+                for temperature in asked.temperatures:
+                    yield Task(kind, number, earlier, messages, ids, temperature, number + 1, asked.max_tokens)
 
 
-def report(console: Console, measured: Measured, temperature: float) -> None:
+def earlier_turns(engine: Engine, texts: Sequence[str], number: int, tokens: int) -> tuple[Message, ...]:
+    """Turns that came before a prompt: the next prompts of its kind with the target's own answers."""
+    turns: tuple[Message, ...] = ()
+    while tokens and (left := tokens - len(prompt_ids(engine, turns) if turns else ())) > SHORTEST_TURN:
+        number += 1
+        question = texts[number % len(texts)]
+        answer = said(engine, question, max(1, left - len(prompt_ids(engine, [Message("user", question)]))))
+        turns = (*turns, Message("user", question), Message("assistant", answer))
+    return turns
+
+
+def report(console: Console, measured: Measured, temperature: float, earlier: int) -> None:
     """Prints one row for each configuration, then specchat's default against the best configuration of each tool.
 
     All are compared with the server's plain decoding if a server takes part.
     """
     base = BASE if BASE in measured else OWN_PLAIN
-    found = standings(measured, base, temperature)
+    found = standings(measured, base, temperature, earlier)
     kinds = [*found[0].speeds]
     table = Table(
-        title=f"temperature {temperature:g}: tokens/s from the prompt to the last token", title_justify="left"
+        title=f"temperature {temperature:g}, {earlier} earlier tokens: tokens/s from the prompt to the last token",
+        title_justify="left",
     )
     for heading in ("tool", "configuration"):
         table.add_column(heading, no_wrap=True)
@@ -140,7 +161,7 @@ def report(console: Console, measured: Measured, temperature: float) -> None:
     console.print(table)
     for peer in dict.fromkeys(peer for peer, _ in measured):
         best = best_of(found, peer)
-        for ours in standings(measured, (best.peer, best.name), temperature):
+        for ours in standings(measured, (best.peer, best.name), temperature, earlier):
             name = ours.peer, ours.name
             if name in (OURS, REMEMBERING) and ours.over_all and (best.peer, best.name) != name:
                 interval = ours.over_all.interval

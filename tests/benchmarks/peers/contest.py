@@ -12,18 +12,21 @@ import numpy as np
 
 from specchat.bench.samples import Estimate
 from specchat.bench.summary import geometric_mean, paired_ratios
+from specchat_engine import Message
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A prompt in token ids. The answer goes on to its end, at most `max_tokens`.
 
-    `text` is the same prompt for a runner that applies the chat template itself.
+    `messages` are the same prompt for a runner that applies the chat template itself: earlier turns of about `earlier`
+    tokens, and a question.
     """
 
     kind: str
     number: int
-    text: str
+    earlier: int
+    messages: tuple[Message, ...]
     ids: tuple[int, ...]
     temperature: float
     seed: int
@@ -71,13 +74,18 @@ Measured = Mapping[tuple[str, str], Mapping[Task, Result]]
 """Keyed by tool and configuration."""
 
 
-def standings(measured: Measured, base: tuple[str, str], temperature: float) -> list[Standing]:
-    """All configurations relative to one of them at a temperature, in the order in which they were measured."""
+def standings(
+    measured: Measured, base: tuple[str, str], temperature: float, earlier: int | None = None
+) -> list[Standing]:
+    """All configurations relative to one of them at a temperature, in the order in which they were measured.
+
+    With `earlier` only prompts after earlier turns of that length count.
+    """
     found = []
     for (peer, name), results in measured.items():
         by_kind: dict[str, dict[Task, float]] = defaultdict(dict)
         for task, result in results.items():
-            if task.temperature == temperature and result.tokens:
+            if task.temperature == temperature and result.tokens and earlier in (None, task.earlier):
                 by_kind[task.kind][task] = result.speed
         reference = {task: result.speed for task, result in measured[base].items() if result.tokens}
         ratios = {kind: paired_ratios(speeds, reference) for kind, speeds in by_kind.items()}

@@ -3,71 +3,62 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.peers.contest import Result, Task
-from specchat.bench.measure import Runner as Bench
-from specchat.bench.measure import Setup
-from specchat.bench.plan import Arm, Turn
+from specchat.bench.plan import PLAIN, Arm
 from specchat_engine import Engine, LoadOptions, Message, Session, Settings
+from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.encoding import encode
-from specchat_engine.settings import AUTO
+
+WARM_UP_TOKENS = 16
 
 
 class Specchat:
-    """One drafter and k. All share an engine, and each has its own controller."""
+    """One drafter and k. All share an engine, and each has its own controller, which starts without a record.
 
-    peer = "specchat"
-
-    def __init__(self, engine: Engine, arm: Arm) -> None:
-        self.name = arm.label
-        self._arm = arm
-        self._engine = engine
-        self._bench: Bench | None = None
-
-    def answer(self, task: Task) -> Result:
-        """Answers with empty caches. The first call calibrates the cost model, as the app does."""
-        setup = Setup(None, replace(self._engine.recommended), "coupled", task.max_tokens, task.seed)
-        turn = Turn(self._arm, task.temperature, task.kind, task.number, 0, task.text)
-        if self._bench is None:
-            self._bench = Bench(self._engine, setup)
-            self._bench.warm_up([turn])
-        sample = next(self._bench.measure([turn]))
-        return Result(sample.num_tokens, sample.wall_ms)
-
-    def close(self) -> None:
-        """Does nothing: the caller closes the engine."""
-
-
-class OneSession:
-    """specchat's default in one continuing session that looks up everything it has said.
-
-    The server's n-gram types that keep a pool do the same. The models' caches are empty before each answer.
+    Each answer is given in a new session, or all in one session that looks up everything it has said, as the server's
+    n-gram types do that keep a pool. The models' caches are empty before each answer.
     """
 
     peer = "specchat"
-    name = "hybrid auto, one session"
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, arm: Arm, *, one_session: bool = False) -> None:
+        self.name = f"{arm.label}, one session" if one_session else arm.label
+        self._arm, self._engine, self._one_session = arm, engine, one_session
+        self._controller: Controller | None = None
         self._session: Session | None = None
 
     def answer(self, task: Task) -> Result:
         """Answers with empty caches. The first call calibrates the cost model, as the app does."""
         engine = self._engine
-        if self._session is None:
+        if self._controller is None:
             for _ in engine.measuring():
                 pass
-            shared, engine.controller = engine.controller, copy.deepcopy(engine.controller)
-            self._session = engine.session(seed=task.seed)
-            engine.controller = shared
+            self._controller = copy.deepcopy(engine.controller)
+            self._answer(replace(task, max_tokens=WARM_UP_TOKENS))
+            self._controller = copy.deepcopy(engine.controller)
+        return self._answer(task)
+
+    def _answer(self, task: Task) -> Result:
+        engine = self._engine
         engine.forget()
-        session, sampling = self._session, replace(engine.recommended, temperature=task.temperature)
+        shared, engine.controller = engine.controller, self._controller or engine.controller
+        session = self._session or engine.session(seed=task.seed)
+        engine.controller = shared
         session.seed = task.seed
-        session.settings = Settings(k=AUTO, sampling=sampling, max_tokens=task.max_tokens)
-        for _ in session.answer([Message("user", task.text)], 0):
+        session.settings = Settings(
+            k=self._arm.k,
+            drafter=self._arm.drafter,
+            sampling=replace(engine.recommended, temperature=task.temperature),
+            max_tokens=task.max_tokens,
+        )
+        for _ in session.answer(task.messages, 0):
             pass
+        if self._one_session:
+            self._session = session
         return Result(session.stats.num_tokens, session.stats.wall_ms)
 
     def close(self) -> None:
@@ -79,6 +70,15 @@ def open_engine(target: Path, draft: Path, threads: int) -> Engine:
     return Engine.load(target, draft, LoadOptions(threads=threads, n_ctx=1024))
 
 
-def prompt_ids(engine: Engine, text: str) -> tuple[int, ...]:
-    """A prompt rendered with the chat template, as all runners read it."""
-    return tuple(encode([Message("user", text)], engine._template, engine.vocabulary))
+def prompt_ids(engine: Engine, messages: Sequence[Message]) -> tuple[int, ...]:
+    """A transcript rendered with the chat template, as all runners read it."""
+    return tuple(encode(messages, engine._template, engine.vocabulary))
+
+
+def said(engine: Engine, text: str, tokens: int) -> str:
+    """What the target answers to a question at temperature 0, in at most so many tokens."""
+    settings = Settings(k=PLAIN.k, drafter=PLAIN.drafter, sampling=replace(engine.recommended, temperature=0.0))
+    session = engine.session(settings=replace(settings, max_tokens=tokens), seed=1)
+    for _ in session.generate(text):
+        pass
+    return session.text
