@@ -143,7 +143,7 @@ def test_it_says_what_a_perfect_draft_could_bring_by_kind_of_weights() -> None:
     folder = cache_folder() / "pairs"
     folder.mkdir(parents=True)
     controller = Controller()
-    for width in (1, 2, 4, 8, 16):
+    for width in (1, 2, 4, 8, 16) * 15:
         controller.target.observe(width, 0, 80.0 * (1 + 0.35 * (width - 1)))
     weights = {"weights": {"quantisation": "Q4_0", "bytes": 5 * 10**9, "experts": 0}}
     (folder / "measured.json").write_text(json.dumps(controller.to_json() | weights))
