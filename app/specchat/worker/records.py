@@ -78,9 +78,8 @@ def kept_costs() -> dict[str, MeasuredCosts]:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
         widths = curve.measured(0)
-        costs = curve.curve(0, max(widths)) if usable and 1 in widths and max(widths) >= _WIDE else None
-        if costs:
-            found.setdefault(quantisation, MeasuredCosts(tuple(enumerate(costs[1:], 1))))
+        if usable and 1 in widths and max(widths) >= _WIDE:
+            found.setdefault(quantisation, MeasuredCosts(tuple(widths.items())))
     return found
 
 

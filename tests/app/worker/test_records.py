@@ -10,6 +10,7 @@ import pytest
 
 from specchat.worker import records
 from specchat_engine.load_options import ModelInfo
+from specchat_engine.pairing.judge import relative_costs
 from specchat_engine.policy.controller import Controller
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import Processors
@@ -109,8 +110,8 @@ def test_the_costs_of_passes_are_kept_by_quantisation(folder: Path) -> None:
     records.keep(as_engine(measured("b", "BF16", slope=0.1)))
     known = records.kept_costs()
     assert set(known) == {"Q4_K_M", "BF16"}
-    assert dict(known["Q4_K_M"].verify)[5] == pytest.approx(30.0, rel=0.1)
-    assert dict(known["BF16"].verify)[5] == pytest.approx(14.0, rel=0.1)
+    assert relative_costs(known["Q4_K_M"])[4] == pytest.approx(3.0)
+    assert relative_costs(known["BF16"])[4] == pytest.approx(1.4)
 
 
 def test_costs_of_small_models_mixtures_and_few_widths_say_nothing_about_others(folder: Path) -> None:
