@@ -22,6 +22,8 @@ from pathlib import Path
 from random import Random
 from textwrap import dedent
 
+import torch
+
 from benchmarks.scaled_pair import finish
 from builtin_pair.chats import SPECIALS, single
 from builtin_pair.mixture import GROUPS, to_document
@@ -36,10 +38,10 @@ from specchat_engine.training.packing import Batch, Document, batches_by_length,
 from specchat_engine.training.trainer import Budget, Source, Trainer, TrainingPlan
 
 FOLDERS = ("test", "idlelib", "lib2to3", "tkinter", "turtledemo")
-TEXTS, VOCABULARY, LENGTHS, STEP_TOKENS, SEED = 500, 2048, (256, 512), 2048, 1
+TEXTS, VOCABULARY, LENGTHS, TARGET_STEP, DRAFT_STEP, SEED = 500, 2048, (256, 512), 2048, 768, 1
 TARGET = ModelConfig(VOCABULARY, width=384, layers=4, heads=6, kv_heads=3, feed_forward=768)
 DRAFT = ModelConfig(VOCABULARY, width=128, layers=3, heads=2, kv_heads=1, feed_forward=512)
-TARGET_SHARE, NO_LIMIT = 0.7, 10**12
+TARGET_SHARE, NO_LIMIT = 0.64, 10**12
 
 
 def questions() -> Iterator[tuple[str, str]]:
@@ -74,8 +76,8 @@ class Answers(Source):
         """The batches of one step. Prints the progress."""
         print(f"step {step}: {progress:.0%}", file=sys.stderr, flush=True)
         random = Random(f"{SEED} {step}")
-        chosen = drawn(lambda: random.choice(self.documents), STEP_TOKENS)
-        batches = batches_by_length(chosen, LENGTHS, STEP_TOKENS)
+        chosen = drawn(lambda: random.choice(self.documents), DRAFT_STEP if self.target else TARGET_STEP)
+        batches = batches_by_length(chosen, LENGTHS, TARGET_STEP)
         return batches if self.target is None else [teach(self.target, batch) for batch in batches]
 
 
@@ -83,10 +85,7 @@ def train_pair(folder: Path, minutes: float) -> None:
     """Trains the target, then the draft on the target's distributions."""
     folder.mkdir(parents=True, exist_ok=True)
     chats = Random(SEED).sample(sorted({chat for chat in questions() if all(chat)}), TEXTS)
-    vocabulary = folder / "tokenizer.json"
-    if not vocabulary.exists():
-        BytePairTokenizer.train([answer for _, answer in chats], VOCABULARY, SPECIALS).save(vocabulary)
-    tokenizer = BytePairTokenizer.load(vocabulary)
+    tokenizer = BytePairTokenizer.train([answer for _, answer in chats], VOCABULARY, SPECIALS)
     whole = (to_document(single("other", *chat), tokenizer) for chat in chats)
     documents = [replace(one, ids=one.ids[: LENGTHS[-1]], learned=one.learned[: LENGTHS[-1]]) for one in whole]
     target: LlamaModel | None = None
@@ -107,9 +106,10 @@ def main() -> None:
     """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=cache_folder() / "other-pair", metavar="FOLDER")
-    parser.add_argument("--minutes", type=float, default=10, help="of training, both models together")
+    parser.add_argument("--minutes", type=float, default=11, help="of training, both models together")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)  # on cores that others use, too, two threads wait for each other most of the time
     train_pair(options.out, options.minutes)
 
 

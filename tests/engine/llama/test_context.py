@@ -15,11 +15,10 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.testing import ScriptedModel, random_law
+from support.memory_models import CLOSE
 
 TOKENS = [40 + number % 90 for number in range(40)]
 WAYS = ("advance", "rewind", "keep", "read")
-CLOSE = 2e-2
-"""Batches of another width use other kernels."""
 
 
 def never() -> bool:
