@@ -224,8 +224,8 @@ def write_memory_model(path: Path, architecture: str, *, seed: int = 1, noise: f
 
 TOKENS = [40 + number * 7 % 200 for number in range(60)]
 CLOSE = 5e-2 if this_machine().gpus() else 2e-2
-"""Other batch widths use other kernels, which differ by less than this; those of GPUs multiply in half precision. A token
-left in the cache makes a hundred times the difference."""
+"""Other batch widths use other kernels, which differ by less than this; those of GPUs multiply in half precision. A
+token left in the cache makes a hundred times the difference."""
 
 REACH = {"gemma3": UNBOUNDED, "mamba2": 0, "jamba": 0, "lfm2": SNAPSHOTS, "qwen35": SNAPSHOTS}
 RECURRENT = [name for name in ARCHITECTURES if REACH[name] < UNBOUNDED]
