@@ -1,7 +1,7 @@
 """What sharper drafts bring: the acceptance rate and the speed with and without, by temperature and kind of prompt.
 
 Two engines answer the same prompts in turns, with equal seeds, so both give the same text: one draws its drafts from q,
-the other from the power of q that it learns. Both draft with the model and choose k. Prints a table.
+the other from the power of q that it learns. Both draft four tokens with the model. Prints a table.
 `PYTHONPATH=tests python -m benchmarks.sharpness [-m TARGET -d DRAFT] [--prompts 9]`.
 """
 
@@ -23,6 +23,7 @@ from specchat_engine import Engine, Round, Settings
 from specchat_engine.settings import AUTO, Sharpness
 
 TEMPERATURES = (0.5, 0.8, 1.0, 1.2)
+K = 4
 WAYS: tuple[Sharpness, ...] = (1.0, AUTO)
 
 
@@ -61,7 +62,7 @@ def rows(target: Path, draft: Path, prompts: int) -> Iterator[str]:
             for (kind, texts), number in product(benchmark_prompts().items(), range(prompts)):
                 for way in sorted(WAYS, key=str, reverse=bool(number % 2)):
                     sampling = replace(engines[way].recommended, temperature=temperature)
-                    settings = Settings(drafter="model", sharpness=way, sampling=sampling, max_tokens=160)
+                    settings = Settings(drafter="model", k=K, sharpness=way, sampling=sampling, max_tokens=160)
                     found[kind, way].append(answer(engines[way], texts[number % len(texts)], settings, number + 1))
         for kind in benchmark_prompts():
             plain, sharp = (found[kind, way] for way in WAYS)

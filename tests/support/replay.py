@@ -33,8 +33,11 @@ class Machine:
 
     verify: Callable[[int], float]
     draft: float
-    read: float = 0.15
-    """The cost of a token that the draft model reads in a batch, relative to a draft step."""
+
+    @property
+    def read(self) -> float:
+        """The cost of a token that a model reads in a batch, relative to a pass over one token."""
+        return self.verify(16) / 16
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,17 @@ class Answer:
     confidence: Sequence[Sequence[float]]
     matches: Sequence[tuple[int, int]]
 
+    def reading(self, machine: Machine) -> float:
+        """The time in which the target reads the prompt."""
+        return self.prompt * machine.read
+
     def plain(self, machine: Machine) -> float:
         """The time without drafts."""
         return self.length * machine.verify(1)
 
     def fixed(self, source: str, k: int, machine: Machine) -> float:
         """The time with drafts of k tokens from one source."""
-        spent, place = 0.0, 0
+        spent, place = machine.draft * machine.read * self.prompt if source == "model" else 0.0, 0
         while place < self.length:
             drafted = min(k, self.length - place - 1)
             if source == "model":
@@ -72,8 +79,8 @@ class Answer:
         return spent
 
     def adaptive(self, controller: Controller, machine: Machine) -> float:
-        """The time with the controller's drafts. The controller learns during the answer."""
-        spent, place, unread = 0.0, 0, 1
+        """The time with the controller's drafts. It learns during the answer, and the draft model reads the prompt."""
+        spent, place, unread = 0.0, 0, self.prompt
         controller.begin(self.kind)
         while place < self.length:
             match, foretold = self.matches[place]

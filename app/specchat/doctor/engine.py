@@ -48,7 +48,13 @@ def engine_findings() -> Iterator[Finding]:
     remedy = _QUICKER.format(", ".join(unused)) if unused else ""
     yield Finding("Build", "features", library.system_info(), Status.NOTE if remedy else Status.OK, remedy)
     if machine.supports_gpu_offload():
-        yield Finding("Build", "GPU offload", "built in", Status.NOTE, "offload was tested with Vulkan on a software device, not yet on a GPU")
+        yield Finding(
+            "Build",
+            "GPU offload",
+            "built in",
+            Status.NOTE,
+            "offload was tested with Vulkan on a software device, not yet on a GPU",
+        )
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
     if machine.crashes_on_tiles():

@@ -15,6 +15,7 @@ whether that match is `resumed` after an edit, and in a `note` why it cannot dra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
@@ -36,8 +37,15 @@ _FIRST_DRAFT = 4
 """A draft may have this many tokens more than the accepted tokens that are remembered of its drafter. So a drafter that
 is sure and wrong is found out with short drafts."""
 
-_READING_ROUNDS = 16
-"""The time that a drafter needs to catch up on unread tokens is spread over this many rounds."""
+_DRAFTS, _DRAFTS_WEIGHT = 16.0, 0.3
+"""The time that a drafter needs to catch up on unread tokens is spread over the drafts that it makes in an answer: so
+many at first, then what it made in answers of this kind, of which the latest has this weight."""
+
+_FIRST_READING = 0.5
+"""A drafter may read for this many plain rounds before its first draft on a kind of text, besides the budget."""
+
+_MOST_AT_STAKE, _MOST_IN_TRIALS = 24.0, 5.0
+"""So many plain rounds may be lost at most, by a draft that promises a gain and by one that is tried."""
 
 _READ_WIDTH = 16
 """The cost of reading many tokens at once is first taken from target passes over this many tokens."""
@@ -76,8 +84,10 @@ class Controller:
         self.drafts: dict[str, DraftCosts] = {}
         self.acceptance = Acceptance()
         self._kind = ""
-        self._budget = LossBudget()
+        self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
         self._promised_rate: dict[str, float] = {}
+        self._made: Counter[str] = Counter()
+        self._usual_drafts: dict[tuple[str, str], float] = {}
         self._overhead_ms = 0.0
         self._plain_run = self._since_plain_run = 0
         self._plain_hold = Decision(None, 0, "")
@@ -106,7 +116,10 @@ class Controller:
 
     def begin(self, kind: str) -> None:
         """Starts an answer of this kind of text."""
-        self._kind, self._promised_rate, self._plain_hold_rounds = kind, {}, 0
+        for drafter, made in self._made.items():
+            usual = self._usual_drafts.get((self._kind, drafter), _DRAFTS)
+            self._usual_drafts[self._kind, drafter] = usual + _DRAFTS_WEIGHT * (made - usual)
+        self._kind, self._promised_rate, self._made, self._plain_hold_rounds = kind, {}, Counter(), 0
 
     def decide(self, situation: Situation) -> Decision:
         """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
@@ -158,12 +171,16 @@ class Controller:
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
         if not situation.after_pause:
             self._learn_target(situation, outcome, plain=not tried)
+        self._trials.add_round(self._kind)
         if drafter is None or not tried:
             self._budget.add_round(self._kind)
             return
+        self._made[drafter.name] += 1
         if not situation.after_pause:
-            gained = outcome.emitted - self._in_plain_rounds(outcome.milliseconds, situation.depth)
+            gained = self._gained(situation, drafter, outcome)
             self._budget.credit(self._kind, gained)
+            if decision.trial:
+                self._trials.credit(self._kind, gained)
         if drafter.evidence == "match":
             return
         if not situation.after_pause:
@@ -229,8 +246,9 @@ class Controller:
             if drafter.evidence != "match":
                 most = min(most, _FIRST_DRAFT + int(shares.accepted))
         read_ms = self._reading_ms(situation, drafter)
-        costs = self._round_ms(situation, drafter, read_ms / _READING_ROUNDS, verify_ms, most)
-        limit = costs[0] + may_lose - read_ms * (1 - 1 / _READING_ROUNDS)
+        share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
+        costs = self._round_ms(situation, drafter, share_ms, verify_ms, most)
+        limit = costs[0] + may_lose - max(0.0, read_ms - share_ms - self._free_reading_ms(drafter, plain.milliseconds))
         # The speed to beat is the drafter's own: what its last best draft promised.
         pace = max(plain.rate, self._promised_rate.get(drafter.name, 0.0))
         candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, limit, plain.rate, pace)
@@ -249,6 +267,17 @@ class Controller:
         step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
         return costs.reading_ms(drafter, prospect, step_ms * wide_ms / (_READ_WIDTH * plain_ms))
 
+    def _free_reading_ms(self, drafter: DrafterTraits, plain_ms: float) -> float:
+        """How long a drafter may read before its first draft on a kind of text, which costs nothing from the budget."""
+        known = self.acceptance.of(self._kind, drafter.name, drafter.evidence).known
+        return 0.0 if known else _FIRST_READING * plain_ms
+
+    def _gained(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> float:
+        """How many plain rounds a round with a draft gained."""
+        plain_ms = self.target.at(1, situation.depth) or 0.0
+        free_ms = min(self._reading_ms(situation, drafter), self._free_reading_ms(drafter, plain_ms))
+        return outcome.emitted - self._in_plain_rounds(outcome.milliseconds - free_ms, situation.depth)
+
     def _round_ms(
         self, situation: Situation, drafter: DrafterTraits, read_ms: float, verify_ms: Sequence[float], most: int
     ) -> list[float]:
@@ -266,12 +295,16 @@ class Controller:
         drafter, costs = candidate.drafter, candidate.costs
         if drafter.evidence == "match":
             return None
+        for_drafts, for_trials = self._budget.left(self._kind), self._trials.left(self._kind)
+        limit = candidate.limit - max(0.0, for_drafts - for_trials) * plain_ms
         for k in range(1, len(costs)):
+            if costs[k] > limit:
+                return None
             if expected_tokens(_HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
                 shares = self.acceptance.of(self._kind, drafter.name, drafter.evidence)
                 reason = "tried again" if shares.known else "not tried yet on this kind of text"
                 stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)
-                return Decision(drafter, k, reason, stop)
+                return Decision(drafter, k, reason, stop, trial=True)
         return None
 
     def _learn_target(self, situation: Situation, outcome: Outcome, *, plain: bool) -> None:
@@ -310,6 +343,7 @@ class Controller:
             "drafts": {name: costs.to_json() for name, costs in self.drafts.items()},
             "acceptance": self.acceptance.to_json(),
             "budgets": self._budget.to_json(),
+            "trials": self._trials.to_json(),
         }
 
     @classmethod
@@ -321,7 +355,8 @@ class Controller:
             controller.targets = CostsByThreads.from_json(kept["target"])
             controller.drafts = {str(name): DraftCosts.from_json(one) for name, one in kept.get("drafts", {}).items()}
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
-            controller._budget = LossBudget.from_json(kept.get("budgets", {}))
+            controller._budget.take(kept.get("budgets", {}))
+            controller._trials.take(kept.get("trials", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
-_FIRST, _LEAST, _MOST, _PER_ROUND = 1.0, -5.0, 24.0, 0.015
-"""The budget at first, at least and at most, and what each round without a draft adds. The unit is one plain round."""
+_FIRST, _LEAST, _PER_ROUND = 1.0, -5.0, 0.015
+"""The budget at first and at least, and what a round adds. The unit is one plain round."""
 
 
 class LossBudget:
-    """How many plain rounds drafts may still lose, by kind of text. What drafts gain is added.
+    """How many plain rounds drafts may still lose, by kind of text; at most `most`. What drafts gain is added.
 
     Nobody knows how good the drafts for a text are before some were verified. With a budget, an answer with a pair that
     was never seen takes little more time than plain decoding, and a draft that has gained much may also lose much.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float) -> None:
+        self._most = most
         self._left: dict[str, float] = {}
 
     def left(self, kind: str) -> float:
@@ -25,20 +26,16 @@ class LossBudget:
 
     def credit(self, kind: str, rounds: float) -> None:
         """Adds plain rounds, or takes them away if `rounds` is negative."""
-        self._left[kind] = max(_LEAST, min(_MOST, self.left(kind) + rounds))
+        self._left[kind] = max(_LEAST, min(self._most, self.left(kind) + rounds))
 
     def add_round(self, kind: str) -> None:
-        """Adds what each round without a draft adds."""
+        """Adds what a round adds."""
         self.credit(kind, _PER_ROUND)
 
     def to_json(self) -> dict[str, float]:
         """What to keep for the next start."""
         return {kind: round(left, 3) for kind, left in self._left.items()}
 
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+    def take(self, kept: Mapping[str, Any]) -> None:
         """Reads what `to_json` wrote. Raises TypeError, ValueError or AttributeError for anything else."""
-        budget = cls()
-        for kind, left in kept.items():
-            budget._left[str(kind)] = max(_LEAST, min(_MOST, float(left)))
-        return budget
+        self._left = {str(kind): max(_LEAST, min(self._most, float(left))) for kind, left in kept.items()}

@@ -8,13 +8,13 @@ from specchat_engine.policy.loss_budget import LossBudget
 
 
 def test_each_kind_of_text_has_its_own_budget() -> None:
-    budget = LossBudget()
+    budget = LossBudget(24.0)
     budget.credit("prose", -0.5)
     assert (budget.left("prose"), budget.left("code")) == (0.5, 1.0)
 
 
 def test_a_hundred_rounds_without_a_draft_allow_to_lose_one_and_a_half_plain_rounds_more() -> None:
-    budget = LossBudget()
+    budget = LossBudget(24.0)
     budget.credit("prose", -1.0)
     for _ in range(100):
         budget.add_round("prose")
@@ -22,13 +22,15 @@ def test_a_hundred_rounds_without_a_draft_allow_to_lose_one_and_a_half_plain_rou
 
 
 def test_gains_are_kept_up_to_a_limit_and_a_loss_is_never_held_against_a_draft_for_long() -> None:
-    budget = LossBudget()
+    budget = LossBudget(24.0)
     budget.credit("prose", 100.0)
     budget.credit("code", -100.0)
     assert (budget.left("prose"), budget.left("code")) == (24.0, -5.0)
 
 
 def test_budgets_survive_a_restart() -> None:
-    budget = LossBudget()
+    budget = LossBudget(24.0)
     budget.credit("prose", -0.75)
-    assert LossBudget.from_json(budget.to_json()).left("prose") == pytest.approx(0.25)
+    restored = LossBudget(24.0)
+    restored.take(budget.to_json())
+    assert restored.left("prose") == pytest.approx(0.25)
