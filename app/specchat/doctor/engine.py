@@ -27,6 +27,7 @@ _NO_TILES = (
     "compile llama.cpp with a newer one (GCC 13.3, 14 or Clang), or without AMX, which is faster than this build: "
     "CMAKE_ARGS='-DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8' in front of `make chat`"
 )
+_OFFLOAD = "offload was tested with Vulkan on a software device, not yet on a GPU"
 _GIB = 2**30
 
 
@@ -48,13 +49,7 @@ def engine_findings() -> Iterator[Finding]:
     remedy = _QUICKER.format(", ".join(unused)) if unused else ""
     yield Finding("Build", "features", library.system_info(), Status.NOTE if remedy else Status.OK, remedy)
     if machine.supports_gpu_offload():
-        yield Finding(
-            "Build",
-            "GPU offload",
-            "built in",
-            Status.NOTE,
-            "offload was tested with Vulkan on a software device, not yet on a GPU",
-        )
+        yield Finding("Build", "GPU offload", "built in", Status.NOTE, _OFFLOAD)
     else:
         yield Finding("Build", "GPU offload", "not built in", Status.NOTE, f"for a machine with a GPU, {_GPU_BUILDS}")
     if machine.crashes_on_tiles():

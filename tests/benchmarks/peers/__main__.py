@@ -87,7 +87,7 @@ def arguments() -> argparse.Namespace:
 
 def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: Path, logs: Path) -> Iterator[Runner]:
     """All configurations of all tools."""
-    for arm in (PLAIN, Arm("model", 4), Arm("lookup", 8), Arm("hybrid", "auto")):
+    for arm in (PLAIN, Arm("hybrid", "auto")):
         yield Specchat(engine, arm)
     yield Specchat(engine, Arm("hybrid", "auto"), one_session=True)
     if asked.server:
