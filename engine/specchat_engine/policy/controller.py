@@ -256,16 +256,20 @@ class Controller:
         return candidate
 
     def _reading_ms(self, situation: Situation, drafter: DrafterTraits) -> float:
-        """The time that a drafter needs to read what it has missed.
+        """The time that a drafter needs to read what it has missed. The first step of the draft reads the last token.
 
         Until that was timed, reading many tokens at once is expected to save as much as with the target.
         """
-        prospect, costs = situation.prospects[drafter], self.costs_of(drafter.name)
+        tokens, costs = situation.prospects[drafter].unread - 1, self.costs_of(drafter.name)
+        if tokens <= 0 or drafter.cost == "nothing":
+            return 0.0
+        if costs.read_ms is not None:
+            return tokens * costs.read_ms
         plain_ms, wide_ms = self.target.at(1, situation.depth), self.target.at(_READ_WIDTH, situation.depth)
-        if prospect.unread <= 1 or not (plain_ms and wide_ms):
+        if not (plain_ms and wide_ms):
             return 0.0
         step_ms = costs.expected(drafter, situation.depth, 1, plain_ms)[1]
-        return costs.reading_ms(drafter, prospect, step_ms * wide_ms / (_READ_WIDTH * plain_ms))
+        return tokens * step_ms * wide_ms / (_READ_WIDTH * plain_ms)
 
     def _free_reading_ms(self, drafter: DrafterTraits, plain_ms: float) -> float:
         """How long a drafter may read before its first draft on a kind of text, which costs nothing from the budget."""

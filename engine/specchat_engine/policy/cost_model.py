@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import DrafterTraits
 
 _KEPT = 15
 """How many times are kept for each size: the latest ones."""
@@ -234,7 +234,7 @@ class DraftCosts:
 
     def __init__(self) -> None:
         self.by_threads = CostsByThreads(slope=1.0)
-        self._read_ms: float | None = None
+        self.read_ms: float | None = None
 
     def expected(self, drafter: DrafterTraits, depth: int, most: int, plain_ms: float) -> list[float]:
         """The milliseconds of drafts of 0 to `most` tokens. Until some drafts were timed an estimate counts as well."""
@@ -256,19 +256,10 @@ class DraftCosts:
         if passes := _passes(drafter, length):
             self.by_threads.current.observe(passes, depth, milliseconds, timed_ms)
 
-    def reading_ms(self, drafter: DrafterTraits, prospect: Prospect, usual_ms: float) -> float:
-        """The time of reading before a draft; until that was timed, each token is expected to take `usual_ms`.
-
-        The last token does not count: the first step of the draft reads it.
-        """
-        if drafter.cost == "nothing":
-            return 0.0
-        return max(0, prospect.unread - 1) * (usual_ms if self._read_ms is None else self._read_ms)
-
     def learn_reading(self, tokens: int, milliseconds: float) -> None:
         """Learns what reading these tokens took, without any drafting."""
         if tokens > 0:
-            self._read_ms = max(0.0, milliseconds) / tokens
+            self.read_ms = max(0.0, milliseconds) / tokens
 
     def to_json(self) -> dict[str, Any]:
         """What to keep for the next start."""

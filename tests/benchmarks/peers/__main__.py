@@ -44,7 +44,10 @@ def main() -> int:
             for place, task in enumerate(tasks):
                 order = random.Random(place).sample(runners, len(runners))
                 for runner in order:
-                    measured[runner.peer, runner.name][task] = runner.answer(task)
+                    measured[runner.peer, runner.name][task] = result = runner.answer(task)
+                    if asked.json:
+                        with asked.json.open("a") as file:
+                            file.write(json.dumps(line_of(runner, task, result)) + "\n")
                 print(f"{place + 1} of {len(tasks)}", end="\r", file=sys.stderr)
         except KeyboardInterrupt:
             print("stopped early: these are the results so far", file=sys.stderr)
@@ -55,16 +58,22 @@ def main() -> int:
     for temperature in asked.temperatures:
         for earlier in asked.earlier:
             report(console, measured, temperature, earlier)
-    if asked.json:
-        lines = [
-            {"peer": peer, "name": name, "kind": task.kind, "number": task.number, "temperature": task.temperature}
-            | {"earlier": task.earlier, "prompt": len(task.ids)}
-            | {"tokens": result.tokens, "milliseconds": result.milliseconds}
-            for (peer, name), results in measured.items()
-            for task, result in results.items()
-        ]
-        asked.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return 0
+
+
+def line_of(runner: Runner, task: Task, result: Result) -> dict[str, object]:
+    """An answer as it stands in the file of `--json`."""
+    return {
+        "peer": runner.peer,
+        "name": runner.name,
+        "kind": task.kind,
+        "number": task.number,
+        "temperature": task.temperature,
+        "earlier": task.earlier,
+        "prompt": len(task.ids),
+        "tokens": result.tokens,
+        "milliseconds": result.milliseconds,
+    }
 
 
 def arguments() -> argparse.Namespace:
@@ -81,7 +90,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--prompts", type=Path, help="a file of prompts as for `specchat bench`")
     parser.add_argument("--without", nargs="*", default=[], help="tools to leave out: llama-cpp-python, transformers")
     parser.add_argument("--server-only", nargs="*", default=[*CONFIGURATIONS], help="its configurations; default: all")
-    parser.add_argument("--json", type=Path, help="write the time of every answer to this file")
+    parser.add_argument("--json", type=Path, help="add the time of every answer to this file at once")
     return parser.parse_args()
 
 

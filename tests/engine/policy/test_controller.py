@@ -307,7 +307,7 @@ def test_reading_in_a_round_does_not_count_as_drafting() -> None:
     controller.learn(now, Decision(MODEL, 4, ""), Outcome(4, 4, 4, 5, 1.4, 10.4, 0.0, (0.9,) * 4))
     costs = controller.costs_of("model")
     assert costs.by_threads.current.at(4, 0) == pytest.approx(0.4, rel=0.05)
-    assert costs.reading_ms(MODEL, Prospect(unread=11), 1.0) == pytest.approx(1.0, rel=0.1)
+    assert costs.read_ms == pytest.approx(0.1, rel=0.1)
 
 
 def test_other_thread_counts_have_their_own_costs() -> None:

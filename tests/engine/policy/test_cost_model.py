@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 
 curves = st.lists(st.floats(0.05, 0.9), min_size=16, max_size=16).map(
@@ -209,7 +209,6 @@ def test_a_drafter_with_one_pass_a_draft_costs_the_same_for_any_length() -> None
 def test_a_drafter_without_passes_costs_nothing() -> None:
     lookup = DrafterTraits("lookup", evidence="match", cost="nothing")
     assert DraftCosts().expected(lookup, 0, 3, 10.0) == [0, 0, 0, 0]
-    assert DraftCosts().reading_ms(lookup, Prospect(unread=99), 10.0) == 0
 
 
 def test_one_slow_draft_does_not_make_a_drafter_expensive() -> None:
@@ -223,10 +222,9 @@ def test_one_slow_draft_does_not_make_a_drafter_expensive() -> None:
 
 def test_reading_costs_what_it_took() -> None:
     costs = DraftCosts()
-    assert costs.reading_ms(MODEL, Prospect(unread=1), 0.15) == 0
-    assert costs.reading_ms(MODEL, Prospect(unread=101), 0.15) == pytest.approx(15.0)
+    assert costs.read_ms is None
     costs.learn_reading(200, 100.0)
-    assert costs.reading_ms(MODEL, Prospect(unread=101), 0.15) == pytest.approx(50.0)
+    assert costs.read_ms == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
