@@ -191,6 +191,33 @@ def test_unread_tokens_lower_the_expected_gain_of_a_draft() -> None:
     assert controller.decide(situation(unread=200)).drafter is None
 
 
+def test_a_drafter_that_makes_few_drafts_in_an_answer_does_not_read_a_long_prompt_for_them() -> None:
+    controller = knowing(0.1)
+    play(controller, 20, 0.1, right=16)
+
+    def gain() -> float:
+        return controller.decide(situation(unread=600)).expected or 0.0
+
+    before = gain()
+    for _ in range(12):
+        controller.begin("prose")
+        play(controller, 2, 0.1, right=16)
+    controller.begin("prose")
+    assert gain() < 0.7 * before
+
+
+def test_what_other_drafts_gain_does_not_pay_for_trials() -> None:
+    controller = knowing(0.5)
+    play(controller, 300, 0.5, right=0)
+    copy = situation(match=30)
+    for _ in range(10):
+        decision = controller.decide(copy)
+        assert decision.drafter is LOOKUP
+        controller.learn(copy, decision, outcome_of(decision, 64, 0.5))
+    trials = drafted_by_model(play(controller, 300, 0.5, right=0))
+    assert 1 <= len(trials) * (0.5 + STEP) <= 5 + 300 * 0.015 + 1
+
+
 def test_a_long_match_beats_the_model_and_gets_a_long_draft() -> None:
     decision = knowing(0.05).decide(situation(match=30))
     assert decision.drafter is LOOKUP
