@@ -41,8 +41,7 @@ class Candidate:
         """The decision to make this draft."""
         match = self.prospect.match
         found = f"match of {match}{' after an edit' * self.prospect.resumed}" if match else "a draft pays"
-        reason = "k is fixed" if fixed else found
-        return Decision(self.drafter, self.k, reason, self.stop, self.gain)
+        return Decision(self.drafter, self.k, "k is fixed" if fixed else found, self.stop, self.gain)
 
 
 def weigh(

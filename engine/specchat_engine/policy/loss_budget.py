@@ -29,7 +29,7 @@ class LossBudget:
         self._left[kind] = max(_LEAST, min(self._most, self.left(kind) + rounds))
 
     def add_round(self, kind: str) -> None:
-        """Adds what a round adds."""
+        """Adds the little that may be lost in every round."""
         self.credit(kind, _PER_ROUND)
 
     def to_json(self) -> dict[str, float]:

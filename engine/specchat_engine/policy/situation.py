@@ -31,7 +31,7 @@ class Decision:
     """Who drafts, how many tokens at most, and why. Without a drafter the round is plain. `stop` ends drafts early.
 
     `expected` is the speed of the best draft that was considered, in times that of plain decoding; None if none was.
-    A `trial` promises no gain: it is made to learn how good the drafts are.
+    A `trial` promises no gain. It is made to learn how good the drafts are.
     """
 
     drafter: DrafterTraits | None

@@ -76,7 +76,7 @@ def test_a_build_that_leaves_part_of_the_processor_unused_says_how_to_get_a_quic
     assert Path(finding("libraries").value).is_dir()
 
 
-def test_a_build_with_gpu_offload_is_said_to_be_untested(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_with_gpu_offload_says_how_far_that_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "supports_gpu_offload", lambda: True)
     assert finding("GPU offload").remedy == "offload was tested with Vulkan on a software device, not yet on a GPU"
 

@@ -13,8 +13,6 @@ from specchat_engine import Engine, LoadOptions, Message, Session, Settings
 from specchat_engine.policy.controller import Controller
 from specchat_engine.prompt.encoding import encode
 
-WARM_UP_TOKENS = 16
-
 
 class Specchat:
     """One drafter and k. All share an engine, and each has its own controller, which starts without a record.
@@ -32,15 +30,15 @@ class Specchat:
         self._session: Session | None = None
 
     def answer(self, task: Task) -> Result:
-        """Answers with empty caches. The first call calibrates the cost model, as the app does."""
-        engine = self._engine
-        if self._controller is None:
-            for _ in engine.measuring():
-                pass
-            self._controller = copy.deepcopy(engine.controller)
-            self._answer(replace(task, max_tokens=WARM_UP_TOKENS))
-            self._controller = copy.deepcopy(engine.controller)
-        return self._answer(task)
+        """Answers with empty caches. The first call measures passes, as the app does; nothing else of it is kept."""
+        if self._controller is not None:
+            return self._answer(task)
+        for _ in self._engine.measuring():
+            pass
+        self._controller = copy.deepcopy(self._engine.controller)
+        result = self._answer(task)
+        self._controller, self._session = copy.deepcopy(self._engine.controller), None
+        return result
 
     def _answer(self, task: Task) -> Result:
         engine = self._engine

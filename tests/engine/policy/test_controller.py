@@ -170,6 +170,13 @@ def test_a_long_text_is_only_read_for_a_draft_if_that_can_be_afforded() -> None:
     assert controller.decide(situation(unread=500)).drafter is MODEL
 
 
+def test_before_its_first_draft_a_drafter_may_read_a_short_prompt_that_the_budget_alone_would_not_pay_for() -> None:
+    controller = knowing(0.4)
+    assert controller.decide(situation(unread=15)).drafter is MODEL
+    controller.acceptance.learn("prose", "model", "confidence", [0.9], 1)
+    assert controller.decide(situation(unread=15)).drafter is None
+
+
 def test_nothing_is_tried_in_the_opening_of_an_answer() -> None:
     controller = knowing(0.8)
     decision = controller.decide(situation())

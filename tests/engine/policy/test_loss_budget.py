@@ -21,7 +21,7 @@ def test_a_hundred_rounds_without_a_draft_allow_to_lose_one_and_a_half_plain_rou
     assert budget.left("prose") == pytest.approx(1.5)
 
 
-def test_gains_are_kept_up_to_a_limit_and_a_loss_is_never_held_against_a_draft_for_long() -> None:
+def test_gains_are_kept_up_to_a_limit_and_losses_down_to_another() -> None:
     budget = LossBudget(24.0)
     budget.credit("prose", 100.0)
     budget.credit("code", -100.0)

@@ -56,10 +56,10 @@ def spent(machine: Machine) -> dict[str, dict[object, float]]:
 
 
 @each_machine
-def test_it_is_within_five_percent_of_the_best_fixed_setting_of_each_kind_in_hindsight(machine: Machine) -> None:
+def test_it_is_within_four_percent_of_the_best_fixed_setting_of_each_kind_in_hindsight(machine: Machine) -> None:
     for kind, times in spent(machine).items():
         best = min(time for setting, time in times.items() if setting != "auto")
-        assert times["auto"] <= best / 0.95, kind
+        assert times["auto"] <= best / 0.96, kind
 
 
 @each_machine
