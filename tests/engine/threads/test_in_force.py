@@ -274,8 +274,8 @@ def test_the_best_threads_of_real_models_are_measured_and_told(files: EngineFile
         if len(candidates) > 1:
             assert str(told["threads"]) in told["threads_because"]["threads"]
             chosen = engine.threads.to_json()
-            # On a busy machine each call measures one repetition of the costs, and again what took far too long.
-            assert any(not list(engine.measuring()) for _ in range(20))
+            for _ in engine.measuring():  # costs may be measured again, if they took far too long: threads are not
+                pass
             assert engine.threads.to_json() == chosen
         assert engine.controller.threads == (told["threads"], told["threads_draft"])
         assert engine.identity == repr_without_threads(files)
