@@ -23,8 +23,11 @@ _PLAIN_TYPES = frozenset({"f32", "f16", "bf16"})
 _WANTED, _MOST = 128 * 2**20, 512 * 2**20
 """Bytes for the scores: the first is the aim when tokens per step are reduced, the second the limit."""
 
-_FEWEST = 64
-"""Prompts are read at least this many tokens at a time: on two cores 64 take no longer than 512, fewer would."""
+_FEWEST, _MOST_TOKENS = 64, 128
+"""How many tokens of a prompt are read at a time.
+
+The scores of 128 stay in the processor's cache: that is 6 to 12 % faster than 512. Fewer than 64 would take longer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,14 @@ class Attention:
         """The choice for a context of `n_ctx` tokens; `on_cpu` says that no layer is on a GPU.
 
         Scores are kept if flash attention was not asked for, the CPU is an x86 and they fit. They take a float for each
-        token of a pass, each head and each token of the context. Prompts may be read in smaller steps for that.
+        token of a pass, each head and each token of the context. Prompts are read in smaller steps for that.
         """
         asked = cls(options.flash_attention, options.ubatch_size)
         types = {options.cache_type_k, options.cache_type_v}
         if asked.flash != "auto" or not (on_cpu and is_x86()) or types - _PLAIN_TYPES:
             return asked
         each = _FLOAT * max(max(header.heads, default=0), 1) * rounded(n_ctx)
-        tokens = min(asked.ubatch_size, max(_WANTED // each, _FEWEST))
+        tokens = min(asked.ubatch_size, _MOST_TOKENS, max(_WANTED // each, _FEWEST))
         return replace(asked, flash="off", ubatch_size=tokens) if tokens * each <= _MOST else asked
 
 

@@ -124,10 +124,17 @@ def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
     for number in range(asked.each):
         for kind, texts in prompts.items():
             for earlier in asked.earlier:
-                messages = (*earlier_turns(engine, texts, number, earlier), Message("user", texts[number % len(texts)]))
+                question = Message("user", texts[number % len(texts)])
+                room = fitting(engine.target.n_ctx) - len(prompt_ids(engine, [question]))
+                messages = (*earlier_turns(engine, texts, number, min(earlier, room)), question)
                 ids = prompt_ids(engine, messages)
                 for temperature in asked.temperatures:
                     yield Task(kind, number, earlier, messages, ids, temperature, number + 1, asked.max_tokens)
+
+
+def fitting(n_ctx: int) -> int:
+    """The longest prompt that specchat reads whole: it would drop turns of a longer one, and other tools would not."""
+    return n_ctx - min(256, n_ctx // 4)
 
 
 def earlier_turns(engine: Engine, texts: Sequence[str], number: int, tokens: int) -> tuple[Message, ...]:

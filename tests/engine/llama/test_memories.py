@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
+from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.errors import DecodeError
+from specchat_engine.llama.machine import has_gpu
 from support.memory_models import ARCHITECTURES, write_memory_model
 
 PROMPT = "a prompt that is longer than any window: " * 2
@@ -70,15 +73,23 @@ def asked(session: Session) -> list[Message]:
 @pytest.mark.parametrize("k", [1, 3, 8, 12])
 @pytest.mark.parametrize("drafter", ["model", "lookup"])
 def test_speculation_changes_no_token_in_any_turn(pair: Pair, drafter: str, k: int, sampling: SamplingParams) -> None:
-    session = pair.both.session(settings=settings(sampling, k=k, drafter=drafter), seed=5)
+    """On a GPU a near-tie may fall the other way, since kernels there depend on the number of tokens in a pass."""
+    asked_for = settings(sampling, k=k, drafter=drafter)
+    if has_gpu():
+        cases = [Case("letters", PROMPT, asked_for)]
+        found = audit(partial(pair.both.session, None, seed=5), pair.both.memory, pair.both.vocabulary, cases)
+        assert found.compared == len(cases)
+        assert [difference.reason for difference in found.unexplained] == []
+        return
+    session = pair.both.session(settings=asked_for, seed=5)
     outcomes = set()
     for turn, prompt in enumerate((PROMPT, "and then?")):
         rounds = list(session.generate(prompt))
         assert tokens(rounds) == pair.plain(sampling, asked(session), turn)
         outcomes |= {token.outcome.value for event in rounds for token in event.drafted}
-        assert pair.both.controller.target.seen(1), "plain passes are timed on every memory"
     if drafter == "model":
         assert {"accepted", "rejected"} <= outcomes, "or nothing was tested"
+        assert pair.both.controller.target.seen(1), "plain passes are timed on every memory"
 
 
 @pytest.mark.parametrize("k", [1, 3, 9])

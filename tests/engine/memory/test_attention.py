@@ -29,7 +29,7 @@ def on_cpu(options: LoadOptions, n_ctx: int = 1024) -> Attention:
 
 
 def test_an_x86_keeps_the_scores() -> None:
-    assert on_cpu(LoadOptions()) == Attention("off", 512)
+    assert on_cpu(LoadOptions()) == Attention("off", 128)
 
 
 def test_a_gpu_or_another_processor_computes_as_llama_cpp_thinks_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_coarse_caches_need_flash_attention(coarse: dict[str, str]) -> None:
 
 
 def test_long_contexts_are_read_fewer_tokens_at_a_time_and_the_longest_with_flash_attention() -> None:
-    assert on_cpu(LoadOptions(), 16_384) == Attention("off", 256)
+    assert on_cpu(LoadOptions(), 32_768) == Attention("off", 128)
     assert on_cpu(LoadOptions(), 65_536 + 1) == Attention("off", 64)
     assert on_cpu(LoadOptions(), 2**20) == Attention("auto", 512)
 
@@ -68,7 +68,7 @@ def test_what_is_estimated_is_what_llama_cpp_reserves() -> None:
     reserved, attention = context.buffers.compute, context.attention
     context.close()
     model.close()
-    assert attention == Attention("off", 256)
+    assert attention == Attention("off", 128)
     outputs = 4 * 33 * HEADER.n_vocab
     assert estimate(HEADER, Use.of(options, HEADER)).host.compute - outputs == pytest.approx(reserved, rel=0.05)
 
