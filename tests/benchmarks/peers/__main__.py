@@ -26,7 +26,7 @@ OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
 REMEMBERING = ("specchat", "hybrid auto, one session")
 
 SHORTEST_TURN = 40
-"""Earlier turns may lack this many tokens."""
+"""Earlier turns may lack this many tokens, or have fewer too many, since the template adds some."""
 
 
 def main() -> int:
@@ -125,7 +125,7 @@ def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
         for kind, texts in prompts.items():
             for earlier in asked.earlier:
                 question = Message("user", texts[number % len(texts)])
-                room = fitting(engine.target.n_ctx) - len(prompt_ids(engine, [question]))
+                room = fitting(engine.target.n_ctx) - len(prompt_ids(engine, [question])) - SHORTEST_TURN
                 messages = (*earlier_turns(engine, texts, number, min(earlier, room)), question)
                 ids = prompt_ids(engine, messages)
                 for temperature in asked.temperatures:
