@@ -256,7 +256,7 @@ class Config:
         "-ub",
         "--ubatch-size",
         of=(LoadOptions, "ubatch_size"),
-        usual="512, on x86 CPUs 64 or 128",
+        usual="512, on x86 CPUs 64 to 128",
     )
     cache_type_k: str = setting(
         Group.LOADING,

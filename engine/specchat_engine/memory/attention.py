@@ -20,14 +20,11 @@ _FLOAT = 4
 _PLAIN_TYPES = frozenset({"f32", "f16", "bf16"})
 """Cached values in other types need flash attention."""
 
-_WANTED, _MOST = 128 * 2**20, 512 * 2**20
+_WANTED_BYTES, _MOST_BYTES = 128 * 2**20, 512 * 2**20
 """Bytes for the scores: the first is the aim when tokens per step are reduced, the second the limit."""
 
-_FEWEST, _MOST_TOKENS = 64, 128
-"""How many tokens of a prompt are read at a time.
-
-The scores of 128 stay in the processor's cache: that is 6 to 12 % faster than 512. Fewer than 64 would take longer.
-"""
+_FEWEST_TOKENS, _MOST_TOKENS = 64, 128
+"""The range of tokens of a prompt that are read at a time; docs/benchmarks.md has the times of 64 to 512."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,8 @@ class Attention:
         if asked.flash != "auto" or not (on_cpu and is_x86()) or types - _PLAIN_TYPES:
             return asked
         each = _FLOAT * max(max(header.heads, default=0), 1) * rounded(n_ctx)
-        tokens = min(asked.ubatch_size, _MOST_TOKENS, max(_WANTED // each, _FEWEST))
-        return replace(asked, flash="off", ubatch_size=tokens) if tokens * each <= _MOST else asked
+        tokens = min(asked.ubatch_size, _MOST_TOKENS, max(_WANTED_BYTES // each, _FEWEST_TOKENS))
+        return replace(asked, flash="off", ubatch_size=tokens) if tokens * each <= _MOST_BYTES else asked
 
 
 def rounded(n_ctx: int) -> int:

@@ -4,10 +4,8 @@ import math
 
 import pytest
 
-from benchmarks.peers.__main__ import fitting
 from benchmarks.peers.contest import Measured, Result, Task, best_of, standings
 from specchat_engine import Message
-from specchat_engine.prompt.encoding import fit
 
 OURS, FAST, SLOW = ("ours", "auto"), ("theirs", "n-gram"), ("theirs", "plain")
 
@@ -60,13 +58,3 @@ def test_an_answer_without_tokens_is_left_out_of_its_pair() -> None:
     fast = standings(both, OURS, 0.0)[1]
     assert fast.over_all is not None
     assert fast.over_all.value == pytest.approx(2)
-
-
-@pytest.mark.parametrize("n_ctx", [512, 1024, 4096])
-def test_no_prompt_is_so_long_that_specchat_would_read_less_of_it_than_others(n_ctx: int) -> None:
-    turns = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
-
-    def dropped(tokens: int) -> int:
-        return fit(turns, lambda kept: [0] * (tokens if len(kept) == len(turns) else 1), n_ctx).dropped
-
-    assert (dropped(fitting(n_ctx)), dropped(fitting(n_ctx) + 1)) == (0, 1)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.peers.contest import Measured, Result, Runner, Task, best_of, standings
 from benchmarks.peers.llama_server import CONFIGURATIONS, LlamaServer
-from benchmarks.peers.specchat_runner import Specchat, open_engine, prompt_ids, said
+from benchmarks.peers.specchat_runner import Specchat, as_read, open_engine, prompt_ids, said
 from specchat.bench.plan import PLAIN, Arm, read_prompts
 from specchat_assets import builtin_pair
 from specchat_engine import Engine, Message
@@ -26,7 +26,7 @@ OURS, OWN_PLAIN = ("specchat", "hybrid auto"), ("specchat", "plain")
 REMEMBERING = ("specchat", "hybrid auto, one session")
 
 SHORTEST_TURN = 40
-"""Earlier turns may lack this many tokens, or have fewer too many, since the template adds some."""
+"""Earlier turns may lack this many tokens."""
 
 
 def main() -> int:
@@ -119,22 +119,16 @@ def contestants(asked: argparse.Namespace, engine: Engine, target: Path, draft: 
 
 
 def tasks_of(asked: argparse.Namespace, engine: Engine) -> Iterator[Task]:
-    """The prompts, alternating between kinds."""
+    """The prompts, alternating between kinds. No tool gets a turn that specchat would drop."""
     prompts = read_prompts(asked.prompts)
     for number in range(asked.each):
         for kind, texts in prompts.items():
             for earlier in asked.earlier:
-                question = Message("user", texts[number % len(texts)])
-                room = fitting(engine.target.n_ctx) - len(prompt_ids(engine, [question])) - SHORTEST_TURN
-                messages = (*earlier_turns(engine, texts, number, min(earlier, room)), question)
-                ids = prompt_ids(engine, messages)
+                messages = (*earlier_turns(engine, texts, number, earlier), Message("user", texts[number % len(texts)]))
+                read = as_read(engine, messages)
+                messages, ids = tuple(read.messages), tuple(read.tokens)
                 for temperature in asked.temperatures:
                     yield Task(kind, number, earlier, messages, ids, temperature, number + 1, asked.max_tokens)
-
-
-def fitting(n_ctx: int) -> int:
-    """The longest prompt that specchat reads whole: it would drop turns of a longer one, and other tools would not."""
-    return n_ctx - min(256, n_ctx // 4)
 
 
 def earlier_turns(engine: Engine, texts: Sequence[str], number: int, tokens: int) -> tuple[Message, ...]:
