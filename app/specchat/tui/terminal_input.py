@@ -64,19 +64,23 @@ class InputFilter:
         """Whether it holds text that is due after a while, without further input."""
         return bool(self._kept or self._partial)
 
-    def feed(self, text: str = "") -> str:
-        """The text for the app after this input; without new input, what has waited long enough."""
+    def feed(self, text: str = "", *, early: bool = False) -> str:
+        """The text for the app after this input; without new input, what has waited long enough.
+
+        `early` input was typed before the terminal was in raw mode.
+        """
         if self._partial and not text and monotonic() >= self._partial_until:
             text, self._partial = self._partial, ""
         elif self._answers_until:
             text = self._without_answers(text)
         text, self._kept = self._kept + text, ""
+        if early:
+            text = _with_enter(text)
         if self._ready is not None:
             if not self._ready() and monotonic() < self._ready_until:
                 self._kept = text
                 return ""
             self._ready = None
-            text = _with_enter(text)
         return text.replace(_ALT_ENTER, _CTRL_J)
 
     def _without_answers(self, text: str) -> str:
@@ -94,7 +98,7 @@ class InputFilter:
 
 
 def _with_enter(typed: str) -> str:
-    """Early input with Enter at its end. Before the terminal is in raw mode, it sends a newline for Enter.
+    """Early input with Enter at its end: before the terminal is in raw mode, it sends a newline for Enter.
 
     Text with several newlines is rather a paste and stays as it is.
     """
@@ -175,8 +179,9 @@ class TerminalDriver(LinuxDriver):
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         input_filter = self._terminal_app.input_filter
         parent = os.getppid()
+        early = True
         while True:
-            timeout = _FILTER_SECONDS if input_filter.waiting else _IDLE_SECONDS
+            timeout = 0.0 if early else _FILTER_SECONDS if input_filter.waiting else _IDLE_SECONDS
             readable, _, _ = select.select([terminal, target.fileno()], [], [], timeout)
             if target.fileno() in readable:
                 return
@@ -189,7 +194,8 @@ class TerminalDriver(LinuxDriver):
                 text = decoder.decode(data)
             elif timeout == _IDLE_SECONDS:
                 text = decoder.decode(b"", final=True)
-            text = input_filter.feed(text)
+            text = input_filter.feed(text, early=early)
+            early = False
             if text:
                 try:
                     target.sendall(text.encode())

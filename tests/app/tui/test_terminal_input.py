@@ -38,7 +38,18 @@ def test_what_was_typed_before_the_start_needs_no_further_key() -> None:
     ("typed", "heard"), [("Hi?\n", "Hi?\r"), ("a\n  b\n", "a\n  b\n"), ("a\nb", "a\nb"), ("Hi?\r", "Hi?\r")]
 )
 def test_a_line_typed_before_the_start_is_sent_and_several_lines_are_not(typed: str, heard: str) -> None:
-    assert filter_of(typed).feed() == heard
+    assert filter_of(typed).feed(early=True) == heard
+    assert filter_of().feed(typed, early=True) == heard
+
+
+def test_a_new_line_is_no_enter_even_where_much_input_comes_at_once() -> None:
+    ready = False
+    found = filter_of(ready=lambda: ready)
+    assert found.feed(early=True) == ""
+    assert found.feed("one\n") == ""
+    ready = True
+    assert found.feed() == "one\n"
+    assert filter_of().feed("two\n") == "two\n"
 
 
 def test_later_input_stays_as_it_is() -> None:
