@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from specchat_engine.codec import to_json
-from specchat_engine.drafters import MakeDrafter, Translation, with_installed
+from specchat_engine.drafters import HeadDrafter, MakeDrafter, Translation, with_installed
 from specchat_engine.errors import PairError, SettingError
-from specchat_engine.gguf import read_model
+from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.library import llama_version
-from specchat_engine.llama.logs import Buffers, last_words
+from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
@@ -27,7 +28,7 @@ from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import check_pair
+from specchat_engine.pairing import Head, check_pair, eagle_head, own_head
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -44,6 +45,7 @@ _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
+    `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
     `threads` has the thread counts in force, and the reasons.
@@ -57,21 +59,25 @@ class Engine:
         translated_because: str = "",
         shortened_because: str = "",
         drafters: Mapping[str, MakeDrafter] | None = None,
+        head: tuple[Head, LlamaModel] | None = None,
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
-        Raises PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
+        `head` comes with its model, which is the target for layers of its own. Raises PairError for a draft model that
+        cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
         self._plugins = with_installed(drafters or {})
         self.translated_because = translated_because
         self.shortened_because = shortened_because
         self.options = options
-        self._models = [model for model in (target, draft) if model]
+        of_head = head[1] if head and head[1] is not target else None
+        self._models = [model for model in (target, draft, of_head) if model]
         self._template = template_of(target)
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
         self._draft: LlamaContext | None = None
+        self._head: HeadContext | None = None
         self._translation: Translation | None = None
         with ExitStack() as undo:
             self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
@@ -85,16 +91,21 @@ class Engine:
                 raise PairError(
                     f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
                 )
+            if head:
+                states = self._target.hand_out(head[0].layers)
+                self._head = HeadContext(head[1], self._target, states, n_ctx=n_ctx, threads=usual, options=options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
-        self.threads = Threads(self._target, self._draft, self._processors, asked)
+        self.threads = Threads(self._target, self._draft, self._processors, asked, self._head)
         self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
         self.recommended = recommended_by(target)
         self.controller = Controller()
-        own = ("hybrid", "model", "lookup") if draft else ("lookup",)
+        self.head = head[0] if head else None
+        drafting = (*(["model"] if draft else []), *([head[0].name] if head else []))
+        own = ("hybrid", *drafting, "lookup") if drafting else ("lookup",)
         self.drafters: tuple[str, ...] = (*own, *self._plugins, "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
@@ -106,8 +117,12 @@ class Engine:
         options: LoadOptions | None = None,
         progress: Callable[[float], bool] | None = None,
         drafters: Mapping[str, MakeDrafter] | None = None,
+        head: str | Path = AUTO,
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
+
+        `head` is the file of an EAGLE-3 head, "mtp" for the target's own layers for multi-token prediction, or "none".
+        "auto" takes the target's own if it has some. `draft` may name a head too.
 
         Without a context in the options it is the model's own, or the longest half of it that main memory can hold.
         `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load.
@@ -115,35 +130,32 @@ class Engine:
         `specchat.drafters`; settings choose them by name, and "hybrid" leaves them out. Raises ModelFileError,
         PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
         """
-        paths = [Path(target), *([Path(draft)] if draft else [])]
-        headers = [read_model(path) for path in paths]
-        because = check_pair(*headers) if draft else ""
-        small = headers[1] if draft else None
-        options, shortened = with_room(headers[0], small, options or LoadOptions(), this_machine())
+        options = options or LoadOptions()
+        header = read_model(Path(target))
+        draft, chosen = _drafting(header, draft, head)
+        small = read_model(Path(draft)) if draft else None
+        because = check_pair(header, small) if small else ""
+        options, shortened = with_room(header, small, options, this_machine())
         with ExitStack() as undo:
-            loaded = LlamaModel(
-                paths[0],
-                gpu_layers=options.gpu_layers,
-                devices=options.devices,
+
+            def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:
+                more |= {"gpu_layers": layers, "devices": devices, "main_gpu": options.main_gpu}
+                model = LlamaModel(Path(path), progress=progress, **more)
+                undo.callback(model.close)
+                return model
+
+            big = loaded(
+                target,
+                options.gpu_layers,
+                options.devices,
                 tensor_split=options.tensor_split,
-                main_gpu=options.main_gpu,
-                progress=progress,
-                header=headers[0],
+                header=header,
+                own_head=chosen is not None and not chosen.path,
             )
-            undo.callback(loaded.close)
-            loaded_draft = None
-            if draft:
-                loaded_draft = LlamaModel(
-                    paths[1],
-                    gpu_layers=options.gpu_layers_draft,
-                    devices=options.devices_draft,
-                    main_gpu=options.main_gpu,
-                    progress=progress,
-                    header=headers[1],
-                    tokenizer=bool(because),
-                )
-                undo.callback(loaded_draft.close)
-            engine = cls(loaded, loaded_draft, options, because, shortened, drafters)
+            there = options.gpu_layers_draft, options.devices_draft
+            model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
+            with_model = (chosen, loaded(chosen.path, *there) if chosen.path else big) if chosen else None
+            engine = cls(big, model, options, because, shortened, drafters, with_model)
             undo.pop_all()
         return engine
 
@@ -158,10 +170,12 @@ class Engine:
     @property
     def memory_use(self) -> MemoryUse:
         """How many bytes the pair takes, by purpose."""
-        target, draft = self._target.buffers, self._draft.buffers if self._draft else Buffers(0, 0)
-        compute = None if target.compute is None or draft.compute is None else target.compute + draft.compute
+        target, *others = (context.buffers for context in (self._target, *self._drafting))
         weights = [model.weight_bytes for model in self._models]
-        return MemoryUse(weights[0], sum(weights[1:]), target.cache, draft.cache, compute)
+        cache = _sum(one.cache for one in others)
+        return MemoryUse(
+            weights[0], sum(weights[1:]), target.cache, cache, _sum(one.compute for one in (target, *others))
+        )
 
     @property
     def machine(self) -> dict[str, Any]:
@@ -186,6 +200,7 @@ class Engine:
             self._draft,
             self._models[0].vocabulary,
             self._template,
+            head=HeadDrafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             translation=self._translation,
             plugins=self._plugins,
             controller=self.controller,
@@ -219,11 +234,11 @@ class Engine:
         with self._lock:
             self.vocabulary.check_open()
             self._target.user = None
-            for context in self._memories.values():
+            for context in (self._target, *self._drafting):
                 context.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
-        """Writes both models' prompt caches to a folder, between two answers; see `restore_memory`.
+        """Writes the prompt caches of target and draft model to a folder, between two answers; see `restore_memory`.
 
         Raises EngineError if they take more than `limit` bytes, if they cannot be written, or once it is closed.
         """
@@ -237,16 +252,25 @@ class Engine:
         incomplete ones. An answer that is open fails before its next round.
         """
         with self._lock:
+            if self._head:
+                self._head.clear()
             return restore(self._memories, self._files, folder)
 
     def _about(self) -> dict[str, Any]:
         """What computes an answer now, for its start line."""
         models = {"target": to_json(self.target), "draft": to_json(self.draft)}
+        if self.head:
+            models["head"] = to_json(self.head)
         return {**models, "versions": versions(), "machine": self.machine}
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:
         return {"target": self._target} | ({"draft": self._draft} if self._draft else {})
+
+    @property
+    def _drafting(self) -> tuple[LlamaContext | HeadContext, ...]:
+        """The contexts that draft."""
+        return tuple(context for context in (self._draft, self._head) if context)
 
     @property
     def _files(self) -> str:
@@ -259,6 +283,8 @@ class Engine:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
+        if self.head:
+            models.append(repr(self.head))
         return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
 
     def use_threads(self, target: ThreadCount, draft: ThreadCount) -> None:
@@ -291,21 +317,26 @@ class Engine:
             yield
 
     def _measurements(self) -> Iterator[None]:
-        yield from measure(self._target, self._draft, self.controller)
+        yield from self._measure_passes()
         if self.plain_because:
             return
         before = self.threads.in_force.counts
         yield from self.threads.trying(date.today(), self.controller)
         if self.threads.in_force.counts != before:
-            yield from measure(self._target, self._draft, self.controller)
+            yield from self._measure_passes()
+
+    def _measure_passes(self) -> Iterator[None]:
+        yield from measure(self._target, self._draft, self.controller)
+        if self.head:
+            yield from measure(self._target, self._head, self.controller, self.head.name)
 
     def close(self) -> None:
-        """Frees both models, from any thread: an answer that is being given fails before its next round.
+        """Frees all models, from any thread: an answer that is being given fails before its next round.
 
         Calling it again does nothing.
         """
         with self._lock:
-            for context in self._memories.values():
+            for context in (*self._drafting, self._target):
                 context.close()
             for model in self._models:
                 model.close()
@@ -317,3 +348,29 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _drafting(target: Header, draft: str | Path | None, head: str | Path) -> tuple[str | Path, Head | None]:
+    """The draft model and the head to load. Raises ModelFileError, and PairError for a head without its target."""
+    if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
+        if head not in (AUTO, draft):
+            raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
+        draft, head = "", draft
+    draft = draft or ""
+    if head == "none":
+        return draft, None
+    if head not in (AUTO, "mtp"):
+        return draft, eagle_head(target, read_model(Path(head)), Path(head))
+    own = own_head(target)
+    if head == "mtp" and not own:
+        raise PairError(
+            f"the target ({target.architecture}) has no layers for multi-token prediction that llama.cpp can run: "
+            "use a draft model or lookup"
+        )
+    return draft, own
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """The sum, None if one of them is not known."""
+    known = [*sizes]
+    return None if None in known else sum(size for size in known if size)

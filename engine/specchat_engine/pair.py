@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from specchat_engine.drafters import MakeDrafter, PluginDrafter, PromptLookupDrafter, Translation, drafting_with
+from specchat_engine.drafters import (
+    HeadDrafter,
+    MakeDrafter,
+    PluginDrafter,
+    PromptLookupDrafter,
+    Translation,
+    drafting_with,
+)
 from specchat_engine.models import SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import PlannedDrafter
@@ -20,17 +27,18 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `translation` is for a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of
-    others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this target
-    cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the
-    target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that
-    their time tells about other programs.
+    `head` drafts from the target's hidden states. `translation` is for a draft model with another vocabulary, which
+    drafts through text. `plugins` makes drafters of others, by name. `controller` knows what passes cost and what is
+    accepted. `plain_because` says why this target cannot speculate, empty if it can. `about()` goes into the start line
+    of a trace. `passed` gets the times of the target's passes, and may add to the turn's notices. `on_cpu` is True if
+    the processors do all the computing, so that their time tells about other programs.
     """
 
     target: SessionModel
     draft: SessionModel | None
     vocabulary: SessionVocabulary
     template: ChatTemplate
+    head: HeadDrafter | None = None
     translation: Translation | None = None
     plugins: Mapping[str, MakeDrafter] = field(default_factory=dict)
     controller: Controller = field(default_factory=Controller)
@@ -43,8 +51,14 @@ class Pair:
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""
         model = [drafting_with(self.draft, self.translation)] if self.draft else []
+        head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
-        return [*model, PromptLookupDrafter(), *plugins]
+        return [*model, *head, PromptLookupDrafter(), *plugins]
+
+    @property
+    def drafting(self) -> tuple[SessionModel, ...]:
+        """The models that draft."""
+        return tuple(model for model in (self.draft, self.head and self.head.model) if model)
 
     @contextmanager
     def released(self) -> Iterator[None]:
@@ -56,6 +70,6 @@ class Pair:
             self.lock.acquire()
 
     def clear(self) -> None:
-        """Empties the memory of both models."""
-        for model in filter(None, (self.target, self.draft)):
+        """Empties the memory of all models."""
+        for model in (self.target, *self.drafting):
             model.clear()

@@ -220,7 +220,7 @@ class Session:
         pair = self.pair
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
-        times = PassTimes(pair.target, pair.draft, tell, on_cpu=pair.on_cpu)
+        times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
         with pair.lock:
             constraint = constraint_of(self.settings.sampling, pair.vocabulary)
             try:
@@ -282,7 +282,7 @@ class Session:
     def _decode(self, turn: Turn, context: Context, times: PassTimes, began: int) -> Iterator[Round]:
         """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
         pair = self.pair
-        recorder = Recorder(pair.target, pair.draft, pair.vocabulary.piece, turn.transcript, began)
+        recorder = Recorder(pair.target, pair.drafting, pair.vocabulary.piece, turn.transcript, began)
         plan = partial(self._plan, turn, recorder)
         for step in generate(pair.target, context, plan, turn.transcript.receive):
             event = recorder.record(step)

@@ -19,7 +19,10 @@ Sharpness = float | Literal["auto"]
 USUAL_K = 4
 """The fixed k to start from."""
 
-DRAFTERS = ("hybrid", "model", "lookup", "none")
+HEADS = ("eagle3", "mtp")
+"""The drafters that read the target's hidden states."""
+
+DRAFTERS = ("hybrid", "model", *HEADS, "lookup", "none")
 SEARCHED = ("all", "conversation")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 """The names of `verifiers.VERIFIERS`, which needs numpy; settings do not."""
@@ -51,8 +54,8 @@ class Settings:
     """How the next round is made. `k` 0 and drafter "none" are plain decoding; `max_tokens` 0 means until the end.
 
     `k` "auto" is chosen anew before each round from measured costs and acceptance. The drafter "hybrid" is the draft
-    model or prompt lookup, whichever promises more in each round; without a draft model it is prompt lookup. A drafter
-    of one's own has the name under which `Engine.load` got it, or a package installed it. `lookup` takes effect in the
+    model, a head or prompt lookup, whichever promises most in each round, as far as they are loaded. A drafter of one's
+    own has the name under which `Engine.load` got it, or a package installed it. `lookup` takes effect in the
     next turn: it searches "all" that the session has said and read, or the "conversation" alone. If the text depends on
     drafts, lookup always searches the conversation alone.
 

@@ -103,16 +103,19 @@ class PassTimes:
     def __init__(
         self,
         target: Threaded,
-        draft: Threaded | None,
+        drafting: Sequence[Threaded],
         tell: Callable[[Sequence[tuple[int, float, float]]], None] | None = None,
         *,
         on_cpu: bool = True,
     ) -> None:
-        """`on_cpu` says whether the processors do all the computing, so that their time tells about other programs."""
+        """`drafting` are the models that draft.
+
+        `on_cpu` says whether the processors do all the computing, so that their time tells about other programs.
+        """
         self.plain = PlainCost()
         self.share = CpuShare()
         self._target = target
-        self._draft = draft
+        self._drafting = drafting
         self._tell = tell
         self._on_cpu = on_cpu
         self._after_plain = False
@@ -144,7 +147,7 @@ class PassTimes:
     def wanted(self, times: RoundTimes) -> float:
         """The milliseconds of processor time that a round's threads want while nothing else uses the processors."""
         most = os.cpu_count() or 1
-        drafting = min(self._draft.threads, most) if self._draft else 0
+        drafting = min(max((model.threads for model in self._drafting), default=0), most)
         return min(self._target.threads, most) * times.verify + drafting * times.draft + times.other + times.rollback
 
     @property

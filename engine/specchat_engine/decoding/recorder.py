@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns, process_time_ns
@@ -55,17 +55,20 @@ class Recorder:
     def __init__(
         self,
         target: Timed,
-        draft: Timed | None,
+        drafting: Sequence[Timed],
         piece: Callable[[int], bytes],
         transcript: Transcript,
         began_ns: int,
     ) -> None:
-        """The turn began at `began_ns` of `perf_counter_ns`. Tokens already in the transcript belong to no round."""
+        """`drafting` are the models that draft.
+
+        The turn began at `began_ns` of `perf_counter_ns`. Tokens already in the transcript belong to no round.
+        """
         self.after_pause = False
         self.own_times = RoundTimes(0.0, 0.0, 0.0)
         self.computed_ms = 0.0
         self._target = target
-        self._draft = draft
+        self._drafting = drafting
         self._piece = piece
         self._transcript = transcript
         self._began_ns = began_ns
@@ -129,9 +132,9 @@ class Recorder:
         self._last = self._clocks()
 
     def _clocks(self) -> _Clocks:
-        target, draft = self._target, self._draft
-        drafted, rolled_back = (draft.busy_ns, draft.rollback_ns) if draft else (0, 0)
-        return _Clocks(perf_counter_ns(), drafted, target.busy_ns, target.rollback_ns + rolled_back)
+        drafted = sum(model.busy_ns for model in self._drafting)
+        rolled_back = sum(model.rollback_ns for model in (self._target, *self._drafting))
+        return _Clocks(perf_counter_ns(), drafted, self._target.busy_ns, rolled_back)
 
     def _drafted(self, step: Step, texts: list[str]) -> tuple[DraftedToken, ...]:
         accepted, p, q = step.verdict.accepted, step.verdict.judged, step.draft.rows

@@ -1,5 +1,6 @@
-"""What proposes tokens: a small model, a model with another vocabulary, the text so far, or a drafter of one's own."""
+"""What proposes tokens: a small model, a model with another vocabulary, a head, the text so far, or one of your own."""
 
+from specchat_engine.drafters.head import HeadDrafter
 from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.drafters.plugin import MakeDrafter, PluginDrafter, with_installed
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
@@ -7,6 +8,7 @@ from specchat_engine.drafters.translated import TranslatedDrafter, Translation
 from specchat_engine.models import SessionModel
 
 __all__ = [
+    "HeadDrafter",
     "MakeDrafter",
     "ModelDrafter",
     "PluginDrafter",

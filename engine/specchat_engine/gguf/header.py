@@ -293,6 +293,6 @@ class Header:
         return bool(self.of_model("nextn_predict_layers")) or any(".nextn." in tensor.name for tensor in self.tensors)
 
     @property
-    def is_eagle(self) -> bool:
-        """Whether it is a draft head of the EAGLE family, which cannot run alone."""
-        return self.architecture.startswith("eagle")
+    def is_head(self) -> bool:
+        """Whether it is a head for another model's hidden states, which cannot run alone."""
+        return self.architecture.startswith(("eagle", "dflash")) or self.architecture.endswith("-assistant")

@@ -6,6 +6,9 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.llama.library import api
 
 
@@ -42,3 +45,39 @@ class Batch:
     def free(self) -> None:
         """Frees the memory."""
         api.llama_batch_free(self.struct)
+
+
+class StateBatch:
+    """Hidden states with the tokens that they belong to, or alone."""
+
+    def __init__(self, context: Any) -> None:
+        """For passes of this context."""
+        self.handle: Any = api.llama_batch_ext_init(context)
+
+    def fill(
+        self, states: NDArray[np.float32], tokens: Sequence[int] | None, start: int, rows: int, step: int = 1
+    ) -> bool:
+        """Makes the next pass read states [n, width] from position `start` on, with outputs for the last `rows`.
+
+        `step` 0 leaves them all at one position. False if llama.cpp takes no states of this width.
+        """
+        api.llama_batch_ext_clear(self.handle)
+        count, width = states.shape
+        states = np.ascontiguousarray(states, np.float32)
+        pointer = ctypes.POINTER(ctypes.c_float)
+        taken = True
+        for place in range(count):
+            row = api.llama_embd(states[place].ctypes.data_as(pointer), 1, width)
+            if tokens is None:
+                at = api.llama_batch_ext_add_embd(self.handle, 0, row)
+            else:
+                at = api.llama_batch_ext_add_token(self.handle, 0, tokens[place])
+                taken = at >= 0 and api.llama_batch_ext_set_embd_token(self.handle, at, row) and taken
+            position = ctypes.c_int32(start + step * place)
+            taken = at >= 0 and api.llama_batch_ext_set_pos(self.handle, at, ctypes.byref(position)) and taken
+            api.llama_batch_ext_set_output_logits(self.handle, at, place >= count - rows)
+        return taken
+
+    def free(self) -> None:
+        """Frees the memory."""
+        api.llama_batch_ext_free(self.handle)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch
+from specchat_engine.llama.hidden import HiddenStates
 from specchat_engine.llama.library import api
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
@@ -48,6 +49,8 @@ class LlamaContext:
     rollback lost. A pass gives at most `max_rows` rows of logits: more would end the process in an assertion of
     llama.cpp. `can_go_back` is False if tokens can only be dropped by reading again from the start.
 
+    `states`, where they were asked for, are the hidden states of the tokens, which heads draft from.
+
     `attention` says how attention is computed. `threads` and `reading_threads`, which read prompts, may be set at any
     time and apply from the next pass on.
     """
@@ -64,6 +67,7 @@ class LlamaContext:
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
+        self.states: HiddenStates | None = None
         self.max_rows = max_rows
         self.threads = self.reading_threads = threads
         self._computing = threads, threads
@@ -105,6 +109,13 @@ class LlamaContext:
     def goes_back_freely(self) -> bool:
         """Whether any number of tokens can be dropped at no cost."""
         return not self._rollback.bounded
+
+    def hand_out(self, layers: Sequence[int]) -> HiddenStates:
+        """Keeps the states of these layers from now on; see `HiddenStates`."""
+        header = self.model.header
+        depth = api.llama_model_n_layer(self.model.handle)
+        self.states = HiddenStates(self.handle, layers, depth=depth, width=header.width, batch_size=self._size)
+        return self.states
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         """Reads tokens after those in memory; logits [rows, V] of the last `rows`, overwritten by the next pass.
@@ -206,6 +217,8 @@ class LlamaContext:
             api.llama_memory_clear(self._memory, True)
             self._rollback.forgotten()
         self.tokens.clear()
+        if self.states:
+            self.states.cut(0)
 
     def close(self) -> None:
         """Frees the memory; calling it again does nothing."""
@@ -250,6 +263,8 @@ class LlamaContext:
             raise DecodeError(f"{self.model.path.name} cannot go back to {length} tokens: use -k 0 with this model")
         lost = self.tokens[back:length]
         del self.tokens[back:]
+        if self.states:
+            self.states.cut(back)
         return lost
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
@@ -266,6 +281,8 @@ class LlamaContext:
         begin = perf_counter_ns()
         code = api.llama_decode(self.handle, self._batch.struct)
         logits: Any = api.llama_get_logits(self.handle) if rows else None
+        if self.states and code == 0:
+            self.states.record(start, count)
         self.busy_ns += perf_counter_ns() - begin
         if code != 0 or (rows and not logits):
             self._fail(start, count, code)

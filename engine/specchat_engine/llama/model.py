@@ -35,11 +35,13 @@ class LlamaModel:
         progress: Callable[[float], bool] | None = None,
         header: Header | None = None,
         tokenizer: bool = True,
+        own_head: bool = False,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
         `header` is the file's, if it was read before. Without its `tokenizer` the model knows token ids only, and its
-        vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second.
+        vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second. `own_head` loads the
+        layers for multi-token prediction too.
 
         Raises ModelFileError if the file cannot be used, SettingError for an unknown device, and Cancelled.
         """
@@ -48,6 +50,7 @@ class LlamaModel:
         params = api.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         params.main_gpu = main_gpu
+        params.load_mtp = own_head
         params.use_extra_bufts = may_repack(self.header)
         keep = [device_array(devices)]
         if keep[0] is not None:

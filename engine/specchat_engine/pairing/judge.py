@@ -208,7 +208,7 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
     for role, header in (("target", target), ("draft", draft)):
         if header is None:
             continue
-        if header.is_eagle:
+        if header.is_head:
             yield Finding(
                 Grade.BLOCKER,
                 "architecture",

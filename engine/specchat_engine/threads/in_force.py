@@ -71,8 +71,10 @@ class Threads:
         draft: ThreadedModel | None,
         processors: Processors,
         asked: tuple[ThreadCount, ThreadCount],
+        head: ThreadedModel | None = None,
     ) -> None:
-        self._target, self._draft = target, draft
+        """A `head` always computes with as many threads as the target."""
+        self._target, self._draft, self._head = target, draft, head
         self._processors = processors
         self._chosen: dict[str, Choice] = {}
         self._asked = asked
@@ -170,6 +172,8 @@ class Threads:
         elif self._contention is None or self._contention.threads != threads:
             self._contention = CpuContention(threads)
         self._target.threads = self._contention.count if self._contention else threads
+        if self._head:
+            self._head.threads, self._head.reading_threads = self._target.threads, self._target.reading_threads
 
     def _apply_draft(self) -> None:
         if self._draft is None:

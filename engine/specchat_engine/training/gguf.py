@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import gguf
 import torch
@@ -29,18 +29,7 @@ def read_gguf(path: Path) -> LlamaModel:
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     if "output.weight" in tensors:
         raise ValueError(f"{path} has an output matrix of its own: only models with tied embeddings can be read")
-    heads = _value(reader, "llama.attention.head_count")
-    config = ModelConfig(
-        vocab_size=int(tensors["token_embd.weight"].shape[1]),
-        width=_value(reader, "llama.embedding_length"),
-        layers=_value(reader, "llama.block_count"),
-        heads=heads,
-        kv_heads=_value(reader, "llama.attention.head_count_kv"),
-        feed_forward=_value(reader, "llama.feed_forward_length"),
-        context=_value(reader, "llama.context_length"),
-        rope_base=_value(reader, "llama.rope.freq_base"),
-        norm_eps=_value(reader, "llama.attention.layer_norm_rms_epsilon"),
-    )
+    config = read_config(reader)
     model = LlamaModel(config)
     state = {}
     for written, held in tensor_names(config.layers):
@@ -50,6 +39,24 @@ def read_gguf(path: Path) -> LlamaModel:
         state[held] = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
     model.load_state_dict(state)
     return model
+
+
+def read_config(reader: gguf.GGUFReader) -> ModelConfig:
+    """The sizes of a llama model. Raises ValueError if one is missing."""
+    embedding = next((tensor for tensor in reader.tensors if tensor.name == "token_embd.weight"), None)
+    if embedding is None:
+        raise ValueError("the file lacks the tensor token_embd.weight: it is not a complete llama model")
+    return ModelConfig(
+        vocab_size=int(embedding.shape[1]),
+        width=_value(reader, "llama.embedding_length"),
+        layers=_value(reader, "llama.block_count"),
+        heads=_value(reader, "llama.attention.head_count"),
+        kv_heads=_value(reader, "llama.attention.head_count_kv"),
+        feed_forward=_value(reader, "llama.feed_forward_length"),
+        context=_value(reader, "llama.context_length"),
+        rope_base=_value(reader, "llama.rope.freq_base", 10_000.0),
+        norm_eps=_value(reader, "llama.attention.layer_norm_rms_epsilon"),
+    )
 
 
 def read_tokenizer(path: Path) -> BytePairTokenizer:
@@ -71,16 +78,18 @@ def read_tokenizer(path: Path) -> BytePairTokenizer:
     )
 
 
-def _value(reader: gguf.GGUFReader, key: str) -> Any:
+def _value(reader: gguf.GGUFReader, key: str, default: float | None = None) -> Any:
     field = reader.get_field(key)
     if field is None:
+        if default is not None:
+            return default
         raise ValueError(f"the file lacks the key {key}: it is not a complete llama model")
     return field.contents()
 
 
 Precision = Literal["F32", "F16", "BF16", "Q8_0"]
 
-_FILE_TYPES = {
+FILE_TYPES: Final = {
     "F32": gguf.LlamaFileType.ALL_F32,
     "F16": gguf.LlamaFileType.MOSTLY_F16,
     "BF16": gguf.LlamaFileType.MOSTLY_BF16,
@@ -149,7 +158,7 @@ def write_gguf(
     writer.add_description(description.text)
     writer.add_author(description.author)
     writer.add_license(description.license)
-    writer.add_file_type(_FILE_TYPES[precision])
+    writer.add_file_type(FILE_TYPES[precision])
     writer.add_context_length(config.context)
     writer.add_embedding_length(config.width)
     writer.add_block_count(config.layers)
@@ -164,7 +173,12 @@ def write_gguf(
     _add_sampling(writer, description.sampling)
     state = model.state_dict()
     for written, held in tensor_names(config.layers):
-        _add_tensor(writer, written, state[held], precision)
+        add_tensor(writer, written, state[held], precision)
+    finish(writer)
+
+
+def finish(writer: gguf.GGUFWriter) -> None:
+    """Writes everything that was added."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -196,7 +210,8 @@ def _add_sampling(writer: gguf.GGUFWriter, sampling: Sampling) -> None:
     writer.add_float32("general.sampling.min_p", sampling.min_p)
 
 
-def _add_tensor(writer: gguf.GGUFWriter, name: str, weight: Tensor, precision: Precision) -> None:
+def add_tensor(writer: gguf.GGUFWriter, name: str, weight: Tensor, precision: Precision) -> None:
+    """Adds a tensor; matrices in `precision`, vectors in F32."""
     values = weight.detach().float().cpu().numpy()
     if values.ndim == 1 or precision == "F32":
         writer.add_tensor(name, values)

@@ -40,6 +40,14 @@ class ModelConfig:
         """Channels of one attention head."""
         return self.width // self.heads
 
+    def rotary(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and signed sines for positions [batch, length], as `rotate` takes them."""
+        half = self.head_width // 2
+        exponents = torch.arange(half, device=positions.device, dtype=torch.float32) / half
+        angles = positions[..., None].float() * self.rope_base**-exponents
+        sines = torch.stack((-angles.sin(), angles.sin()), dim=-1).flatten(-2)
+        return angles.cos().repeat_interleave(2, dim=-1)[:, :, None], sines[:, :, None]
+
 
 class KeyValueCache:
     """Keys and values of the positions seen so far, one pair [batch, kv_heads, length, head_width] for each layer."""
@@ -117,24 +125,29 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
 class Attention(nn.Module):
     """Grouped-query attention (Ainslie et al., arXiv 2305.13245)."""
 
-    def __init__(self, config: ModelConfig, layer: int) -> None:
+    def __init__(self, config: ModelConfig, layer: int, inputs: int | None = None) -> None:
+        """`inputs` is the width of what it reads, the model's by default."""
         super().__init__()
         self._config = config
         self._layer = layer
-        shared = config.kv_heads * config.head_width
-        self.query = nn.Linear(config.width, config.width, bias=False)
-        self.key = nn.Linear(config.width, shared, bias=False)
-        self.value = nn.Linear(config.width, shared, bias=False)
+        inputs, shared = inputs or config.width, config.kv_heads * config.head_width
+        self.query = nn.Linear(inputs, config.width, bias=False)
+        self.key = nn.Linear(inputs, shared, bias=False)
+        self.value = nn.Linear(inputs, shared, bias=False)
         self.output = nn.Linear(config.width, config.width, bias=False)
+
+    def project(self, x: Tensor, rotary: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [batch, heads, length, head_width], and keys and values [batch, kv_heads, length, head_width]."""
+        head_width = self._config.head_width
+        query = rotate(self.query(x).unflatten(-1, (-1, head_width)), *rotary).transpose(1, 2)
+        key = rotate(self.key(x).unflatten(-1, (-1, head_width)), *rotary).transpose(1, 2)
+        return query, key, self.value(x).unflatten(-1, (-1, head_width)).transpose(1, 2)
 
     def forward(
         self, x: Tensor, rotary: tuple[Tensor, Tensor], mask: Tensor | None, cache: KeyValueCache | None
     ) -> Tensor:
         """[batch, length, width] to the same shape; `mask` is None for plain causal attention."""
-        head_width = self._config.head_width
-        query = rotate(self.query(x).unflatten(-1, (-1, head_width)), *rotary).transpose(1, 2)
-        key = rotate(self.key(x).unflatten(-1, (-1, head_width)), *rotary).transpose(1, 2)
-        value = self.value(x).unflatten(-1, (-1, head_width)).transpose(1, 2)
+        query, key, value = self.project(x, rotary)
         if cache is not None:
             key, value = cache.extend(self._layer, key, value)
         mixed = attend(query, key, value, mask)
@@ -204,16 +217,6 @@ class LlamaModel(nn.Module):
             elif weight.dim() == 2:
                 nn.init.normal_(weight, std=0.5 / math.sqrt(weight.shape[1]), generator=generator)
 
-    def rotary(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and signed sines for positions [batch, length], as `rotate` takes them."""
-        half = self.config.head_width // 2
-        exponents = torch.arange(half, device=positions.device, dtype=torch.float32) / half
-        angles = positions[..., None].float() * self.config.rope_base**-exponents
-        cosines = angles.cos().repeat_interleave(2, dim=-1)
-        sines = torch.stack((-angles.sin(), angles.sin()), dim=-1).flatten(-2)
-        dtype = self.embedding.weight.dtype
-        return cosines[:, :, None].to(dtype), sines[:, :, None].to(dtype)
-
     def forward(
         self,
         ids: Tensor,
@@ -232,7 +235,7 @@ class LlamaModel(nn.Module):
             wanted: indices into batch x length; only these come back, as [wanted, width], and the last layer's
                 feed-forward runs for them alone.
         """
-        rotary = self.rotary(positions)
+        rotary = self.config.rotary(positions)
         x = self.embedding(ids)
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):

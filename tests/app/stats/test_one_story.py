@@ -93,7 +93,7 @@ def answer(
 ) -> Story:
     """An answer on this machine. Plain passes follow `after` it, and earlier answers took `earlier` times as long."""
     chance, target, stats = random.Random(seed), ScriptedModel(random_law(8)), TurnStats()
-    times, made = PassTimes(target, ScriptedModel(random_law(8))), []
+    times, made = PassTimes(target, [ScriptedModel(random_law(8))]), []
     for index in range(60):
         drafted = ks[index % len(ks)]
         accepted = next((place for place in range(drafted) if chance.random() >= alpha), drafted)

@@ -52,7 +52,7 @@ def decoded(
 
     Its threads got the share `got` of the processors, and `got_after` after it.
     """
-    times = PassTimes(ScriptedModel(letters()), None)
+    times = PassTimes(ScriptedModel(letters()), ())
     for index, (drafted, took) in enumerate(rounds):
         event = made_round(drafted, drafted, index=index, ms=(0.0, took, 0.0))
         times.observe(event, event.ms, got * took, after_pause=False)
@@ -77,7 +77,7 @@ def test_plain_rounds_of_the_answer_count_but_not_the_first_after_a_draft() -> N
 
 def test_an_answer_with_two_numbers_of_threads_has_no_plain_cost() -> None:
     model = ScriptedModel(letters())
-    times = PassTimes(model, None)
+    times = PassTimes(model, ())
     for index in range(8):
         model.threads = 1 + index // 4
         event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
@@ -86,7 +86,7 @@ def test_an_answer_with_two_numbers_of_threads_has_no_plain_cost() -> None:
 
 
 def test_rounds_after_a_pause_tell_nothing() -> None:
-    times = PassTimes(ScriptedModel(letters()), None)
+    times = PassTimes(ScriptedModel(letters()), ())
     for index in range(8):
         event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
         times.observe(event, event.ms, 2.0, after_pause=True)
@@ -94,7 +94,7 @@ def test_rounds_after_a_pause_tell_nothing() -> None:
 
 
 def test_the_processors_tell_nothing_of_a_machine_that_computes_elsewhere() -> None:
-    times = PassTimes(ScriptedModel(letters()), None, on_cpu=False)
+    times = PassTimes(ScriptedModel(letters()), (), on_cpu=False)
     for index in range(8):
         event = made_round(0, 0, index=index, ms=(0.0, 2.0, 0.0))
         times.observe(event, event.ms, 0.1, after_pause=False)

@@ -56,7 +56,7 @@ def test_a_plain_pass_after_a_wide_one_is_made_twice_and_only_the_second_counts(
 def test_the_first_plain_pass_after_an_answer_does_not_count() -> None:
     target, controller = Slow(LAW), Controller()
     target.pauses_ms = 3.0, 1.0
-    times, context = PassTimes(target, None), Context([1, 2], 1, Sampler(SamplingParams(), 1))
+    times, context = PassTimes(target, ()), Context([1, 2], 1, Sampler(SamplingParams(), 1))
     measure_plain(target, context, times, controller.target, 100.0, lambda: False)
     assert times.plain.value == pytest.approx(1.0, abs=0.01)
     assert controller.target.at(1, 0) == pytest.approx(1.0, abs=0.01)

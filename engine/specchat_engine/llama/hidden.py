@@ -1,0 +1,75 @@
+"""What a target hands to a head besides logits: the hidden states of the tokens that it has read."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.llama.staging import staged
+
+_KEPT_BYTES = 64 * 2**20
+"""How much memory the states may take. When it is full, the older half goes."""
+
+
+class HiddenStates:
+    """The states of the latest tokens, up to the last one in the target's memory: a row [width] for each.
+
+    A row joins the inputs of several layers; the number of layers of the model stands for the output of its last one.
+    Rows from `first` to `end` are kept, by the position of their token.
+    """
+
+    def __init__(self, context: Any, layers: Sequence[int], *, depth: int, width: int, batch_size: int) -> None:
+        """Makes the target's `context` hand out the inputs of these `layers`, of `width` numbers each.
+
+        `depth` is how many layers the model has. A pass reads at most `batch_size` tokens. The caller must make sure
+        that the architecture hands them out. Raises NativeLibraryError if the build lacks a function.
+        """
+        self.first = self.end = 0
+        self.width = len(layers) * width
+        self._context = context
+        self._sources: list[tuple[Any, tuple[int, ...]]] = []
+        for layer in layers:
+            if layer < depth:
+                staged("llama_set_embeddings_layer_inp")(context, layer, True)
+                self._sources.append((staged("llama_get_embeddings_layer_inp"), (layer,)))
+            else:
+                staged("llama_set_embeddings_nextn")(context, True, False)
+                self._sources.append((staged("llama_get_embeddings_nextn"), ()))
+        self._most = max(2 * batch_size, _KEPT_BYTES // (4 * self.width))
+        self._rows = np.empty((0, self.width), np.float32)
+
+    def record(self, start: int, count: int) -> None:
+        """Takes the states of the pass that just read `count` tokens from position `start` on."""
+        self.cut(start)
+        if self.end != start:
+            self.first = self.end = start
+        kept = self.end - self.first
+        if kept + count > self._most:
+            dropped = kept - min(kept, self._most // 2)
+            self._rows[: kept - dropped] = self._rows[dropped:kept]
+            self.first += dropped
+            kept -= dropped
+        if kept + count > len(self._rows):
+            grown = np.empty((min(self._most, 2 * (kept + count)), self.width), np.float32)
+            grown[:kept] = self._rows[:kept]
+            self._rows = grown
+        width = self.width // len(self._sources)
+        for place, (read, layer) in enumerate(self._sources):
+            pointer = read(self._context, *layer)
+            block: Any = (ctypes.c_float * (count * width)).from_address(ctypes.addressof(pointer.contents))
+            into = self._rows[kept : kept + count, place * width : (place + 1) * width]
+            into[:] = np.frombuffer(block, np.float32).reshape(count, width)
+        self.end = start + count
+
+    def cut(self, length: int) -> None:
+        """Forgets the states of all but the first `length` tokens of the memory."""
+        self.end = min(self.end, length)
+        self.first = min(self.first, self.end)
+
+    def rows(self, start: int, stop: int) -> NDArray[np.float32]:
+        """The states [stop - start, width] of the tokens at these positions, which must be kept."""
+        return self._rows[start - self.first : stop - self.first]

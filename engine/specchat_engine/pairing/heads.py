@@ -1,0 +1,146 @@
+"""Which heads fit which targets. Whatever llama.cpp would assert about a head and its target is checked here first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from specchat_engine.errors import PairError
+from specchat_engine.gguf import Header
+
+LAYER_INPUTS: Final = frozenset(
+    {
+        "bailingmoe3",
+        "deepseek4",
+        "gemma3n",
+        "gemma4",
+        "gpt-oss",
+        "hunyuan_vl",
+        "lfm2",
+        "llama",
+        "mimo2",
+        "minimax-m2",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "qwen3",
+        "qwen35",
+        "qwen35moe",
+        "qwen3moe",
+        "qwen3next",
+    }
+)
+"""Architectures that hand out the input of any layer. llama.cpp ends the process with others."""
+
+LAST_OUTPUT: Final = frozenset({"gemma4", "gpt-oss", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe"})
+"""Of these, those that hand out the output of the last layer too. Others give zeros."""
+
+PREDICTING: Final = frozenset(
+    {
+        "bailingmoe3",
+        "cohere2moe",
+        "deepseek2",
+        "deepseek32",
+        "deepseek4",
+        "glm-dsa",
+        "glm4moe",
+        "hy_v3",
+        "mimo2",
+        "nemotron_h_moe",
+        "qwen35",
+        "qwen35moe",
+        "qwen3next",
+        "step35",
+    }
+)
+"""Architectures whose layers for multi-token prediction llama.cpp can run."""
+
+_I64 = 27
+"""ggml's type of 64-bit integers."""
+
+_LONGEST = 16
+"""The most tokens that a head drafts in a row unless it has a layer for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head that fits its target.
+
+    `name` is its drafter's. `layers` are those of the target whose inputs it reads, where the number of all layers
+    stands for the output of the last. `path` is its file, empty for layers of the target's own. It drafts at most
+    `longest` tokens in a row.
+    """
+
+    name: str
+    layers: tuple[int, ...]
+    path: str = ""
+    longest: int = _LONGEST
+
+
+def own_head(target: Header) -> Head | None:
+    """The target's own layers for multi-token prediction, None if it has none that llama.cpp can run."""
+    count = target.of_model("nextn_predict_layers") or 0
+    if not count or target.architecture not in PREDICTING:
+        return None
+    names = {tensor.name for tensor in target.tensors}
+    depth = target.layers - count
+    if any(f"blk.{depth + place}.nextn.eh_proj.weight" not in names for place in range(count)):
+        return None
+    return Head("mtp", (depth,), longest=count if count > 1 else _LONGEST)
+
+
+def eagle_head(target: Header, head: Header, path: Path) -> Head:
+    """The EAGLE-3 head of a file. Raises PairError if it is another kind of head, or made for another target."""
+    depth = target.layers - (target.of_model("nextn_predict_layers") or 0)
+    deepest = depth if target.architecture in LAST_OUTPUT else depth - 1
+    layers = tuple(int(number) for number in head.numbers("eagle3.target_layers") if np.isfinite(number))
+    reason = _misfit(target, head) or _misread(layers, deepest) or _broken_tensors(target, head, path)
+    if reason:
+        raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
+    return Head("eagle3", layers, str(path))
+
+
+def _misfit(target: Header, head: Header) -> str:
+    """Why a head cannot work with this target, empty if it can."""
+    if head.architecture != "eagle3":
+        return f"its kind is {head.architecture or 'unknown'}, only eagle3 can be run"
+    if target.architecture not in LAYER_INPUTS:
+        return f"llama.cpp does not hand out the hidden states of {target.architecture}"
+    width, tokens = head.of_model("target_hidden_size"), head.n_vocab
+    if width != target.width:
+        return f"it reads hidden states of {width} numbers, the target's have {target.width}"
+    if tokens != target.n_vocab:
+        return f"its vocabulary has {tokens} tokens, the target's has {target.n_vocab}"
+    if head.layers != 1:
+        return f"it has {head.layers} layers, EAGLE-3 has one"
+    if head.of_model("attention.key_length") != head.of_model("attention.value_length"):
+        return "its keys and values have different lengths"
+    return ""
+
+
+def _misread(layers: tuple[int, ...], deepest: int) -> str:
+    """Why a head cannot read these layers of its target, empty if it can."""
+    if len(layers) == 3 and all(0 <= layer <= deepest for layer in layers):
+        return ""
+    return f"it reads the layers {', '.join(map(str, layers)) or 'none'}; three of 0 to {deepest} can be read"
+
+
+def _broken_tensors(target: Header, head: Header, path: Path) -> str:
+    """Why llama.cpp cannot use the tensors that a head shares with its target, empty if it can."""
+    tensors = {tensor.name: tensor for tensor in head.tensors}
+    shares = "output.weight" not in tensors or "token_embd.weight" not in tensors
+    if shares and head.width != target.width:
+        return f"it takes embeddings from the target, whose width is {target.width}, and its own is {head.width}"
+    embedding, mapping = tensors.get("token_embd.weight"), tensors.get("d2t")
+    if embedding and embedding.shape != (head.width, target.n_vocab):
+        return f"its embeddings have the shape {embedding.shape}, not {(head.width, target.n_vocab)}"
+    if mapping is None:
+        return ""
+    if mapping.type != _I64 or len(mapping.shape) != 1 or not 0 < mapping.elements <= target.n_vocab:
+        return f"its d2t is {mapping.type_name} of the shape {mapping.shape}, not I64 and one number for each token"
+    ids = np.fromfile(path, "<i8", mapping.elements, offset=head.data_offset + mapping.offset)
+    if len(ids) != mapping.elements or not (ids.min() >= 0 and ids.max() < target.n_vocab):
+        return f"its d2t names tokens outside of 0 to {target.n_vocab - 1}"
+    return ""

@@ -1,0 +1,138 @@
+"""Writes heads as GGUF files: EAGLE-3 as a file of its own, layers for multi-token prediction inside their target's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import gguf
+import torch
+from gguf.quants import dequantize
+from torch import Tensor
+
+from specchat_engine.training.gguf import FILE_TYPES, Precision, add_tensor, finish, read_config
+from specchat_engine.training.heads import EagleHead, MtpHead
+from specchat_engine.training.model import ModelConfig
+
+_SHARED_NAMES = {
+    "attn_output": "attention.output",
+    "ffn_norm": "feed_forward_norm",
+    "ffn_gate": "feed_forward.gate",
+    "ffn_up": "feed_forward.up",
+    "ffn_down": "feed_forward.down",
+}
+_EAGLE_NAMES = {
+    "fc": "fuse",
+    "output_norm": "norm",
+    "blk.0.attn_norm": "token_norm",
+    "blk.0.attn_norm_2": "state_norm",
+    "blk.0.attn_q": "attention.query",
+    "blk.0.attn_k": "attention.key",
+    "blk.0.attn_v": "attention.value",
+    **{f"blk.0.{written}": held for written, held in _SHARED_NAMES.items()},
+}
+_MTP_NAMES = {
+    "nextn.enorm": "token_norm",
+    "nextn.hnorm": "state_norm",
+    "nextn.eh_proj": "join",
+    "nextn.shared_head_norm": "norm",
+    "attn_norm": "attention_norm",
+    **_SHARED_NAMES,
+}
+_NOT_COPIED = frozenset({"attn_q", "attn_k", "attn_v"})
+
+
+def write_eagle(
+    path: Path, head: EagleHead, layers: Sequence[int], target_width: int, name: str, precision: Precision
+) -> None:
+    """Writes an EAGLE-3 head that shares embeddings and output matrix with its target.
+
+    `layers` are the target's layers whose inputs it reads.
+    """
+    config = head.config
+    writer = gguf.GGUFWriter(path, "eagle3")
+    writer.add_name(name)
+    writer.add_file_type(FILE_TYPES[precision])
+    add_sizes(writer, config, layers=1)
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_array("eagle3.target_layers", list(layers))
+    writer.add_uint32("eagle3.target_hidden_size", target_width)
+    writer.add_tokenizer_model("none")
+    state = head.state_dict()
+    for written, held in _EAGLE_NAMES.items():
+        add_tensor(writer, f"{written}.weight", state[f"{held}.weight"], precision)
+    finish(writer)
+
+
+def write_predicting(path: Path, target: Path, heads: Sequence[MtpHead], precision: Precision) -> None:
+    """Copies a llama model with tied embeddings into the architecture mimo2, with layers for multi-token prediction.
+
+    The copy computes the same function: rotary pairs move to the halves of each head, the output matrix is written out,
+    and the sliding window is as long as the context. Several heads predict one token further each.
+    """
+    reader = gguf.GGUFReader(target)
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    writer = gguf.GGUFWriter(path, "mimo2")
+    config = read_config(reader)
+    _copy_description(reader, writer)
+    add_sizes(writer, config, layers=config.layers + len(heads))
+    writer.add_expert_feed_forward_length(config.feed_forward)
+    writer.add_sliding_window(config.context)
+    writer.add_array("mimo2.attention.sliding_window_pattern", [True] * (config.layers + len(heads)))
+    writer.add_float32("mimo2.rope.freq_base_swa", config.rope_base)
+    writer.add_nextn_predict_layers(len(heads))
+
+    def weights(name: str) -> Tensor:
+        tensor = tensors[f"{name}.weight"]
+        return torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
+
+    for name, tensor in tensors.items():
+        if name.removesuffix(".weight").split(".")[-1] not in _NOT_COPIED:
+            writer.add_tensor(name, tensor.data, raw_dtype=tensor.tensor_type)
+    tied = tensors["token_embd.weight"]
+    writer.add_tensor("output.weight", tied.data, raw_dtype=tied.tensor_type)
+    for layer in range(config.layers):
+        query, key, value = (weights(f"blk.{layer}.{part}") for part in ("attn_q", "attn_k", "attn_v"))
+        add_tensor(writer, f"blk.{layer}.attn_qkv.weight", in_halves(query, key, value, config), precision)
+    for place, head in enumerate(heads):
+        for written, weight in _mtp_tensors(head):
+            add_tensor(writer, f"blk.{config.layers + place}.{written}.weight", weight, precision)
+    finish(writer)
+
+
+def _copy_description(reader: gguf.GGUFReader, writer: gguf.GGUFWriter) -> None:
+    """Copies what a file says about itself and its tokenizer."""
+    for key, field in reader.fields.items():
+        if key.startswith(("general.", "tokenizer.")) and key != "general.architecture":
+            listed = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(key, field.contents(), field.types[0], sub_type=listed)
+
+
+def _mtp_tensors(head: MtpHead) -> Iterator[tuple[str, Tensor]]:
+    state = head.state_dict()
+    for written, held in _MTP_NAMES.items():
+        yield written, state[f"{held}.weight"]
+    query, key, value = (state[f"attention.{part}.weight"] for part in ("query", "key", "value"))
+    yield "attn_qkv", in_halves(query, key, value, head.config)
+
+
+def in_halves(query: Tensor, key: Tensor, value: Tensor, config: ModelConfig) -> Tensor:
+    """One matrix of all three, with the rotary pairs of queries and keys in the halves of each head."""
+
+    def moved(weight: Tensor) -> Tensor:
+        return weight.view(-1, config.head_width // 2, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+
+    return torch.cat((moved(query), moved(key), value))
+
+
+def add_sizes(writer: gguf.GGUFWriter, config: ModelConfig, *, layers: int) -> None:
+    """Adds the sizes of a model of this many layers."""
+    writer.add_context_length(config.context)
+    writer.add_embedding_length(config.width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(config.feed_forward)
+    writer.add_head_count(config.heads)
+    writer.add_head_count_kv(config.kv_heads)
+    writer.add_layer_norm_rms_eps(config.norm_eps)
+    writer.add_rope_freq_base(config.rope_base)
+    writer.add_rope_dimension_count(config.head_width)

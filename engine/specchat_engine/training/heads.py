@@ -1,0 +1,168 @@
+"""Heads in torch: drafters that read a token together with the target's hidden state of the token before it.
+
+EAGLE-3: Li et al., arXiv 2503.01840. Multi-token prediction: DeepSeek-AI, arXiv 2412.19437, section 2.2. The layouts
+are those of llama.cpp's `eagle3` and of the `nextn` layers of its `mimo2`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specchat_engine.training.model import Attention, FeedForward, ModelConfig, RMSNorm
+
+
+class Head(nn.Module, ABC):
+    """One layer that predicts token t + 2 from token t + 1 and the state of token t, with the target's embeddings.
+
+    Its output is the state from which it goes on alone: `unrolled` reads its own output in the place of the target's
+    states, as it does while it drafts. That is the training-time test of EAGLE-3.
+    """
+
+    first = 0
+    """The first token of a text that it reads."""
+    embedding: Tensor
+    output: Tensor
+
+    def __init__(self, config: ModelConfig, embedding: Tensor, output: Tensor, inputs: int) -> None:
+        """`embedding` and `output` [vocab_size, width] are the target's and stay as they are.
+
+        `config` has the sizes of the layer. Attention reads `inputs` numbers for each token.
+        """
+        super().__init__()
+        self.config = config
+        self.attention = Attention(config, 0, inputs)
+        self.feed_forward_norm = RMSNorm(config.width, config.norm_eps)
+        self.feed_forward = FeedForward(config)
+        self.norm = RMSNorm(config.width, config.norm_eps)
+        self.register_buffer("embedding", embedding, persistent=False)
+        self.register_buffer("output", output, persistent=False)
+
+    @abstractmethod
+    def own_width(self, states: Tensor) -> Tensor:
+        """The target's states [..., their width] as this head's own [..., width]."""
+
+    @abstractmethod
+    def enter(self, embedded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The residual stream [..., width] and what attention reads [..., inputs], from a token and a state."""
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores [..., vocab_size] after the outputs [..., width] of the layer."""
+        return functional.linear(self.norm(hidden), self.output)
+
+    def unrolled(
+        self, ids: Tensor, positions: Tensor, documents: Tensor, states: Tensor, steps: int
+    ) -> Iterator[Tensor]:
+        """The outputs [batch, length, width] of each step.
+
+        In step 0, place t reads token t with the target's state of token t - 1. In step s it reads token t + s with the
+        output of the step before at place t; its attention sees the target's states up to place t, and then only what
+        it drafted itself from there.
+
+        Args:
+            ids: token ids [batch, length].
+            positions: the place of each token in its own document [batch, length].
+            documents: a number for each document of a row, 0 for padding [batch, length].
+            states: the target's states [batch, length, their width].
+            steps: how many tokens are drafted from each place.
+        """
+        length = ids.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=ids.device).tril()
+        seen = (documents[:, :, None] == documents[:, None, :]) & causal & (positions >= self.first)[:, None, :]
+        seen |= torch.eye(length, dtype=torch.bool, device=ids.device)
+        state = functional.pad(self.own_width(states), (0, 0, 1, 0))[:, :-1] * (positions > 0)[..., None]
+        drafted: list[tuple[Tensor, Tensor]] = []
+        keys = values = state
+        for step in range(steps):
+            embedded = functional.embedding(functional.pad(ids, (0, step))[:, step:], self.embedding)
+            residual, read = self.enter(embedded, state)
+            query, key, value = self.attention.project(read, self.config.rotary(positions + step))
+            if step:
+                drafted.append((key, value))
+            else:
+                keys, values = key, value
+            mixed = attend_drafted(query, keys, values, drafted, seen[:, None])
+            x = residual + self.attention.output(mixed.transpose(1, 2).flatten(2))
+            state = x + self.feed_forward(self.feed_forward_norm(x))
+            yield state
+
+    def initialise(self, seed: int) -> None:
+        """Small random weights."""
+        generator = torch.Generator().manual_seed(seed)
+        for name, weight in self.named_parameters():
+            if weight.dim() == 2:
+                scale = 0.25 if name.endswith(("output.weight", "down.weight")) else 0.5
+                nn.init.normal_(weight, std=scale / math.sqrt(weight.shape[1]), generator=generator)
+
+
+def attend_drafted(
+    query: Tensor, keys: Tensor, values: Tensor, drafted: list[tuple[Tensor, Tensor]], seen: Tensor
+) -> Tensor:
+    """Grouped-query attention [batch, heads, length, head_width] to earlier places and to what was drafted at its own.
+
+    Args:
+        query: [batch, heads, length, head_width].
+        keys: [batch, kv_heads, length, head_width] of the earlier places; `values` likewise.
+        drafted: keys and values of the same shape, of which place t sees those at t only.
+        seen: [batch, 1, length, length], true where a place sees an earlier one.
+    """
+    batch, heads, length, width = query.shape
+    kv_heads = keys.shape[1]
+    grouped = (query * width**-0.5).view(batch, kv_heads, -1, length, width)
+    scores = (grouped @ keys[:, :, None].transpose(-1, -2)).masked_fill(~seen[:, :, None], -1e4)
+    own = [(grouped * key[:, :, None]).sum(-1, keepdim=True) for key, _ in drafted]
+    weights = torch.cat((scores, *own), dim=-1).float().softmax(-1).to(values.dtype)
+    mixed = weights[..., :length] @ values[:, :, None]
+    for place, (_, value) in enumerate(drafted):
+        mixed = mixed + weights[..., length + place, None] * value[:, :, None]
+    return mixed.reshape(batch, heads, length, width)
+
+
+class EagleHead(Head):
+    """EAGLE-3: the inputs of three of the target's layers, fused; attention reads token and state side by side."""
+
+    first = 1
+
+    def __init__(
+        self, config: ModelConfig, embedding: Tensor, output: Tensor, target_width: int, seed: int = 0
+    ) -> None:
+        super().__init__(config, embedding, output, 2 * config.width)
+        self.fuse = nn.Linear(3 * target_width, config.width, bias=False)
+        self.token_norm = RMSNorm(config.width, config.norm_eps)
+        self.state_norm = RMSNorm(config.width, config.norm_eps)
+        self.initialise(seed)
+
+    def own_width(self, states: Tensor) -> Tensor:
+        """Three layers' states [..., 3 · target_width] to [..., width]."""
+        fused: Tensor = self.fuse(states)
+        return fused
+
+    def enter(self, embedded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The state itself, and both after a norm."""
+        return state, torch.cat((self.token_norm(embedded), self.state_norm(state)), dim=-1)
+
+
+class MtpHead(Head):
+    """Multi-token prediction: the output of the target's last layer, joined with the token by one matrix."""
+
+    def __init__(self, config: ModelConfig, embedding: Tensor, output: Tensor, seed: int = 0) -> None:
+        super().__init__(config, embedding, output, config.width)
+        self.token_norm = RMSNorm(config.width, config.norm_eps)
+        self.state_norm = RMSNorm(config.width, config.norm_eps)
+        self.join = nn.Linear(2 * config.width, config.width, bias=False)
+        self.attention_norm = RMSNorm(config.width, config.norm_eps)
+        self.initialise(seed)
+
+    def own_width(self, states: Tensor) -> Tensor:
+        """The states as they are."""
+        return states
+
+    def enter(self, embedded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Token and state, joined; attention reads that after a norm."""
+        joined = self.join(torch.cat((self.token_norm(embedded), self.state_norm(state)), dim=-1))
+        return joined, self.attention_norm(joined)
