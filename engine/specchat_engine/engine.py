@@ -22,13 +22,13 @@ from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import LoadOptions, MemoryUse, ThreadCount
+from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import Head, check_pair, eagle_head, own_head
+from specchat_engine.pairing import check_pair, eagle_head, own_head
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -117,12 +117,10 @@ class Engine:
         options: LoadOptions | None = None,
         progress: Callable[[float], bool] | None = None,
         drafters: Mapping[str, MakeDrafter] | None = None,
-        head: str | Path = AUTO,
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
 
-        `head` is the file of an EAGLE-3 head, "mtp" for the target's own layers for multi-token prediction, or "none".
-        "auto" takes the target's own if it has some. `draft` may name a head too.
+        `draft` may name a head too, as `LoadOptions.head` does.
 
         Without a context in the options it is the model's own, or the longest half of it that main memory can hold.
         `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load.
@@ -132,10 +130,11 @@ class Engine:
         """
         options = options or LoadOptions()
         header = read_model(Path(target))
-        draft, chosen = _drafting(header, draft, head)
+        draft, chosen = _drafting(header, draft, options.head)
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
-        options, shortened = with_room(header, small, options, this_machine())
+        of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
+        options, shortened = with_room(header, small or of_head, options, this_machine())
         with ExitStack() as undo:
 
             def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:
@@ -154,7 +153,9 @@ class Engine:
             )
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
-            with_model = (chosen, loaded(chosen.path, *there) if chosen.path else big) if chosen else None
+            with_model = (
+                (chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big) if chosen else None
+            )
             engine = cls(big, model, options, because, shortened, drafters, with_model)
             undo.pop_all()
         return engine
@@ -350,19 +351,19 @@ class Engine:
         self.close()
 
 
-def _drafting(target: Header, draft: str | Path | None, head: str | Path) -> tuple[str | Path, Head | None]:
+def _drafting(target: Header, draft: str | Path | None, head: str) -> tuple[str | Path, Head | None]:
     """The draft model and the head to load. Raises ModelFileError, and PairError for a head without its target."""
     if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
-        if head not in (AUTO, draft):
+        if head not in (AUTO, str(draft)):
             raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
-        draft, head = "", draft
+        draft, head = "", str(draft)
     draft = draft or ""
     if head == "none":
         return draft, None
     if head not in (AUTO, "mtp"):
         return draft, eagle_head(target, read_model(Path(head)), Path(head))
     own = own_head(target)
-    if head == "mtp" and not own:
+    if not own and head == "mtp":
         raise PairError(
             f"the target ({target.architecture}) has no layers for multi-token prediction that llama.cpp can run: "
             "use a draft model or lookup"

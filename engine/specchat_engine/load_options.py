@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from specchat_engine.allowed import OneOf, Range, check, setting
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import K_LIMIT
+from specchat_engine.settings import AUTO, K_LIMIT
 
 ThreadCount = int | Literal["auto"]
 THREADS_LIMIT: Final = 512
@@ -36,7 +36,9 @@ class LoadOptions:
     target uses. Threads alone can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size`
     tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
     `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
-    is reserved for `k_max` + 1 rows of logits. Raises SettingError for a value that is not allowed.
+    is reserved for `k_max` + 1 rows of logits. `head` is the file of a head that drafts from the target's hidden
+    states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which takes the target's
+    own if it has some. Raises SettingError for a value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
@@ -54,6 +56,7 @@ class LoadOptions:
     cache_type_k: str = setting("f16", OneOf(CACHE_TYPES))
     cache_type_v: str = setting("f16", OneOf(CACHE_TYPES))
     k_max: int = setting(32, Range(1, K_LIMIT, whole=True))
+    head: str = AUTO
 
     def __post_init__(self) -> None:
         check(self)
@@ -78,8 +81,25 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """A head that fits its target.
+
+    `name` is its drafter's. `layers` are those of the target whose inputs it reads, where the number of all layers
+    stands for the output of the last. `path` is its file, empty for layers of the target's own. It drafts at most
+    `longest` tokens in a row.
+    """
+
+    name: str
+    layers: tuple[int, ...]
+    path: str = ""
+    longest: int = 16
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """The memory of a loaded pair in bytes: 0 without a draft model, None if llama.cpp does not report it.
+    """The memory of a loaded pair in bytes: 0 where nothing is loaded, None if llama.cpp does not report it.
+
+    What is said of the draft includes a head.
 
     Weights count twice if they were copied to another layout beside the mapped file. A cache is reserved at load, for
     the whole context. `compute` is the scratch memory of both models' passes. Each buffer is exact to 0.01 MiB.

@@ -154,7 +154,7 @@ class Session:
         """
         self._check_idle("look closer")
         sampling, pair = self.settings.sampling, self.pair
-        peer = None if pair.translation else pair.draft
+        peer = None if pair.translation else next(iter(pair.drafting), None)
         with pair.lock:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling

@@ -154,7 +154,7 @@ def _told(ratio: Estimate, arm: Arm) -> str:
 
 
 def _colour(arm: Arm) -> str:
-    return {"model": BLUE, "lookup": ORANGE}.get(arm.drafter, "url(#both)")
+    return {"model": BLUE, "eagle3": BLUE, "mtp": BLUE, "lookup": ORANGE}.get(arm.drafter, "url(#both)")
 
 
 def _strength(arm: Arm) -> float:

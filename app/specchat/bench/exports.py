@@ -16,7 +16,7 @@ from typing import Any
 from specchat.bench.document import Benchmark, Conditions
 from specchat.bench.plan import PLAIN, Arm
 from specchat.bench.summary import best_of
-from specchat_engine.settings import Settings
+from specchat_engine.settings import HEADS, Settings
 
 
 class Tool(StrEnum):
@@ -62,10 +62,14 @@ def _llama_server(conditions: Conditions, arm: Arm) -> list[str]:
     if options["main_gpu"]:
         words += ["-mg", str(options["main_gpu"])]
     types = {"lookup": "ngram-simple", "model": "draft-simple", "hybrid": "ngram-simple,draft-simple"}
+    types |= {head: f"draft-{head}" for head in HEADS}
     if arm != PLAIN:
         words += ["--spec-type", types[arm.drafter]]
-    if arm.drafter in ("model", "hybrid") and conditions.draft:
-        words += ["-md", conditions.draft["path"], "--spec-draft-n-max", k, "--spec-draft-n-min", "0"]
+    draft = options["head"] if arm.drafter == "eagle3" else (conditions.draft or {}).get("path")
+    if arm.drafter in ("model", "hybrid", "eagle3") and draft:
+        words += ["-md", draft]
+    if arm.drafter in ("model", "hybrid", *HEADS):
+        words += ["--spec-draft-n-max", k, "--spec-draft-n-min", "0"]
         words += [*_layers("-ngld", options["gpu_layers_draft"]), *_listed("-devd", options["devices_draft"])]
     if arm.drafter in ("lookup", "hybrid"):
         words += ["--spec-ngram-simple-size-n", str(Settings().ngram_min), "--spec-ngram-simple-size-m", k]
@@ -89,6 +93,8 @@ def _vllm(conditions: Conditions, arm: Arm) -> list[str]:
     config: dict[str, Any] = {}
     if arm.drafter == "model" and conditions.draft:
         config = {"method": "draft_model", "model": conditions.draft["path"]}
+    elif arm.drafter in HEADS:
+        config = {"method": arm.drafter} | ({"model": conditions.options["head"]} if arm.drafter == "eagle3" else {})
     elif arm.drafter == "lookup":
         usual = Settings()
         config = {"method": "ngram", "prompt_lookup_min": usual.ngram_min, "prompt_lookup_max": usual.ngram_max}

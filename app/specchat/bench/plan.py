@@ -14,12 +14,13 @@ from specchat.settings.schema import BY_KEY
 from specchat.settings.values import BadValue
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, DRAFTERS, USUAL_K, DraftLength, installed_drafters
+from specchat_engine.settings import AUTO, DRAFTERS, HEADS, USUAL_K, DraftLength, installed_drafters
 
-KS = {"model": (2, 4, 8, 16), "lookup": (4, 8, 16)}
+KS = {"model": (2, 4, 8, 16), "eagle3": (2, 4, 8), "mtp": (1, 2, 4), "lookup": (4, 8, 16)}
 """The fixed k of each drafter that are measured by default."""
 
-NEED_A_DRAFT_MODEL = ("model", "hybrid")
+NEED_MODELS = ("model", "hybrid", *HEADS)
+"""The drafters that need a draft model or a head."""
 
 Pair = tuple[float, str, int, int]
 """Temperature, kind, prompt and repeat: answers with the same key differ only in the arm."""
@@ -94,23 +95,26 @@ class Turn:
     text: str
 
 
-def parse_arms(text: str, *, has_draft: bool) -> tuple[Arm, ...]:
+def parse_arms(text: str) -> tuple[Arm, ...]:
     """The arms in a comma-separated list, each once. Plain decoding always comes first.
 
-    Raises SettingError for an unknown arm, and for one that needs a draft model if there is none.
+    Raises SettingError for an unknown arm.
     """
-    arms = [Arm.parse(part.strip()) for part in text.split(",") if part.strip()]
+    return tuple(dict.fromkeys((PLAIN, *(Arm.parse(part.strip()) for part in text.split(",") if part.strip()))))
+
+
+def check_arms(arms: Sequence[Arm], drafters: Sequence[str]) -> None:
+    """Raises SettingError for an arm whose drafter is none of the loaded `drafters`."""
     for arm in arms:
-        if arm.drafter in NEED_A_DRAFT_MODEL and not has_draft:
-            raise SettingError(f"the arm {arm} needs a draft model: name one with -d, or leave the arm out")
-    return tuple(dict.fromkeys((PLAIN, *arms)))
+        if arm.drafter not in drafters:
+            what = "a head of the target" if arm.drafter in HEADS else "a draft model"
+            raise SettingError(f"the arm {arm} needs {what}: name one with -d, or leave the arm out")
 
 
-def default_arms(*, has_draft: bool) -> tuple[Arm, ...]:
-    """Plain decoding, each available drafter with its default k, and specchat's own adaptive choice."""
-    drafters = [drafter for drafter in KS if has_draft or drafter not in NEED_A_DRAFT_MODEL]
-    fixed = [Arm(drafter, k) for drafter in drafters for k in KS[drafter]]
-    return (PLAIN, *fixed, Arm("hybrid" if has_draft else "lookup", AUTO))
+def default_arms(drafters: Sequence[str]) -> tuple[Arm, ...]:
+    """Plain decoding, each of these drafters with its default k, and specchat's own adaptive choice."""
+    fixed = [Arm(drafter, k) for drafter, ks in KS.items() if drafter in drafters for k in ks]
+    return (PLAIN, *fixed, Arm("hybrid" if "hybrid" in drafters else "lookup", AUTO))
 
 
 def turns(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from specchat.bench.plan import Arm, Pair
 from specchat_engine.analysis.theory import break_even_alpha, expected_tokens, predicted_speedup
 from specchat_engine.decoding.stats import TurnStats
+from specchat_engine.settings import HEADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,9 @@ class Prediction:
 def predict(arm: Arm, taken: Iterable[Sample], plain: Iterable[Sample]) -> Prediction | None:
     """The speed-up of decoding predicted from the arm's α and costs. `plain` are the plain answers to the same prompts.
 
-    None if the arm is not a draft model with a fixed k, or if something was not measured.
+    None if the arm is no draft model or head with a fixed k, or if something was not measured.
     """
-    if arm.drafter != "model" or not isinstance(arm.k, int):
+    if arm.drafter not in ("model", *HEADS) or not isinstance(arm.k, int):
         return None
     taken, plain = [*taken], [*plain]
     drafted, undrafted = summed(taken), summed(plain)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
-from specchat.models.formatting import pair_name
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
@@ -205,9 +204,7 @@ class ChatSession:
         state, status = self._status()
         used = self.used if self.prompt_tokens is None else self.prompt_tokens
         return HeaderView(
-            pair=pair_name(self.loaded.target, self.loaded.draft)
-            if self.loaded
-            else clean_line(self.options.target.name),
+            pair=self.loaded.pair_name if self.loaded else clean_line(self.options.target.name),
             state=state,
             status=status,
             ctx_used=used + tokens_now,

@@ -220,6 +220,42 @@ def replay(
         raise typer.Exit(replay_turns(traces, factor, as_json=json, raw=raw))
 
 
+Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
+TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3 or mtp.")]
+Data = Annotated[list[Path], typer.Option("--data", metavar="PATH", help="Text file, or folder of them. Repeatable.")]
+TrainOut = Annotated[Path, typer.Option("-o", "--out", metavar="FILE.gguf", help="File to write.")]
+Minutes = Annotated[float, typer.Option("--minutes", metavar="N", help="How long to train.")]
+Share = Annotated[float, typer.Option("--share", min=0.001, max=0.5, help="Size of a draft, relative to the target.")]
+Precision = Annotated[str, typer.Option("--type", metavar="TYPE", help="F32, F16, BF16 or Q8_0.")]
+
+
+@app.command()
+def train(
+    kind: TrainKind,
+    data: Data,
+    out: TrainOut,
+    model: Target = None,
+    minutes: Minutes = 20.0,
+    share: Share = 0.05,
+    precision: Precision = "F16",
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Train a draft model or a head for a target.
+
+    Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
+    """
+    with one_line_errors(debug):
+        from specchat.cli.train import Request, read_precision
+        from specchat.cli.train import train as train_drafter
+        from specchat.models.chosen_pair import chat_options
+        from specchat.settings.config import read_config
+
+        options = chat_options(read_config({"model": model} if model else {}))
+        request = Request(kind, data, out, minutes, share, read_precision(precision), force)
+        raise typer.Exit(train_drafter(options.target, request))
+
+
 @app.command()
 def doctor(
     bundle: Bundle = None, with_conversation: WithConversation = False, json: Json = False, debug: Debug = False

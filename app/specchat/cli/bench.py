@@ -12,7 +12,17 @@ from specchat.bench.comparison import compare
 from specchat.bench.document import Benchmark, Conditions, read_benchmark
 from specchat.bench.exports import Tool
 from specchat.bench.measure import Runner, Setup, peak_memory_bytes
-from specchat.bench.plan import NEED_A_DRAFT_MODEL, Arm, Prompts, Turn, default_arms, parse_arms, read_prompts, turns
+from specchat.bench.plan import (
+    NEED_MODELS,
+    Arm,
+    Prompts,
+    Turn,
+    check_arms,
+    default_arms,
+    parse_arms,
+    read_prompts,
+    turns,
+)
 from specchat.bench.samples import Sample
 from specchat.cli.bench_reports import Progress, print_benchmark, print_comparison
 from specchat.cli.reporting import one_line_from_native_code, print_json, say
@@ -55,11 +65,15 @@ def bench(options: ChatOptions, request: Request) -> int:
     for temperature in temperatures:
         SamplingParams(temperature=temperature)
     prompts = read_prompts(request.prompts)
-    has_draft = options.draft is not None
-    arms = parse_arms(request.arms, has_draft=has_draft) if request.arms else default_arms(has_draft=has_draft)
+    asked = parse_arms(request.arms) if request.arms else ()
+    if options.draft is None:
+        check_arms(asked, [arm.drafter for arm in asked if arm.drafter != "model"])
     one_line_from_native_code()
-    draft = options.draft if any(arm.drafter in NEED_A_DRAFT_MODEL for arm in arms) else None
-    with Engine.load(options.target, draft, options.options) as engine:
+    needs_models = not asked or any(arm.drafter in NEED_MODELS for arm in asked)
+    draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
+    with Engine.load(options.target, draft, load) as engine:
+        arms = asked or default_arms(engine.drafters)
+        check_arms(arms, engine.drafters)
         if engine.plain_because:
             say(f"there is nothing to compare, speculation is off: {engine.plain_because}")
             return FAILED

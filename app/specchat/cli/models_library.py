@@ -161,7 +161,7 @@ def _shape(header: Header) -> Iterator[tuple[str, str]]:
     yield "key/value heads", _same(header.kv_heads)
     yield "experts", str(header.experts or "")
     yield "sliding window", str(header.window or "")
-    yield "multi-token prediction", "yes (MTP layers)" if header.has_mtp else ""
+    yield "drafts for itself", "yes (MTP layers)" if header.has_mtp else ""
     yield "draft head", "yes (EAGLE): it cannot run alone" if header.is_head else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specchat.chat.guide import with_help
@@ -14,6 +15,7 @@ from specchat.terminal.process import stops_on_interrupt
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
+from specchat_engine.settings import HEADS
 
 if TYPE_CHECKING:
     from specchat_engine import Session
@@ -30,9 +32,9 @@ def read_prompt(prompt: str | None) -> str:
 def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
     """Streams one answer to standard output and returns the exit code. Raises EngineError if loading fails."""
     one_line_from_native_code()
-    speculates_with_model = options.k != 0 and options.drafter in (None, "model", "hybrid")
-    draft = options.draft if speculates_with_model else None
-    with Engine.load(options.target, draft, options.options) as engine:
+    needs_models = options.k != 0 and options.drafter in (None, "hybrid", "model", *HEADS)
+    draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
+    with Engine.load(options.target, draft, load) as engine:
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
             say(f"speculation is off: {engine.plain_because}")

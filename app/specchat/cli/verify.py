@@ -19,7 +19,7 @@ from specchat_engine import Engine, EngineError, SamplingParams, Session, Settin
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
-from specchat_engine.settings import AUTO, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
+from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 4, 16)
@@ -56,7 +56,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     `given` are the flags that stood on the command line, by name: one that chooses a drafter, k, temperature or
     verifier narrows what is compared. Raises SettingError if nothing is left, EngineError if loading fails.
     """
-    scope = scope_of(options, given)
+    scope_of(options, given, DRAFTERS)
     one_line_from_native_code()
     adversary = Adversary()
     mislead = {adversary.name: adversary.made}
@@ -65,6 +65,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
         if engine.plain_because:
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
+        scope = scope_of(options, given, engine.drafters)
         cases = [*all_cases(scope, options, engine.recommended, prompts)]
         seed = SEED if options.seed is None else options.seed
 
@@ -96,12 +97,12 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
     return FAILED
 
 
-def scope_of(options: ChatOptions, given: Collection[str]) -> Scope:
-    """Everything that can be compared with this pair, narrowed by the given flags.
+def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]) -> Scope:
+    """Everything that can be compared with the `loaded` drafters, narrowed by the given flags.
 
     Raises SettingError if a flag leaves nothing to compare.
     """
-    drafters = ("hybrid", "model", "lookup") if options.draft else ("lookup",)
+    drafters = [name for name in DRAFTERS if name in loaded and name != "none"]
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
     if "temperature" in given and "temperature" in options.sampling:
         scope = replace(scope, temperatures=(options.sampling["temperature"],))

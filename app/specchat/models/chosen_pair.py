@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from specchat.errors import LibraryError
@@ -13,9 +15,15 @@ from specchat.settings.paths import data_folder, sessions_db
 from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
-from specchat_engine.settings import Settings
+from specchat_engine.errors import ModelFileError
+from specchat_engine.gguf import read_model
+from specchat_engine.settings import AUTO, Settings
 
 _log = logging.getLogger(__name__)
+
+_OWN_HEAD = Path("mtp")
+_HEADS = (AUTO, "mtp", "none")
+"""Heads that are no files."""
 
 
 def chat_options(config: Config) -> ChatOptions:
@@ -25,10 +33,15 @@ def chat_options(config: Config) -> ChatOptions:
     and BuiltinPairError if no model is configured and the built-in pair is missing.
     """
     target, draft = _chosen_pair(config)
+    options = load_options(config)
+    if options.head not in _HEADS:
+        options = replace(options, head=str(find_path(options.head)))
+    if draft and _is_head(draft) and options.head == AUTO:
+        draft, options = None, replace(options, head=str(draft))
     return ChatOptions(
         target,
         draft,
-        load_options(config),
+        options,
         **config.of(Settings),
         sampling=config.sampling,
         seed=config.seed,
@@ -68,7 +81,18 @@ def _chosen_pair(config: Config) -> tuple[Path, Path | None]:
         target, draft = default.target, default.draft
     else:
         return builtin_pair()
+    if draft == str(_OWN_HEAD):
+        return find_path(target), _OWN_HEAD
     return find_path(target), find_path(draft) if draft else None
+
+
+def _is_head(path: Path) -> bool:
+    """Whether a draft model is a head instead. A file that cannot be read is explained when it is loaded."""
+    if path == _OWN_HEAD:
+        return True
+    with suppress(ModelFileError):
+        return read_model(path).is_head
+    return False
 
 
 def _welcomed_file() -> Path:

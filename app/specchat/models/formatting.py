@@ -26,9 +26,13 @@ class Named(Protocol):
         """The number of parameters; 0 if it is not known."""
 
 
-def pair_name(target: Named, draft: Named | None) -> str:
-    """Both models with their sizes: `guide 18M ⇠ draft 2M`."""
-    return model_name(target) if draft is None else f"{model_name(target)} ⇠ {model_name(draft)}"
+_HEADS = {"eagle3": "EAGLE-3", "mtp": "MTP"}
+
+
+def pair_name(target: Named, draft: Named | None, head: str = "") -> str:
+    """The models with their sizes, and the kind of the head: `guide 18M ⇠ draft 2M + EAGLE-3`."""
+    drafting = [*([model_name(draft)] if draft else []), *([_HEADS.get(head, head)] if head else [])]
+    return " ⇠ ".join([model_name(target), *([" + ".join(drafting)] if drafting else [])])
 
 
 def model_name(model: Named) -> str:
@@ -50,9 +54,9 @@ class _Recorded:
 
 
 def recorded_pair(start: Mapping[str, Any]) -> str:
-    """The names of `target` and `draft` in the start line of a trace; empty if they were not recorded."""
+    """The names of `target`, `draft` and `head` in the start line of a trace; empty if they were not recorded."""
     target, draft = _recorded(start, "target"), _recorded(start, "draft")
-    return pair_name(target, draft) if target else ""
+    return pair_name(target, draft, (start.get("head") or {}).get("name", "")) if target else ""
 
 
 def recorded_target(start: Mapping[str, Any]) -> str:

@@ -15,7 +15,6 @@ from specchat.chat.commands.registry import message_text, parse
 from specchat.chat.session import ChatSession
 from specchat.chat.turn import TurnModel
 from specchat.errors import FAILED, INTERRUPTED, AttachmentError
-from specchat.models.formatting import pair_name
 from specchat.plain.commands import Commands
 from specchat.plain.paper import Paper, spoken, spoken_figures
 from specchat.settings.options import ChatOptions
@@ -87,9 +86,9 @@ class PlainChat:
                 return False
             if isinstance(event, Loaded):
                 self._session.ready(event)
-                self._paper.say(f"specchat, {spoken(pair_name(event.target, event.draft))}. /help lists commands.")
+                self._paper.say(f"specchat, {spoken(event.pair_name)}. /help lists commands.")
                 if event.refusal is not None:
-                    self._paper.say(f"The draft model was rejected: {event.refusal}")
+                    self._paper.say(f"Not loaded: {event.refusal}")
                 if event.shortened_because:
                     self._paper.say(event.shortened_because)
                 if event.plain_because:
@@ -171,7 +170,7 @@ class PlainChat:
             self._archive.unsaid([message.id, *gone])
         elif trace is not None and loaded is not None:
             node = conversation.message(message.id)
-            self._archive.answered(node, pair_name(loaded.target, loaded.draft), trace)
+            self._archive.answered(node, loaded.pair_name, trace)
 
 
 def _messages(source: TextIO, paper: Paper) -> Iterator[str]:

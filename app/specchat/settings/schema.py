@@ -47,7 +47,15 @@ class Config:
         kind=_MODEL,
         usual="built-in pair",
     )
-    draft: Path | None = setting(Group.MODELS, "Draft model, with the target's tokenizer", "-d", "--draft", kind=_MODEL)
+    draft: Path | None = setting(Group.MODELS, "Draft model or head of the target", "-d", "--draft", kind=_MODEL)
+    head: str = setting(
+        Group.MODELS,
+        "Head beside a draft model: a file, mtp or none",
+        "--head",
+        of=(LoadOptions, "head"),
+        kind=Text("FILE|NAME"),
+        usual="auto: the target's own, if it has one",
+    )
 
     k: DraftLength = setting(
         Group.DRAFTING,
@@ -63,7 +71,7 @@ class Config:
         "--drafter",
         of=(Settings, "drafter"),
         kind=Choice(OneOf(DRAFTERS), others=installed_drafters),
-        usual="hybrid with a draft model, else lookup",
+        usual="hybrid with a draft model or a head, else lookup",
         is_open=True,
         steps=Steps(label="drafter"),
     )

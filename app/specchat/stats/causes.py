@@ -12,7 +12,7 @@ from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.rounds import BY_MODEL, Outcome
-from specchat_engine.settings import AUTO
+from specchat_engine.settings import AUTO, HEADS
 
 _TESTED, _ROUNDS = 40, 12
 """The fewest compared tokens and rounds for advice about drafts: α is then known to about 0.08."""
@@ -60,7 +60,8 @@ def _drafts(turn: Answered) -> Iterator[Advice]:
     yield from _length(turn, prediction)
     if prediction.chain.source in BY_MODEL:
         yield from _temperature(turn, prediction)
-        yield from _large_draft(turn, prediction)
+        if prediction.chain.source not in HEADS:
+            yield from _large_draft(turn, prediction)
 
 
 def best_to_advise(prediction: WhatIf) -> Point:

@@ -212,10 +212,12 @@ def _k(shown: Shown) -> str:
 def _sources(shown: Shown) -> str:
     drafts = {name: figures.num_drafts for name, figures in shown.summary.by_source.items() if figures.num_drafts}
     if not drafts:
-        return "Where drafts come from: the draft model, or lookup, which copies what followed the same words before."
+        return "Where drafts come from: a draft model, a head of the target, or lookup, which copies from earlier text."
     total = sum(drafts.values())
     told = " and ".join(f"{per_cent(count / total)} from {clean_line(name)}" for name, count in drafts.items())
-    return f"{total} drafts: {told}. A draft model predicts; lookup copies what followed the same words before."
+    return (
+        f"{total} drafts: {told}. A draft model and a head predict; lookup copies what followed the same words before."
+    )
 
 
 def _memory(shown: Shown) -> str:

@@ -10,7 +10,7 @@ from specchat.stats.summary import Figures
 from specchat_engine.analysis.theory import expected_tokens_by_position
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import BY_MODEL, Round
-from specchat_engine.settings import AUTO, DraftLength
+from specchat_engine.settings import AUTO, HEADS, DraftLength
 
 _PRIOR = 2.0
 """The number of comparisons for which the mean over all positions counts at each position."""
@@ -27,7 +27,7 @@ class Chain:
     """The acceptance of one source's drafts by position, from 0. Discarded tokens were never compared and do not count.
 
     `accepted_at[i]` of `tested_at[i]` compared tokens were accepted. `reach[i]` is the share of rounds whose drafts
-    reach position i if k allows it: 1 for a draft model, less for lookup, which may find a short match or none.
+    reach position i if k allows it: 1 for a draft model or a head, less for lookup, which may find a short match.
     """
 
     source: str
@@ -200,7 +200,7 @@ def _point(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k:
 
 def _step_ms(rounds: Sequence[Round], source: str, costs: MeasuredCosts) -> float | None:
     """Milliseconds per drafted token: the recorded step of the draft model, else the mean over the rounds."""
-    if source in BY_MODEL and costs.draft_step is not None:
+    if source in BY_MODEL and source not in HEADS and costs.draft_step is not None:
         return costs.draft_step
     own = [event for event in rounds if event.source == source and event.drafted]
     drafted = sum(len(event.drafted) for event in own)
@@ -215,7 +215,7 @@ def chain_of(rounds: Sequence[Round], source: str) -> Chain:
 
 
 def _reach(rounds: Sequence[Round]) -> tuple[float, ...]:
-    """For each position that k allowed, the share of rounds that drafted a token there, without draft models."""
+    """For each position that k allowed, the share of rounds that drafted a token there, without passes."""
     drafts = [(event.k, len(event.drafted)) for event in rounds if event.source not in BY_MODEL]
     found: list[float] = []
     for position in range(max((k for k, _ in drafts), default=0)):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from specchat.bench.samples import Gain
+from specchat.models.formatting import pair_name
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.codec import from_json, to_json
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.load_options import LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
+from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ModelInfo, ThreadCount, check_threads
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 
@@ -168,7 +169,8 @@ class Loaded:
 
     `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
-    `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
+    `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
+    is what drafts from the target's hidden states.
     """
 
     target: ModelInfo
@@ -181,6 +183,12 @@ class Loaded:
     translated_because: str = ""
     shortened_because: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
+    head: Head | None = None
+
+    @property
+    def pair_name(self) -> str:
+        """What is loaded, as the user reads it."""
+        return pair_name(self.target, self.draft, self.head.name if self.head else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
@@ -151,12 +153,7 @@ class Work:
 
     def _load(self, command: Load) -> None:
         self._unload()
-        refusal = None
-        try:
-            engine = self._open(command, command.draft)
-        except PairError as error:
-            refusal = str(error)
-            engine = self._open(command, None)
+        engine, refusal = self._open_what_fits(command)
         self._engine = engine
         recall(engine)
         self._measuring = engine.measuring()
@@ -171,9 +168,23 @@ class Work:
                 shortened_because=engine.shortened_because,
                 plain_because=engine.plain_because,
                 translated_because=engine.translated_because,
+                head=engine.head,
                 memory=engine.memory_use,
             )
         )
+
+    def _open_what_fits(self, command: Load) -> tuple[Engine, str | None]:
+        """The models, without those that do not fit the target, and why they do not."""
+        try:
+            return self._open(command, command.draft), None
+        except PairError as error:
+            refusal = str(error)
+        alone = replace(command, options=replace(command.options, head="none"))
+        with suppress(PairError):
+            return self._open(command, None), refusal
+        with suppress(PairError):
+            return self._open(alone, command.draft), refusal
+        return self._open(alone, None), refusal
 
     def _open(self, command: Load | Time, draft: str | None) -> Engine:
         """The loaded models. Their progress is sent from inside the load, which is one call."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-BY_MODEL = frozenset(("model", "translated"))
-"""The sources of rounds with a draft model: in the target's tokens, or translated through text."""
+from specchat_engine.settings import HEADS
+
+BY_MODEL = frozenset(("model", *HEADS, "translated"))
+"""The sources of rounds with a pass for each drafted token: a draft model, also translated through text, or a head."""
 
 
 class Outcome(StrEnum):

@@ -28,7 +28,10 @@ def start_line(
     prefix: Sequence[int],
     prefix_text: str,
 ) -> dict[str, Any]:
-    """The first one; it tells the prefix where the answer has one. `about` describes models, versions and machine."""
+    """The first one; it tells the head and the answer's prefix where there are any.
+
+    `about` describes models, versions and machine.
+    """
     line = {
         "type": "start",
         "schema": SCHEMA,
@@ -45,7 +48,8 @@ def start_line(
         "versions": about.get("versions", {}),
         "machine": about.get("machine", {}),
     }
-    return line | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+    head = {"head": about["head"]} if "head" in about else {}
+    return line | head | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
 
 
 def round_line(event: Round) -> dict[str, Any]:

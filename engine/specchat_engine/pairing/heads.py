@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header
+from specchat_engine.load_options import Head
 
 LAYER_INPUTS: Final = frozenset(
     {
@@ -60,24 +60,6 @@ PREDICTING: Final = frozenset(
 _I64 = 27
 """ggml's type of 64-bit integers."""
 
-_LONGEST = 16
-"""The most tokens that a head drafts in a row unless it has a layer for each of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A head that fits its target.
-
-    `name` is its drafter's. `layers` are those of the target whose inputs it reads, where the number of all layers
-    stands for the output of the last. `path` is its file, empty for layers of the target's own. It drafts at most
-    `longest` tokens in a row.
-    """
-
-    name: str
-    layers: tuple[int, ...]
-    path: str = ""
-    longest: int = _LONGEST
-
 
 def own_head(target: Header) -> Head | None:
     """The target's own layers for multi-token prediction, None if it has none that llama.cpp can run."""
@@ -88,22 +70,19 @@ def own_head(target: Header) -> Head | None:
     depth = target.layers - count
     if any(f"blk.{depth + place}.nextn.eh_proj.weight" not in names for place in range(count)):
         return None
-    return Head("mtp", (depth,), longest=count if count > 1 else _LONGEST)
+    return Head("mtp", (depth,), longest=count) if count > 1 else Head("mtp", (depth,))
 
 
 def eagle_head(target: Header, head: Header, path: Path) -> Head:
     """The EAGLE-3 head of a file. Raises PairError if it is another kind of head, or made for another target."""
-    depth = target.layers - (target.of_model("nextn_predict_layers") or 0)
-    deepest = depth if target.architecture in LAST_OUTPUT else depth - 1
-    layers = tuple(int(number) for number in head.numbers("eagle3.target_layers") if np.isfinite(number))
-    reason = _misfit(target, head) or _misread(layers, deepest) or _broken_tensors(target, head, path)
+    reason = misfit(target, head) or _broken_tensors(target, head, path)
     if reason:
         raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
-    return Head("eagle3", layers, str(path))
+    return Head("eagle3", _layers(head), str(path))
 
 
-def _misfit(target: Header, head: Header) -> str:
-    """Why a head cannot work with this target, empty if it can."""
+def misfit(target: Header, head: Header) -> str:
+    """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
     if head.architecture != "eagle3":
         return f"its kind is {head.architecture or 'unknown'}, only eagle3 can be run"
     if target.architecture not in LAYER_INPUTS:
@@ -117,14 +96,15 @@ def _misfit(target: Header, head: Header) -> str:
         return f"it has {head.layers} layers, EAGLE-3 has one"
     if head.of_model("attention.key_length") != head.of_model("attention.value_length"):
         return "its keys and values have different lengths"
+    depth = target.layers - (target.of_model("nextn_predict_layers") or 0)
+    deepest, layers = depth if target.architecture in LAST_OUTPUT else depth - 1, _layers(head)
+    if len(layers) != 3 or not all(0 <= layer <= deepest for layer in layers):
+        return f"it reads the layers {', '.join(map(str, layers)) or 'none'}; three of 0 to {deepest} can be read"
     return ""
 
 
-def _misread(layers: tuple[int, ...], deepest: int) -> str:
-    """Why a head cannot read these layers of its target, empty if it can."""
-    if len(layers) == 3 and all(0 <= layer <= deepest for layer in layers):
-        return ""
-    return f"it reads the layers {', '.join(map(str, layers)) or 'none'}; three of 0 to {deepest} can be read"
+def _layers(head: Header) -> tuple[int, ...]:
+    return tuple(int(number) for number in head.numbers("eagle3.target_layers") if np.isfinite(number))
 
 
 def _broken_tensors(target: Header, head: Header, path: Path) -> str:

@@ -14,6 +14,7 @@ from specchat_engine.gguf import Header
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.layers import SNAPSHOTS, has_state
 from specchat_engine.memory.placement import Machine, Placement, Remedy, where_it_goes
+from specchat_engine.pairing.heads import misfit, own_head
 from specchat_engine.pairing.tokens import Finding, Grade, compare_tokens, difference
 from specchat_engine.settings import K_LIMIT
 
@@ -177,7 +178,12 @@ def judge(
     """
     lines = list(_roles(target, draft))
     same_tokens, cost, speedup = True, None, None
-    if draft is not None:
+    if draft is not None and draft.is_head:
+        lines.append(_head(target, draft))
+        size, cost = compare_sizes(target, draft)
+        speed, speedup = expect_speedup(cost, alpha, costs, reported, basis)
+        lines += [size, speed]
+    elif draft is not None:
         found = list(compare_tokens(target, draft))
         same_tokens = difference(found) is None
         lines += [*found, _templates(target, draft, same_tokens=same_tokens)]
@@ -208,11 +214,11 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
     for role, header in (("target", target), ("draft", draft)):
         if header is None:
             continue
-        if header.is_head:
+        if header.is_head and role == "target":
             yield Finding(
                 Grade.BLOCKER,
                 "architecture",
-                f"the {role} is a draft head ({header.architecture}), which cannot run alone",
+                f"the {role} is a head ({header.architecture}), which cannot run alone",
                 "use a whole model",
             )
         elif header.architecture in _ENCODERS:
@@ -222,8 +228,17 @@ def _roles(target: Header, draft: Header | None) -> Iterator[Finding]:
                 f"the {role} ({header.architecture}) does not generate text token by token",
                 "use a chat model",
             )
-    if target.has_mtp:
-        yield Finding(Grade.OK, "trained head", "the target has layers that predict several tokens, not used yet")
+    if own_head(target):
+        yield Finding(Grade.OK, "trained head", "the target drafts for itself, with layers for multi-token prediction")
+    elif target.has_mtp:
+        words = f"llama.cpp cannot run the prediction layers of {target.architecture}"
+        yield Finding(Grade.OK, "trained head", words)
+
+
+def _head(target: Header, head: Header) -> Finding:
+    if reason := misfit(target, head):
+        return Finding(Grade.BLOCKER, "trained head", reason, "use a head that was made for this target")
+    return Finding(Grade.OK, "trained head", f"{head.architecture}, drafts from the target's hidden states")
 
 
 def _templates(target: Header, draft: Header, *, same_tokens: bool) -> Finding:

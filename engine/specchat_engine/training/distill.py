@@ -50,22 +50,30 @@ def own_answers(
     return result
 
 
+def divergence(logits: Tensor, ids: Tensor, taught: Tensor) -> Tensor:
+    """The Kullback-Leibler divergence of rows of logits [n, V] from a teacher's, summed over the rows.
+
+    `ids` and `taught`, both [n, kept], are the teacher's likeliest tokens and their log-probabilities. They count one
+    by one, and all other tokens together as one.
+    """
+    said = functional.log_softmax(logits, dim=-1).gather(1, ids)
+    taught_rest, said_rest = _rest(taught), _rest(said)
+    rest = taught_rest * (taught_rest.log() - said_rest.log())
+    return (taught.exp() * (taught - said)).sum() + rest.sum()
+
+
 def distillation_objective(model: LlamaModel, batch: Batch) -> Scores:
     """Kullback-Leibler divergence of the draft from the teacher, summed over positions.
 
-    The kept tokens count one by one and all the others together as one. A batch without teaching gives the
-    cross-entropy of its tokens. `correct` says where the draft's best token is the teacher's.
+    A batch without teaching gives the cross-entropy of its tokens. `correct` says where the draft's best token is the
+    teacher's.
     """
     teaching = batch.teaching
     if teaching is None:
         return next_token_objective(model, batch)
     wanted = batch.wanted
     logits = model.logits(model(batch.ids, batch.positions, batch.mask, wanted=wanted)).float()
-    said = functional.log_softmax(logits, dim=-1).gather(1, teaching.ids)
-    taught = teaching.log_probabilities.float()
-    loss = (taught.exp() * (taught - said)).sum()
-    taught_rest, said_rest = _rest(taught), _rest(said)
-    loss = loss + (taught_rest * (taught_rest.log() - said_rest.log())).sum()
+    loss = divergence(logits, teaching.ids, teaching.log_probabilities.float())
     return Scores(loss, logits.argmax(-1) == teaching.ids[:, 0], batch.groups.flatten()[wanted])
 
 

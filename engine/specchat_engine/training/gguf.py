@@ -159,15 +159,7 @@ def write_gguf(
     writer.add_author(description.author)
     writer.add_license(description.license)
     writer.add_file_type(FILE_TYPES[precision])
-    writer.add_context_length(config.context)
-    writer.add_embedding_length(config.width)
-    writer.add_block_count(config.layers)
-    writer.add_feed_forward_length(config.feed_forward)
-    writer.add_head_count(config.heads)
-    writer.add_head_count_kv(config.kv_heads)
-    writer.add_layer_norm_rms_eps(config.norm_eps)
-    writer.add_rope_freq_base(config.rope_base)
-    writer.add_rope_dimension_count(config.head_width)
+    add_sizes(writer, config, layers=config.layers)
     writer.add_vocab_size(config.vocab_size)
     _add_tokenizer(writer, tokenizer, description)
     _add_sampling(writer, description.sampling)
@@ -175,6 +167,41 @@ def write_gguf(
     for written, held in tensor_names(config.layers):
         add_tensor(writer, written, state[held], precision)
     finish(writer)
+
+
+def write_draft(path: Path, model: LlamaModel, target: Path, name: str, precision: Precision) -> None:
+    """Writes a model that shares its tokenizer and chat template with the target's file."""
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name(name)
+    writer.add_file_type(FILE_TYPES[precision])
+    add_sizes(writer, model.config, layers=model.config.layers)
+    writer.add_vocab_size(model.config.vocab_size)
+    copy_fields(gguf.GGUFReader(target), writer, ("tokenizer.",))
+    state = model.state_dict()
+    for written, held in tensor_names(model.config.layers):
+        add_tensor(writer, written, state[held], precision)
+    finish(writer)
+
+
+def copy_fields(reader: gguf.GGUFReader, writer: gguf.GGUFWriter, prefixes: tuple[str, ...]) -> None:
+    """Copies the metadata whose keys begin so, but not the architecture."""
+    for key, field in reader.fields.items():
+        if key.startswith(prefixes) and key != "general.architecture":
+            listed = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(key, field.contents(), field.types[0], sub_type=listed)
+
+
+def add_sizes(writer: gguf.GGUFWriter, config: ModelConfig, *, layers: int) -> None:
+    """Adds the sizes of a model of this many layers."""
+    writer.add_context_length(config.context)
+    writer.add_embedding_length(config.width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(config.feed_forward)
+    writer.add_head_count(config.heads)
+    writer.add_head_count_kv(config.kv_heads)
+    writer.add_layer_norm_rms_eps(config.norm_eps)
+    writer.add_rope_freq_base(config.rope_base)
+    writer.add_rope_dimension_count(config.head_width)
 
 
 def finish(writer: gguf.GGUFWriter) -> None:

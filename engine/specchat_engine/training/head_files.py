@@ -10,7 +10,15 @@ import torch
 from gguf.quants import dequantize
 from torch import Tensor
 
-from specchat_engine.training.gguf import FILE_TYPES, Precision, add_tensor, finish, read_config
+from specchat_engine.training.gguf import (
+    FILE_TYPES,
+    Precision,
+    add_sizes,
+    add_tensor,
+    copy_fields,
+    finish,
+    read_config,
+)
 from specchat_engine.training.heads import EagleHead, MtpHead
 from specchat_engine.training.model import ModelConfig
 
@@ -74,7 +82,7 @@ def write_predicting(path: Path, target: Path, heads: Sequence[MtpHead], precisi
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     writer = gguf.GGUFWriter(path, "mimo2")
     config = read_config(reader)
-    _copy_description(reader, writer)
+    copy_fields(reader, writer, ("general.", "tokenizer."))
     add_sizes(writer, config, layers=config.layers + len(heads))
     writer.add_expert_feed_forward_length(config.feed_forward)
     writer.add_sliding_window(config.context)
@@ -100,14 +108,6 @@ def write_predicting(path: Path, target: Path, heads: Sequence[MtpHead], precisi
     finish(writer)
 
 
-def _copy_description(reader: gguf.GGUFReader, writer: gguf.GGUFWriter) -> None:
-    """Copies what a file says about itself and its tokenizer."""
-    for key, field in reader.fields.items():
-        if key.startswith(("general.", "tokenizer.")) and key != "general.architecture":
-            listed = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None
-            writer.add_key_value(key, field.contents(), field.types[0], sub_type=listed)
-
-
 def _mtp_tensors(head: MtpHead) -> Iterator[tuple[str, Tensor]]:
     state = head.state_dict()
     for written, held in _MTP_NAMES.items():
@@ -123,16 +123,3 @@ def in_halves(query: Tensor, key: Tensor, value: Tensor, config: ModelConfig) ->
         return weight.view(-1, config.head_width // 2, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
 
     return torch.cat((moved(query), moved(key), value))
-
-
-def add_sizes(writer: gguf.GGUFWriter, config: ModelConfig, *, layers: int) -> None:
-    """Adds the sizes of a model of this many layers."""
-    writer.add_context_length(config.context)
-    writer.add_embedding_length(config.width)
-    writer.add_block_count(layers)
-    writer.add_feed_forward_length(config.feed_forward)
-    writer.add_head_count(config.heads)
-    writer.add_head_count_kv(config.kv_heads)
-    writer.add_layer_norm_rms_eps(config.norm_eps)
-    writer.add_rope_freq_base(config.rope_base)
-    writer.add_rope_dimension_count(config.head_width)

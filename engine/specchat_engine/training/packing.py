@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -50,13 +51,13 @@ class Batch:
     groups: Tensor
     teaching: Teaching | None = None
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> Self:
         """The same batch on a device."""
         teaching = self.teaching
         if teaching is not None:
             teaching = Teaching(teaching.ids.to(device), teaching.log_probabilities.to(device))
         moved = {name: getattr(self, name).to(device) for name in TENSORS}
-        return Batch(**moved, teaching=teaching)
+        return type(self)(**moved, teaching=teaching)
 
     @property
     def mask(self) -> Tensor:
@@ -82,12 +83,15 @@ def drawn(draw: Callable[[], Document], tokens: int) -> list[Document]:
     return documents
 
 
+AnyDocument = TypeVar("AnyDocument", bound=Document)
+
+
 @dataclass(slots=True)
-class Row:
+class Row(Generic[AnyDocument]):
     """Documents that share a row of `length` tokens."""
 
     length: int
-    documents: list[Document]
+    documents: list[AnyDocument]
 
     @property
     def room(self) -> int:
@@ -95,13 +99,13 @@ class Row:
         return self.length - sum(len(document.ids) for document in self.documents)
 
 
-def fill_rows(documents: Iterable[Document], lengths: Sequence[int]) -> list[Row]:
+def fill_rows(documents: Iterable[AnyDocument], lengths: Sequence[int]) -> list[Row[AnyDocument]]:
     """Rows of the given lengths that hold all documents but those longer than the longest row.
 
     Longest first, each into the fullest row that has room for it, else into a new row of the shortest length that
     holds it: the cost of attention grows with the row, not with the document.
     """
-    rows: list[Row] = []
+    rows: list[Row[AnyDocument]] = []
     for document in sorted(documents, key=lambda each: len(each.ids), reverse=True):
         size = len(document.ids)
         open_rows = [row for row in rows if row.room >= size]
@@ -135,12 +139,17 @@ def pack(rows: Sequence[Sequence[Document]], length: int) -> Batch:
     return Batch(ids, positions, numbers, targets, groups)
 
 
-def batches_by_length(documents: Iterable[Document], lengths: Sequence[int], tokens: int) -> list[Batch]:
+def batches_by_length(
+    documents: Iterable[AnyDocument],
+    lengths: Sequence[int],
+    tokens: int,
+    packed: Callable[[Sequence[Sequence[AnyDocument]], int], Batch] = pack,
+) -> list[Batch]:
     """Batches of equal size, of at most about `tokens` tokens; a document that fits no row is left out."""
     rows = fill_rows(documents, lengths)
     batches: list[Batch] = []
     for length in sorted(lengths):
         held = [row.documents for row in rows if row.length == length]
         count = math.ceil(len(held) * length / tokens)
-        batches.extend(pack(held[part::count], length) for part in range(count))
+        batches.extend(packed(held[part::count], length) for part in range(count))
     return batches

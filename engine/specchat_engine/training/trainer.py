@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,8 @@ class Scores:
     groups: Tensor
 
 
-Objective = Callable[[LlamaModel, Batch], Scores]
+Objective = Callable[[Any, Any], Scores]
+"""The scores of a model on a batch that suits it."""
 
 
 def next_token_objective(model: LlamaModel, batch: Batch) -> Scores:
@@ -112,11 +113,20 @@ def best_device() -> torch.device:
 class Trainer:
     """Runs a plan; `model` is trained in place."""
 
-    def __init__(self, model: LlamaModel, source: Source, objective: Objective, plan: TrainingPlan) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        source: Source,
+        objective: Objective,
+        plan: TrainingPlan,
+        tell: Callable[[Mapping[str, Any]], object] = id,
+    ) -> None:
+        """`tell` gets each line of the log."""
         self._device = next(model.parameters()).device
         self._model = model
         self._source = source
         self._objective = objective
+        self._tell = tell
         self._plan = plan
         self._optimizer = PairedOptimizer(model, plan.muon_rate, plan.adam_rate)
         self._step = 0
@@ -178,6 +188,7 @@ class Trainer:
         )
 
     def _log(self, line: dict[str, Any]) -> None:
+        self._tell(line)
         with (self._plan.folder / "progress.log").open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
 

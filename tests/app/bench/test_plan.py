@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.bench.plan import PLAIN, Arm, Turn, default_arms, parse_arms, read_prompts, turns
+from specchat.bench.plan import PLAIN, Arm, Turn, check_arms, default_arms, parse_arms, read_prompts, turns
 from specchat.errors import ConfigError
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
@@ -61,8 +61,8 @@ def test_a_run_that_is_cut_short_has_some_of_every_kind_and_temperature() -> Non
 
 
 def test_plain_decoding_comes_first_and_each_arm_once() -> None:
-    assert parse_arms("model:4, lookup:8,model:4", has_draft=True) == (PLAIN, Arm("model", 4), Arm("lookup", 8))
-    assert parse_arms("lookup:8,none", has_draft=False) == (PLAIN, Arm("lookup", 8))
+    assert parse_arms("model:4, lookup:8,model:4") == (PLAIN, Arm("model", 4), Arm("lookup", 8))
+    assert parse_arms("lookup:8,none") == (PLAIN, Arm("lookup", 8))
 
 
 def test_an_arm_is_written_as_it_is_read() -> None:
@@ -73,28 +73,35 @@ def test_an_arm_is_written_as_it_is_read() -> None:
 @pytest.mark.parametrize("text", ["model", "model:", "model:x", "model:-1", "none:4", "guess:4", "auto", "4"])
 def test_what_is_no_arm_is_refused_with_examples(text: str) -> None:
     with pytest.raises(SettingError, match=f"the arm '{text}' is not one: use none, or a drafter and a k such as"):
-        parse_arms(text, has_draft=True)
+        parse_arms(text)
 
 
 def test_an_arm_that_drafts_nothing_is_called_none() -> None:
     with pytest.raises(SettingError, match="the arm 'model:0' drafts nothing: use none"):
-        parse_arms("model:0", has_draft=True)
+        parse_arms("model:0")
 
 
 def test_a_k_beyond_the_limit_is_refused() -> None:
     with pytest.raises(SettingError, match="k in the arm 'model:33' is '33': use auto, or a whole number from 0 to 32"):
-        parse_arms("model:33", has_draft=True)
+        parse_arms("model:33")
 
 
 def test_an_arm_without_its_draft_model_says_what_to_do() -> None:
     with pytest.raises(SettingError, match="the arm model:4 needs a draft model: name one with -d, or leave the arm"):
-        parse_arms("lookup:4,model:4", has_draft=False)
+        check_arms(parse_arms("lookup:4,model:4"), ("lookup", "none"))
+    with pytest.raises(SettingError, match="the arm eagle3:2 needs a head of the target: name one with -d, or leave"):
+        check_arms(parse_arms("model:4,eagle3:2"), ("hybrid", "model", "lookup", "none"))
 
 
 def test_without_a_draft_model_lookup_alone_is_measured() -> None:
-    assert {arm.drafter for arm in default_arms(has_draft=False)} == {"none", "lookup"}
-    assert {str(arm) for arm in default_arms(has_draft=True)} >= {"none", "model:4", "lookup:8", "hybrid:auto"}
-    assert Arm("lookup", "auto") in default_arms(has_draft=False)
+    assert {arm.drafter for arm in default_arms(("lookup", "none"))} == {"none", "lookup"}
+    assert Arm("lookup", "auto") in default_arms(("lookup", "none"))
+
+
+def test_every_loaded_drafter_is_measured() -> None:
+    arms = {str(arm) for arm in default_arms(("hybrid", "model", "mtp", "lookup", "none"))}
+    assert arms >= {"none", "model:4", "mtp:2", "lookup:8", "hybrid:auto"}
+    assert not any("eagle3" in arm for arm in arms)
 
 
 def test_without_a_file_the_built_in_prompts_are_taken() -> None:

@@ -12,6 +12,7 @@ from specchat_engine import Engine, LoadOptions
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.memory import attention
 from specchat_engine.memory.attention import Attention
 from specchat_engine.memory.estimate import Use, estimate
 
@@ -22,6 +23,7 @@ HEADS = 8
 @pytest.fixture(autouse=True)
 def x86(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr(attention, "_is_amd_with_avx512", lambda: False)
 
 
 def on_cpu(options: LoadOptions, n_ctx: int = 1024) -> Attention:
@@ -30,6 +32,11 @@ def on_cpu(options: LoadOptions, n_ctx: int = 1024) -> Attention:
 
 def test_an_x86_keeps_the_scores() -> None:
     assert on_cpu(LoadOptions()) == Attention("off", 128)
+
+
+def test_an_amd_processor_with_avx_512_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "_is_amd_with_avx512", lambda: True)
+    assert on_cpu(LoadOptions()) == Attention("auto", 512)
 
 
 def test_a_gpu_or_another_processor_computes_as_llama_cpp_thinks_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,10 +72,10 @@ def test_what_is_estimated_is_what_llama_cpp_reserves() -> None:
     options = LoadOptions(n_ctx=16_384)
     model = LlamaModel(builtin_pair()[0])
     context = LlamaContext(model, n_ctx=options.n_ctx, max_rows=33, threads=1, options=options)
-    reserved, attention = context.buffers.compute, context.attention
+    reserved, chosen = context.buffers.compute, context.attention
     context.close()
     model.close()
-    assert attention == Attention("off", 128)
+    assert chosen == Attention("off", 128)
     outputs = 4 * 33 * HEADER.n_vocab
     assert estimate(HEADER, Use.of(options, HEADER)).host.compute - outputs == pytest.approx(reserved, rel=0.05)
 

@@ -56,7 +56,7 @@ _FIGURES = (
     ("by place", "how often the 1st, 2nd, … drafted token is accepted"),
     ("α needed", "the stroke is the break-even point, the line is α"),
     ("time", "where decoding time goes: drafting, the target's passes, the rest"),
-    ("drafts", "the source of the drafts: the draft model, or prompt lookup"),
+    ("drafts", "the source of the drafts: a draft model, a head of the target, or prompt lookup"),
     ("k", "the most tokens drafted in a round, over the turn, with the reason; 0 is plain"),
     ("memory", "both models, their caches, and compute buffers"),
     ("lookup", "what prompt lookup searches: all chats since the models were loaded, or this conversation"),

@@ -10,7 +10,6 @@ from textual.screen import Screen
 
 from specchat.chat.session import ChatSession
 from specchat.errors import SpecchatError
-from specchat.models.formatting import pair_name
 from specchat.stats.advice import Advice, AlphaRecord, Answered, Memory, advise, fallen_alpha
 from specchat.stats.causes import causes
 from specchat.store.store import Store
@@ -77,7 +76,7 @@ class Advisor:
         trace, loaded = turn.trace(last), session.loaded
         if trace is None or loaded is None:
             return
-        pair = pair_name(loaded.target, loaded.draft)
+        pair = loaded.pair_name
         try:
             before = await self._state.archive.do(lambda store: earlier_turns(store, pair, turn.message.id))
         except SpecchatError:

@@ -10,7 +10,6 @@ from textual.widget import Widget
 
 from specchat.chat.session import Question
 from specchat.errors import SpecchatError, TraceError
-from specchat.models.formatting import pair_name
 from specchat.traces.trace import Trace, read_trace
 from specchat.tui.dashboard.statistics_pages import pages
 from specchat.tui.recording import (
@@ -138,7 +137,7 @@ class AnswerWindows:
         if loaded is None or settings is None:
             self._view.note(LOADING)
             return
-        pair = pair_name(loaded.target, loaded.draft)
+        pair = loaded.pair_name
         try:
             stored = await self._state.archive.do(lambda store: stored_of(store, conversation, pair))
         except SpecchatError as error:

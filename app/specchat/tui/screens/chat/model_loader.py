@@ -20,7 +20,7 @@ from specchat.tui.screens.chat.state import ChatState
 from specchat.tui.screens.chat.view import LOADING, ChatView
 from specchat.worker.protocol import Loaded, WorkerFailed
 from specchat_engine.load_options import LoadOptions
-from specchat_engine.settings import DRAFTERS, Settings
+from specchat_engine.settings import AUTO, DRAFTERS, Settings
 
 _ESTIMATE_DELAY = 0.3
 """Seconds without another change before memory is estimated."""
@@ -81,6 +81,7 @@ class ModelLoader:
             return
         self._before = (session.options, session.settings) if session.loaded is not None else None
         if options.target != session.options.target:
+            options = replace(options, options=replace(options.options, head=AUTO))  # a head belongs to its target
             session.settings = None
             session.conversation.change(settings=None)
         elif options.draft is not None and session.options.draft is None and session.settings is not None:
@@ -127,7 +128,7 @@ class ModelLoader:
         if first_time:
             self._state.archive.tidy()
             if event.refusal is not None:
-                view.notice(f"The draft model was rejected: {event.refusal}", failure=True)
+                view.notice(f"Not loaded: {event.refusal}", failure=True)
             if event.plain_because:
                 view.notice(f"Speculation is not possible: {event.plain_because}", failure=True)
             elif event.translated_because:

@@ -12,7 +12,6 @@ from typing import Any
 from textual.widget import Widget
 
 from specchat.chat.session import Phase
-from specchat.models.formatting import pair_name
 from specchat.stats.line import STOPPED
 from specchat.store.records import State, StoredMessage
 from specchat.traces.trace import Trace
@@ -236,7 +235,7 @@ class TurnRunner:
             archive.unsaid([answer.id, *gone])
             archive.changed(conversation.session)
         elif trace is not None and loaded is not None:
-            archive.answered(conversation.message(answer.id), pair_name(loaded.target, loaded.draft), trace)
+            archive.answered(conversation.message(answer.id), loaded.pair_name, trace)
 
     def _read_ahead(self) -> None:
         text, session = self._view.prompt.text.strip(), self._state.session

@@ -1,0 +1,141 @@
+"""`specchat train`: makes a draft model or a head for a target from texts."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.cli.reporting import one_line_from_native_code, say, show_progress
+from specchat.errors import ConfigError
+from specchat_engine.errors import SettingError
+from specchat_engine.gguf import read_model
+from specchat_engine.threads.processors import read_processors
+
+if TYPE_CHECKING:
+    from specchat_engine.training.gguf import Precision
+    from specchat_engine.training.pupils import Pupil
+    from specchat_engine.training.runs import Progress, Training
+
+KINDS = ("draft", "eagle3", "mtp")
+PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to train, on which texts, and for how long. `share` is a draft's size relative to the target."""
+
+    kind: str
+    data: Sequence[Path]
+    out: Path
+    minutes: float
+    share: float
+    precision: Precision
+    force: bool
+
+
+def read_precision(text: str) -> Precision:
+    """The precision of this name. Raises ConfigError if there is none."""
+    found = next((one for one in PRECISIONS if one == text.upper()), None)
+    if found is None:
+        raise ConfigError(f"there is no precision {text!r}: use {', '.join(PRECISIONS)}")
+    return found
+
+
+def train(target: Path, request: Request) -> int:
+    """Trains for a target, writes the file, and says what came of it.
+
+    Raises ConfigError or SettingError for what cannot be done, EngineError if a model cannot be loaded.
+    """
+    _check(request)
+    one_line_from_native_code()
+    torch_or_remedy()
+    from specchat_engine.training.runs import Training
+    from specchat_engine.training.texts import documents_of, read_texts
+
+    texts, left_out = read_texts(request.data)
+    if left_out:
+        say(f"{left_out} files are no UTF-8 text and were left out")
+    folder = request.out.with_name(f"{request.out.name}.training")
+    folder.mkdir(parents=True, exist_ok=True)
+    pupil = _pupil(target, request, folder)
+    training = Training(
+        pupil,
+        lambda vocabulary, longest: documents_of(texts, vocabulary, longest),
+        folder,
+        minutes=request.minutes,
+        threads=read_processors().usual,
+    )
+    say(f"{request.kind} for {target.name}: {training.tokens:,} tokens to learn from; checkpoints in {folder}")
+    with _stops(training):
+        trained = training.run(request.out, request.out.stem, request.precision, _show)
+    show_progress(sys.stderr, "")
+    say(f"held-out acceptance: {_alphas(trained.before)} before, {_alphas(trained.after)} after")
+    size = request.out.stat().st_size
+    use = f"-m {request.out} -d mtp" if request.kind == "mtp" else f"-m {target} -d {request.out}"
+    print(f"{request.out}  {size / 1e6:.1f} MB")  # noqa: T201
+    say(f"chat with it: specchat {use}; check it: specchat verify {use}; measure it: specchat bench {use}")
+    return 0
+
+
+def torch_or_remedy() -> None:
+    """Raises ConfigError without torch, which comes with an extra."""
+    try:
+        import specchat_engine.training.runs  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"training needs {error.name}, which is not installed: pip install 'specchat[train]'"
+        ) from None
+
+
+def _check(request: Request) -> None:
+    if request.kind not in KINDS:
+        raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
+    if request.out.exists() and not request.force:
+        raise ConfigError(f"{request.out} exists already: choose another -o, or overwrite it with --force")
+    if not request.out.absolute().parent.is_dir():
+        raise ConfigError(f"{request.out} cannot be written: there is no folder {request.out.parent}")
+    if not 0 < request.minutes < 100_000:
+        raise SettingError(f"minutes is {request.minutes:g}: use more than 0")
+
+
+def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
+    from specchat_engine.training.pupils import DraftPupil, EaglePupil, MtpPupil, draft_config
+
+    header = read_model(target)
+    if request.kind == "draft":
+        return DraftPupil(target, draft_config(header, request.share), seed=1)
+    if request.kind == "mtp":
+        return MtpPupil(target, folder, seed=1)
+    return EaglePupil(target, feed_forward=header.width, seed=1)
+
+
+@contextmanager
+def _stops(training: Training) -> Iterator[None]:
+    """Ctrl+C ends the training and keeps the best so far; a second one ends the process."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        training.stop()
+        signal.signal(signal.SIGINT, before)
+        say("stopping after this step; the best so far is kept")
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _show(progress: Progress) -> None:
+    parts = [f"{progress.share:4.0%}", f"step {progress.step}", f"{progress.tokens / progress.seconds:,.0f} tokens/s"]
+    parts += [f"loss {progress.loss:.3f}", f"held-out α {_alphas(progress.alphas)}"]
+    show_progress(sys.stderr, "  ".join(parts))
+
+
+def _alphas(values: Sequence[float]) -> str:
+    return " ".join(f"{value:.3f}" for value in values)

@@ -1,0 +1,51 @@
+"""The loss of a head: how far the rows of several drafted tokens are from its teacher's."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from specchat_engine.training.distill import divergence
+from specchat_engine.training.heads import Head
+from specchat_engine.training.teacher import TaughtBatch
+from specchat_engine.training.trainer import Scores
+
+DRAFTED = 4
+"""How many tokens are drafted from each place in training."""
+
+_LATER = 0.8
+"""The weight of each further token relative to the one before."""
+
+_WEIGHTS = [_LATER**step for step in range(DRAFTED)]
+
+
+def head_objective(head: Head, batch: TaughtBatch) -> Scores:
+    """The divergence of the head's rows from the teacher's, the weights of the drafted tokens adding up to 1.
+
+    `correct` says where the first drafted token would be the teacher's best.
+    """
+    taught, groups = batch.teacher_log_probabilities.flatten(0, 1), batch.groups.flatten()
+    ids = batch.teacher_ids.flatten(0, 1)
+    losses: list[Tensor] = []
+    correct, counted = torch.empty(0, dtype=torch.bool), batch.wanted[:0]
+    outputs = head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
+    for step, (hidden, weight) in enumerate(zip(outputs, _WEIGHTS, strict=True)):
+        begun, places = drafted_places(batch, head.first, step)
+        logits = head.logits(hidden.flatten(0, 1)[begun]).float()
+        losses.append(weight / sum(_WEIGHTS) * divergence(logits, ids[places], taught[places]))
+        if not step:
+            correct, counted = logits.argmax(-1) == ids[places, 0], places
+    return Scores(torch.stack(losses).sum(), correct, groups[counted])
+
+
+def drafted_places(batch: TaughtBatch, first: int, step: int) -> tuple[Tensor, Tensor]:
+    """Where drafts begin whose token number `step` has a loss, and the places of the teacher's rows for that token.
+
+    Both index rows x length. A draft begins and ends in the same document, not before its token number `first`.
+    """
+    length = batch.ids.shape[1]
+    wanted, documents, positions = batch.wanted, batch.documents.flatten(), batch.positions.flatten()
+    begun = wanted - step
+    inside = (begun >= 0) & (begun // length == wanted // length)
+    inside &= (documents[begun] == documents[wanted]) & (positions[begun] >= first)
+    return begun[inside], wanted[inside]

@@ -1,0 +1,219 @@
+"""What `specchat train` makes for a target, a head or a draft model: how it learns, and how its file is written."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from pathlib import Path
+
+import gguf
+import torch
+from gguf.quants import dequantize
+from torch import Tensor, nn
+
+from specchat_engine.errors import PairError
+from specchat_engine.gguf import Header, read_model
+from specchat_engine.pairing.heads import LAYER_INPUTS
+from specchat_engine.training.distill import divergence
+from specchat_engine.training.gguf import Precision, read_config, write_draft
+from specchat_engine.training.head_files import write_eagle, write_predicting
+from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
+from specchat_engine.training.heads import EagleHead, Head, MtpHead
+from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.teacher import TaughtBatch
+from specchat_engine.training.trainer import Scores
+
+KINDS = ("draft", "eagle3", "mtp")
+
+
+class Pupil(ABC):
+    """A model that learns from a target.
+
+    `teacher` is the file that teaches it, and `layers` are those whose inputs it reads there.
+    """
+
+    teacher: Path
+    layers: tuple[int, ...] = ()
+
+    @property
+    @abstractmethod
+    def model(self) -> nn.Module:
+        """What is trained."""
+
+    @abstractmethod
+    def objective(self, model: nn.Module, batch: TaughtBatch) -> Scores:
+        """The loss of a batch."""
+
+    @abstractmethod
+    def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
+        """For each drafted token the sum of Σ min(p, q) over places, and the number of places.
+
+        That is how many would be accepted at temperature 1 where all tokens before were.
+        """
+
+    @abstractmethod
+    def write(self, path: Path, name: str, precision: Precision) -> None:
+        """Writes the file that the engine loads."""
+
+
+class HeadPupil(Pupil):
+    """A head of the target's width."""
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+
+    @property
+    def model(self) -> Head:
+        """The head."""
+        return self._head
+
+    def objective(self, model: nn.Module, batch: TaughtBatch) -> Scores:
+        """The divergence of several drafted tokens."""
+        return head_objective(self._head, batch)
+
+    @torch.no_grad()
+    def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
+        """Of each of the tokens that are drafted in training."""
+        found = []
+        outputs = self._head.unrolled(batch.ids, batch.positions, batch.documents, batch.states, DRAFTED)
+        for step, hidden in enumerate(outputs):
+            begun, places = drafted_places(batch, self._head.first, step)
+            found.append((_overlap(self._head.logits(hidden.flatten(0, 1)[begun]), batch, places), len(places)))
+        return found
+
+
+class EaglePupil(HeadPupil):
+    """An EAGLE-3 head that shares its target's embeddings."""
+
+    def __init__(self, target: Path, feed_forward: int, seed: int) -> None:
+        """Raises PairError if llama.cpp does not hand out the hidden states of the target."""
+        header = read_model(target)
+        if header.architecture not in LAYER_INPUTS:
+            raise PairError(
+                f"{target.name} cannot have an EAGLE-3 head: llama.cpp does not hand out the hidden states of "
+                f"{header.architecture}; train a draft model"
+            )
+        embedding, output = shared_matrices(target)
+        self._eagle = EagleHead(head_config(header, feed_forward), embedding, output, header.width, seed)
+        super().__init__(self._eagle)
+        self.teacher, self.layers = target, low_middle_high(header)
+
+    def write(self, path: Path, name: str, precision: Precision) -> None:
+        """A file for `-d`."""
+        write_eagle(path, self._eagle, self.layers, self._eagle.config.width, name, precision)
+
+
+class MtpPupil(HeadPupil):
+    """A layer for multi-token prediction inside a copy of a llama model in the architecture mimo2."""
+
+    def __init__(self, target: Path, folder: Path, seed: int) -> None:
+        """The copy that teaches goes into the `folder`. Raises PairError for a target of another architecture."""
+        header = read_model(target)
+        if header.architecture != "llama" or any(tensor.name == "output.weight" for tensor in header.tensors):
+            raise PairError(
+                f"{target.name} cannot get layers for multi-token prediction: only llama models with tied embeddings "
+                "can; train an EAGLE-3 head or a draft model"
+            )
+        embedding, output = shared_matrices(target)
+        self._mtp = MtpHead(replace(read_config(gguf.GGUFReader(target)), layers=1), embedding, output, seed)
+        super().__init__(self._mtp)
+        self._target, self.teacher, self.layers = target, folder / "teacher.gguf", (header.layers,)
+        self.write(self.teacher, header.name or target.stem, "F16")
+
+    def write(self, path: Path, name: str, precision: Precision) -> None:
+        """A whole model, the target included."""
+        write_predicting(path, self._target, [self._mtp], precision)
+
+
+class DraftPupil(Pupil):
+    """A small llama model with the target's tokenizer."""
+
+    def __init__(self, target: Path, config: ModelConfig, seed: int) -> None:
+        self._draft = LlamaModel(config, seed)
+        self.teacher = target
+
+    @property
+    def model(self) -> LlamaModel:
+        """The draft model."""
+        return self._draft
+
+    def objective(self, model: nn.Module, batch: TaughtBatch) -> Scores:
+        """The divergence of the next token."""
+        wanted = batch.wanted
+        hidden = self._draft(batch.ids, batch.positions, batch.mask, wanted=wanted)
+        logits = self._draft.logits(hidden).float()
+        ids, taught = _taught(batch, wanted)
+        return Scores(divergence(logits, ids, taught), logits.argmax(-1) == ids[:, 0], batch.groups.flatten()[wanted])
+
+    @torch.no_grad()
+    def overlaps(self, batch: TaughtBatch) -> list[tuple[float, int]]:
+        """Of the next token."""
+        wanted = batch.wanted
+        hidden = self._draft(batch.ids, batch.positions, batch.mask, wanted=wanted)
+        return [(_overlap(self._draft.logits(hidden), batch, wanted), len(wanted))]
+
+    def write(self, path: Path, name: str, precision: Precision) -> None:
+        """A model file with the target's tokenizer and template."""
+        write_draft(path, self._draft, self.teacher, name, precision)
+
+
+def low_middle_high(header: Header) -> tuple[int, int, int]:
+    """The layers that EAGLE-3 reads by default: near the beginning, in the middle, near the end."""
+    last = header.layers - 1
+    return min(2, last), header.layers // 2, max(last - 2, min(header.layers // 2 + 1, last))
+
+
+def head_config(header: Header, feed_forward: int) -> ModelConfig:
+    """The sizes of a head of the target's width, with as many attention heads."""
+    heads, kv_heads = max(header.heads, default=1), max(header.kv_heads, default=1)
+    return ModelConfig(
+        vocab_size=header.n_vocab,
+        width=header.width,
+        layers=1,
+        heads=heads,
+        kv_heads=kv_heads,
+        feed_forward=feed_forward,
+        context=header.n_ctx_train,
+        rope_base=header.number(f"{header.architecture}.rope.freq_base") or 10_000.0,
+    )
+
+
+def draft_config(header: Header, share: float) -> ModelConfig:
+    """Sizes of a draft model with about this share of the target's parameters: half of them for the embeddings."""
+    wanted = share * header.n_params
+    width = max(64, round(wanted / 2 / header.n_vocab / 64) * 64)
+    feed_forward = 2 * width
+    each = 2.5 * width * width + 3 * width * feed_forward
+    layers = max(1, round((wanted - width * header.n_vocab) / each))
+    heads = width // 64
+    return ModelConfig(
+        vocab_size=header.n_vocab,
+        width=width,
+        layers=layers,
+        heads=heads,
+        kv_heads=heads if heads % 2 else heads // 2,
+        feed_forward=feed_forward,
+        context=header.n_ctx_train,
+    )
+
+
+def shared_matrices(target: Path) -> tuple[Tensor, Tensor]:
+    """The target's embeddings and output matrix, both [vocab_size, width]."""
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(target).tensors}
+
+    def read(name: str) -> Tensor:
+        return torch.from_numpy(dequantize(tensors[name].data, tensors[name].tensor_type).copy())
+
+    embedding = read("token_embd.weight")
+    return embedding, read("output.weight") if "output.weight" in tensors else embedding
+
+
+def _taught(batch: TaughtBatch, places: Tensor) -> tuple[Tensor, Tensor]:
+    return batch.teacher_ids.flatten(0, 1)[places], batch.teacher_log_probabilities.flatten(0, 1)[places]
+
+
+def _overlap(logits: Tensor, batch: TaughtBatch, places: Tensor) -> float:
+    """Σ min(p, q) over the teacher's likeliest tokens, summed over places."""
+    ids, taught = _taught(batch, places)
+    q = logits.float().softmax(-1).gather(1, ids)
+    return float(torch.minimum(taught.exp(), q).sum())

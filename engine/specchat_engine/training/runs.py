@@ -1,0 +1,154 @@
+"""One training from documents to a file: taught by the target, watched on held-out documents, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from torch import Tensor
+
+from specchat_engine.errors import SettingError
+from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.training.gguf import Precision
+from specchat_engine.training.optimizer import Schedule, matrix_autocast
+from specchat_engine.training.packing import Document, batches_by_length
+from specchat_engine.training.pupils import Pupil
+from specchat_engine.training.teacher import TaughtBatch, TaughtLessons, Teacher, pack_lessons
+from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan
+
+_HELD_OUT_SHARE, _MOST_HELD_OUT = 0.05, 48
+_LENGTHS = (128, 256, 512, 1024)
+_STEP_TOKENS, _BATCH_TOKENS = 4096, 2048
+_RATES = (0.01, 0.002)
+_EVERY_SECONDS = 30.0
+_FEWEST_TOKENS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training is: the spent share of its time, 0 to 1, the loss, and α on held-out documents.
+
+    `alphas` has a value for each drafted token: how likely it is accepted at temperature 1 if those before it were.
+    """
+
+    share: float
+    step: int
+    seconds: float
+    tokens: int
+    loss: float | None
+    alphas: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What came of a training: α on held-out documents before the first step and in the end."""
+
+    path: Path
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+class Training:
+    """Trains a pupil on `tokens` tokens of text, each as often as the time allows.
+
+    `stop`, from any thread or a signal handler, ends it after the running step.
+    """
+
+    def __init__(
+        self,
+        pupil: Pupil,
+        documents: Callable[[Vocabulary, int], Iterable[Document]],
+        folder: Path,
+        *,
+        minutes: float,
+        threads: int,
+        seed: int = 1,
+    ) -> None:
+        """`documents` makes them with the target's vocabulary, of at most so many tokens each.
+
+        Checkpoints go into the `folder`. Raises SettingError if there is too little text to learn from.
+        """
+        self._pupil = pupil
+        self._minutes = minutes
+        self._seed = seed
+        self._folder = folder
+        self._teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
+        shuffled = [*documents(self._teacher.vocabulary, _LENGTHS[-2])]
+        self.tokens = sum(len(document.ids) for document in shuffled)
+        if self.tokens < _FEWEST_TOKENS:
+            self._teacher.close()
+            raise SettingError(f"the data has {self.tokens:,} tokens: give at least {_FEWEST_TOKENS:,}")
+        Random(seed).shuffle(shuffled)
+        held_out = max(1, min(_MOST_HELD_OUT, round(_HELD_OUT_SHARE * len(shuffled))))
+        self._held_out, self._learned = shuffled[:held_out], shuffled[held_out:]
+        self._source = TaughtLessons(self._draw, self._teacher, _LENGTHS, _BATCH_TOKENS)
+        self._best: tuple[float, dict[str, Tensor]] = (-1.0, {})
+        self._last_look = 0.0
+        self._alphas: tuple[float, ...] = ()
+        self._best_alphas: tuple[float, ...] = ()
+        self._hear: Callable[[Progress], object] = id
+
+    def stop(self) -> None:
+        """Ends the training; the best state so far is kept."""
+        self._source.stopped = True
+
+    def run(self, out: Path, name: str, precision: Precision, hear: Callable[[Progress], object]) -> Trained:
+        """Trains until the time is spent, and writes the best state. `hear` gets the progress after each step."""
+        self._hear = hear
+        try:
+            before = self._look()
+            deadline = time.time() + 60 * self._minutes
+            plan = TrainingPlan(
+                "training",
+                self._folder,
+                Budget(tokens=2**62, deadline=deadline),
+                Schedule(warm_up_steps=20, decay_from=0.3),
+                *_RATES,
+                save_every_seconds=60.0,
+            )
+            Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()
+            self._look()
+        finally:
+            self._teacher.close()
+        self._pupil.model.load_state_dict(self._best[1])
+        unfinished = out.with_suffix(".unfinished")
+        self._pupil.write(unfinished, name, precision)
+        unfinished.replace(out)
+        return Trained(out, before, self._best_alphas)
+
+    def _draw(self, step: int) -> list[Document]:
+        """The documents of a step: a function of its number, so that a training can go on where it was."""
+        random, drawn, tokens = Random(f"{self._seed} {step}"), [], 0
+        while tokens < _STEP_TOKENS:
+            drawn.append(random.choice(self._learned))
+            tokens += len(drawn[-1].ids)
+        return drawn
+
+    def _tell(self, line: Mapping[str, Any]) -> None:
+        if time.monotonic() - self._last_look > _EVERY_SECONDS:
+            self._look()
+        progress = Progress(line["progress"], line["step"], line["seconds"], line["tokens"], line["loss"], self._alphas)
+        self._hear(progress)
+
+    def _look(self) -> tuple[float, ...]:
+        """Measures α on the held-out documents, and keeps the state if it is the best so far."""
+        lessons = [self._teacher.teach(document) for document in self._held_out]
+        sums: list[list[float]] = []
+        model = self._pupil.model
+        for batch in batches_by_length(lessons, _LENGTHS, _BATCH_TOKENS, pack_lessons):
+            assert isinstance(batch, TaughtBatch)
+            device = next(model.parameters()).device
+            with matrix_autocast(device):
+                sums.append([part for pair in self._pupil.overlaps(batch.to(device)) for part in pair])
+        totals = [sum(column) for column in zip(*sums, strict=True)]
+        self._alphas = tuple(total / max(count, 1) for total, count in zip(totals[::2], totals[1::2], strict=True))
+        self._last_look = time.monotonic()
+        score = sum(self._alphas)
+        if score > self._best[0]:
+            state = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
+            self._best, self._best_alphas = (score, state), self._alphas
+        return self._alphas

@@ -1,0 +1,176 @@
+"""What a target has to teach: its predictions after each token of a text, and its hidden states there.
+
+The target runs in llama.cpp, so that any file that can be chatted with can teach, with the very numbers that its heads
+and drafts will meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.training.distill import KEPT
+from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
+from specchat_engine.training.trainer import Source
+
+_ROWS = 256
+"""Rows of logits that one pass gives."""
+
+_KEPT_BYTES = 2**30
+"""Lessons are kept in memory up to this size, since most texts are read more than once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson(Document):
+    """A document with what its teacher predicts after each token: the KEPT likeliest ids and their log-probabilities,
+    both [length, KEPT], and its hidden states [length, width] there."""
+
+    teacher_ids: NDArray[np.int32]
+    teacher_log_probabilities: NDArray[np.float16]
+    states: NDArray[np.float16]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its arrays."""
+        return self.teacher_ids.nbytes + self.teacher_log_probabilities.nbytes + self.states.nbytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaughtBatch(Batch):
+    """Packed lessons, with the teacher's arrays [rows, length, ...] at every place."""
+
+    teacher_ids: Tensor
+    teacher_log_probabilities: Tensor
+    states: Tensor
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on a device."""
+        moved = {name: getattr(self, name).to(device) for name in (*TENSORS, *_TAUGHT)}
+        return type(self)(**moved)
+
+
+_TAUGHT = ("teacher_ids", "teacher_log_probabilities", "states")
+
+
+class Teacher:
+    """A loaded target; `close` frees it. Lessons are kept until they take a gigabyte."""
+
+    def __init__(self, target: Path, layers: Sequence[int], *, n_ctx: int, threads: int) -> None:
+        """`layers` are those whose inputs make up a hidden state, none for a teacher without states.
+
+        Raises ModelFileError if the file cannot be loaded. The caller must make sure that the architecture hands its
+        hidden states out.
+        """
+        self._model = LlamaModel(target)
+        self._context = LlamaContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads)
+        self._states = self._context.hand_out(layers) if layers else None
+        self._kept: dict[tuple[int, ...], Lesson] = {}
+        self._kept_bytes = 0
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target's vocabulary."""
+        return self._model.vocabulary
+
+    @property
+    def context(self) -> int:
+        """The longest document that it can read, in tokens."""
+        return self._context.capacity
+
+    def teach(self, document: Document) -> Lesson:
+        """The lesson of a document. Raises DecodeError if it is longer than the context."""
+        key = tuple(document.ids)
+        if key in self._kept:
+            return self._kept[key]
+        self._context.keep(())
+        ids, log_probabilities = [], []
+        for start in range(0, len(key), _ROWS):
+            part = key[start : start + _ROWS]
+            best, said = likeliest(self._context.advance(part, len(part)))
+            ids.append(best)
+            log_probabilities.append(said)
+        states = self._states.rows(0, len(key)) if self._states else np.empty((len(key), 0), np.float32)
+        lesson = Lesson(
+            document.ids,
+            document.learned,
+            document.group,
+            teacher_ids=np.concatenate(ids),
+            teacher_log_probabilities=np.concatenate(log_probabilities),
+            states=states.astype(np.float16),
+        )
+        if self._kept_bytes + lesson.size <= _KEPT_BYTES:
+            self._kept[key] = lesson
+            self._kept_bytes += lesson.size
+        return lesson
+
+    def close(self) -> None:
+        """Frees the target."""
+        self._context.close()
+        self._model.close()
+
+
+def likeliest(logits: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float16]]:
+    """The KEPT likeliest ids of each row of logits [n, V], best first, and their log-probabilities."""
+    kept = min(KEPT, logits.shape[1])
+    best = np.argpartition(-logits, kept - 1, axis=1)[:, :kept]
+    chosen = np.take_along_axis(logits, best, axis=1)
+    order = np.argsort(-chosen, axis=1, kind="stable")
+    best, chosen = np.take_along_axis(best, order, axis=1), np.take_along_axis(chosen, order, axis=1)
+    top = chosen[:, :1]
+    total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True, dtype=np.float64))
+    return best.astype(np.int32), (chosen - total).astype(np.float16)
+
+
+def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
+    """Rows of lessons as one batch, as `pack` makes it."""
+    batch = pack(rows, length)
+    found: dict[str, Tensor] = {}
+    for name in _TAUGHT:
+        first = torch.from_numpy(getattr(rows[0][0], name))
+        dense = torch.zeros(len(rows), length, first.shape[1], dtype=first.dtype)
+        for row, lessons in enumerate(rows):
+            whole = np.concatenate([getattr(lesson, name) for lesson in lessons])
+            dense[row, : len(whole)] = torch.from_numpy(whole)
+        found[name] = dense.long() if name == "teacher_ids" else dense.float()
+    return TaughtBatch(
+        batch.ids,
+        batch.positions,
+        batch.documents,
+        batch.targets,
+        batch.groups,
+        **found,  # type: ignore[arg-type]
+    )
+
+
+class TaughtLessons(Source):
+    """Draws documents for each step and has them taught when they are needed."""
+
+    def __init__(
+        self, draw: Callable[[int], Sequence[Document]], teacher: Teacher, lengths: Sequence[int], batch_tokens: int
+    ) -> None:
+        """`draw` gives the documents of a step. Rows have these `lengths`, batches at most about `batch_tokens`."""
+        self._draw = draw
+        self._teacher = teacher
+        self._lengths = lengths
+        self._batch_tokens = batch_tokens
+        self.stopped = False
+
+    def batches(self, step: int, progress: float) -> Sequence[Batch]:
+        """The lessons of one step."""
+        lessons = [self._teacher.teach(document) for document in self._draw(step)]
+        return batches_by_length(lessons, self._lengths, self._batch_tokens, pack_lessons)
+
+    @property
+    def finished(self) -> bool:
+        """Whether somebody stopped it."""
+        return self.stopped

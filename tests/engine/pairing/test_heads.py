@@ -1,0 +1,123 @@
+"""A head meets llama.cpp only if nothing about it would end the process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specchat_engine import LoadOptions, PairError
+from specchat_engine.gguf import Header, TensorInfo, Value, read_model
+from specchat_engine.pairing import Grade, eagle_head, judge, own_head
+from support.heads import LAYERS, random_eagle, random_predicting
+from support.tiny_models import write_tiny_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("heads")
+    write_tiny_model(folder / "target.gguf", layers=3)
+    random_eagle(folder / "head.gguf", folder / "target.gguf")
+    random_predicting(folder / "predicting.gguf", folder / "target.gguf")
+    random_predicting(folder / "chained.gguf", folder / "target.gguf", 3)
+    return folder
+
+
+@pytest.fixture
+def target(folder: Path) -> Header:
+    return read_model(folder / "target.gguf")
+
+
+@pytest.fixture
+def head(folder: Path) -> Header:
+    return read_model(folder / "head.gguf")
+
+
+def changed(header: Header, **keys: Value) -> Header:
+    return replace(
+        header, metadata={**header.metadata, **{key.replace("__", "."): value for key, value in keys.items()}}
+    )
+
+
+def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: Header) -> None:
+    found = eagle_head(target, head, folder / "head.gguf")
+    assert (found.name, found.layers, found.path) == ("eagle3", LAYERS, str(folder / "head.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"general__architecture": "eagle2"}, "its kind is eagle2, only eagle3 can be run"),
+        ({"eagle3__target_hidden_size": 4096}, "it reads hidden states of 4096 numbers, the target's have 64"),
+        ({"eagle3__vocab_size": 9}, "its vocabulary has 9 tokens, the target's has 261"),
+        ({"eagle3__block_count": 2}, "it has 2 layers, EAGLE-3 has one"),
+        ({"eagle3__attention__key_length": 8}, "its keys and values have different lengths"),
+        ({"eagle3__target_layers": np.array([0, 1])}, r"it reads the layers 0, 1; three of 0 to 2 can be read"),
+        ({"eagle3__target_layers": np.array([0, 1, 3])}, r"it reads the layers 0, 1, 3; three of 0 to 2"),
+        ({"eagle3__target_layers": np.array([-1, 1, 2])}, r"it reads the layers -1, 1, 2; three of 0 to 2"),
+        ({"eagle3__target_layers": np.array([0, 1, np.nan])}, r"it reads the layers 0, 1; three of 0 to 2"),
+        ({"eagle3__target_layers": 7}, "it reads the layers none; three of 0 to 2"),
+        ({"eagle3__embedding_length": 32}, "it takes embeddings from the target, whose width is 64, and its own is 32"),
+    ],
+)
+def test_a_head_for_another_target_is_refused_with_the_reason(
+    folder: Path, target: Header, head: Header, keys: dict[str, Value], reason: str
+) -> None:
+    with pytest.raises(PairError, match=rf"head\.gguf is no head for this target: {reason}"):
+        eagle_head(target, changed(head, **keys), folder / "head.gguf")
+
+
+def test_a_target_that_hands_out_no_states_is_named(folder: Path, target: Header, head: Header) -> None:
+    with pytest.raises(PairError, match=r"llama\.cpp does not hand out the hidden states of gemma3"):
+        eagle_head(changed(target, general__architecture="gemma3"), head, folder / "head.gguf")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "reason"),
+    [
+        (TensorInfo("token_embd.weight", (64, 9), 1, 0, 576, 1152), "its embeddings have the shape"),
+        (TensorInfo("d2t", (9,), 26, 0, 9, 36), "its d2t is I32"),
+        (TensorInfo("d2t", (300,), 27, 0, 300, 2400), "its d2t is I64 of the shape"),
+        (TensorInfo("d2t", (3, 3), 27, 0, 9, 72), "its d2t is I64 of the shape"),
+        (TensorInfo("d2t", (9,), 27, 2**40, 9, 72), "its d2t names tokens outside of 0 to 260"),
+    ],
+)
+def test_a_tensor_that_native_code_would_misread_is_refused(
+    folder: Path, target: Header, head: Header, tensor: TensorInfo, reason: str
+) -> None:
+    with pytest.raises(PairError, match=reason):
+        eagle_head(target, replace(head, tensors=(*head.tensors, tensor)), folder / "head.gguf")
+
+
+def test_a_target_drafts_for_itself_with_one_layer_or_with_several(folder: Path, target: Header) -> None:
+    one, three = own_head(read_model(folder / "predicting.gguf")), own_head(read_model(folder / "chained.gguf"))
+    assert one is not None
+    assert three is not None
+    assert (one.name, one.layers, one.path) == ("mtp", (3,), "")
+    assert one.longest > 3 == three.longest
+    assert own_head(target) is None
+
+
+def test_prediction_layers_without_their_tensors_or_of_another_architecture_are_left_alone(folder: Path) -> None:
+    header = read_model(folder / "predicting.gguf")
+    without = replace(header, tensors=tuple(one for one in header.tensors if "eh_proj" not in one.name))
+    assert own_head(without) is None
+    unknown = changed(header, general__architecture="exaone-moe")
+    unknown = changed(unknown, **{"exaone-moe.nextn_predict_layers": 1, "exaone-moe.block_count": 4})
+    assert own_head(unknown) is None
+
+
+def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(folder: Path, target: Header, head: Header) -> None:
+    def about(target: Header, draft: Header | None) -> tuple[Grade, str]:
+        lines = judge(target, draft, LoadOptions(n_ctx=256)).lines
+        (line,) = [line for line in lines if line.topic == "trained head"]
+        return line.grade, line.finding
+
+    own = about(read_model(folder / "predicting.gguf"), None)
+    assert own == (Grade.OK, "the target drafts for itself, with layers for multi-token prediction")
+    assert about(target, head) == (Grade.OK, "eagle3, drafts from the target's hidden states")
+    grade, finding = about(target, changed(head, eagle3__block_count=2))
+    assert grade is Grade.BLOCKER
+    assert "it has 2 layers" in finding

@@ -1,0 +1,135 @@
+"""A training from texts to a file that drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settings
+from specchat_engine.gguf import read_model
+from specchat_engine.training import runs
+from specchat_engine.training.packing import Document
+from specchat_engine.training.pupils import DraftPupil, EaglePupil, MtpPupil, Pupil, draft_config
+from specchat_engine.training.runs import Progress, Training
+from specchat_engine.training.texts import Tokenizer, documents_of
+from support.tiny_models import write_tiny_model
+
+WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
+
+
+def texts(count: int = 60) -> list[str]:
+    random = Random(0)
+    return [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(count)]
+
+
+def documents(vocabulary: Tokenizer, longest: int) -> Iterator[Document]:
+    return documents_of(texts(), vocabulary, longest)
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("training") / "target.gguf", layers=3)
+
+
+def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
+    makers: dict[str, Callable[[], Pupil]] = {
+        "draft": lambda: DraftPupil(target, draft_config(read_model(target), 0.5), seed=1),
+        "eagle3": lambda: EaglePupil(target, feed_forward=64, seed=1),
+        "mtp": lambda: MtpPupil(target, folder, seed=1),
+    }
+    return makers[kind]()
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
+
+
+@pytest.mark.parametrize("kind", ["draft", "eagle3", "mtp"])
+def test_what_was_trained_beats_its_beginning_and_drafts(kind: str, target: Path, tmp_path: Path) -> None:
+    heard: list[Progress] = []
+    training = Training(pupil_of(kind, target, tmp_path), documents, tmp_path, minutes=60, threads=1)
+
+    def hear(progress: Progress) -> None:
+        heard.append(progress)
+        if progress.step == 50:
+            training.stop()
+
+    trained = training.run(tmp_path / "out.gguf", "a pupil", "F16", hear)
+    assert trained.after[0] > trained.before[0] + 0.1
+    assert len(trained.after) == (1 if kind == "draft" else 4)
+    assert heard[-1].share > heard[0].share
+    pair = (trained.path, "mtp") if kind == "mtp" else (target, trained.path)
+    with Engine.load(*pair, LoadOptions(threads=1)) as engine:
+        drafter = engine.drafters[1]
+        session = engine.session(settings=Settings(k=2, drafter=drafter, max_tokens=60), seed=1)
+        for _ in session.generate("hello there"):
+            pass
+        assert session.stats.num_draft_tokens > 0
+
+
+def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later(target: Path, tmp_path: Path) -> None:
+    steps: list[int] = []
+    training = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
+
+    def stop(progress: Progress) -> None:
+        steps.append(progress.step)
+        if progress.step == 3:
+            training.stop()
+
+    training.run(tmp_path / "one.gguf", "a head", "F16", stop)
+    assert steps == [1, 2, 3]
+    assert (tmp_path / "one.gguf").exists()
+    again = Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
+
+    def go_on(progress: Progress) -> None:
+        steps.append(progress.step)
+        again.stop()
+
+    again.run(tmp_path / "two.gguf", "a head", "F16", go_on)
+    assert steps == [1, 2, 3, 4]
+
+
+def test_too_little_text_is_refused(target: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="the data has 3 tokens: give at least 20,000"):
+        Training(
+            EaglePupil(target, 64, 1),
+            lambda vocabulary, longest: documents_of(["hello"], vocabulary, longest),
+            tmp_path,
+            minutes=1,
+            threads=1,
+        )
+
+
+def test_a_target_that_hands_out_no_states_is_refused(tmp_path: Path, target: Path) -> None:
+    data = target.read_bytes().replace(b"general.architecture", b"general.architecture", 1)
+    other = tmp_path / "other.gguf"
+    other.write_bytes(data.replace(b"llama", b"qwen2"))
+    with pytest.raises(PairError, match=r"hidden states of qwen2; train a draft model"):
+        EaglePupil(other, 64, 1)
+    with pytest.raises(PairError, match="only llama models with tied embeddings can"):
+        MtpPupil(other, tmp_path, 1)
+
+
+def test_a_full_disk_leaves_no_half_written_file(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pupil = EaglePupil(target, 64, 1)
+    training = Training(pupil, documents, tmp_path, minutes=10, threads=1)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pupil, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        training.run(tmp_path / "out.gguf", "a head", "F16", lambda _: training.stop())
+    assert not (tmp_path / "out.gguf").exists()
+    assert (tmp_path / "training.pt").exists()
+
+
+def test_sizes_of_a_draft_follow_its_share(target: Path) -> None:
+    header = read_model(target)
+    small, large = draft_config(header, 0.5), draft_config(header, 3.0)
+    assert small.vocab_size == large.vocab_size == header.n_vocab
+    assert (small.width, small.layers) < (large.width, large.layers)

@@ -1,0 +1,88 @@
+"""What a target teaches is what it would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from specchat_engine import DecodeError
+from specchat_engine.training import teacher as teacher_module
+from specchat_engine.training.gguf import read_gguf
+from specchat_engine.training.packing import Document
+from specchat_engine.training.teacher import TaughtLessons, Teacher, likeliest, pack_lessons
+from support.heads import layer_inputs
+from support.tiny_models import write_tiny_model
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return write_tiny_model(tmp_path / "target.gguf", layers=3)
+
+
+@pytest.fixture
+def teacher(target: Path) -> Iterator[Teacher]:
+    made = Teacher(target, (1, 2), n_ctx=256, threads=1)
+    yield made
+    made.close()
+
+
+def document(length: int, seed: int = 0) -> Document:
+    ids = np.random.default_rng(seed).integers(3, 261, length).tolist()
+    return Document(ids, [True] * length)
+
+
+def test_the_likeliest_come_first_with_their_log_probabilities() -> None:
+    logits = np.random.default_rng(0).standard_normal((3, 100)).astype(np.float32)
+    ids, said = likeliest(logits)
+    expected = torch.from_numpy(logits).log_softmax(-1).topk(32)
+    np.testing.assert_array_equal(ids, expected.indices.numpy())
+    np.testing.assert_allclose(said, expected.values.numpy(), atol=5e-3)
+
+
+def test_predictions_and_states_are_those_of_the_same_model_in_torch(target: Path, teacher: Teacher) -> None:
+    lesson = teacher.teach(document(20))
+    model = read_gguf(target)
+    with torch.no_grad():
+        ids = torch.tensor([lesson.ids])
+        logits = model.logits(model(ids, torch.arange(20)[None]))[0]
+        inputs = layer_inputs(model, lesson.ids)
+    expected = logits.softmax(-1).gather(1, torch.from_numpy(lesson.teacher_ids).long())
+    np.testing.assert_allclose(np.exp(lesson.teacher_log_probabilities.astype(np.float32)), expected, atol=5e-3)
+    np.testing.assert_allclose(lesson.states, torch.cat(inputs[1:3], dim=-1).numpy(), atol=2e-2)
+
+
+def test_a_long_document_is_read_in_passes(teacher: Teacher, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = teacher.teach(document(60))
+    monkeypatch.setattr(teacher_module, "_ROWS", 16)
+    again = teacher.teach(Document([*document(60).ids[:59], 5], [True] * 60))
+    np.testing.assert_allclose(whole.teacher_log_probabilities[:59], again.teacher_log_probabilities[:59], atol=1e-2)
+
+
+def test_a_lesson_is_taught_once(teacher: Teacher) -> None:
+    assert teacher.teach(document(20)) is teacher.teach(document(20))
+
+
+def test_a_document_that_is_too_long_is_an_error(teacher: Teacher) -> None:
+    with pytest.raises(DecodeError, match="do not fit a context of 256"):
+        teacher.teach(document(300))
+
+
+def test_packed_lessons_keep_their_rows_in_place(teacher: Teacher) -> None:
+    one, other = teacher.teach(document(5)), teacher.teach(document(7, seed=1))
+    batch = pack_lessons([[one, other]], 16)
+    np.testing.assert_allclose(batch.states[0, 5:12].numpy(), other.states.astype(np.float32))
+    np.testing.assert_array_equal(batch.teacher_ids[0, :5].numpy(), one.teacher_ids)
+    assert batch.states[0, 12:].abs().sum() == 0
+
+
+def test_a_step_is_made_of_taught_documents(teacher: Teacher) -> None:
+    source = TaughtLessons(lambda step: [document(30, step), document(9, step)], teacher, (16, 32), 64)
+    batches = source.batches(3, 0.0)
+    assert sum(int((batch.documents > 0).sum()) for batch in batches) == 39
+    assert not source.finished
+    source.stopped = True
+    assert source.finished
