@@ -16,7 +16,6 @@ from specchat.settings.schema import Config
 from specchat_assets import builtin_pair
 from specchat_engine import LoadOptions
 from specchat_engine.errors import ModelFileError
-from specchat_engine.gguf import read_model
 from specchat_engine.settings import AUTO, Settings
 
 _log = logging.getLogger(__name__)
@@ -90,6 +89,8 @@ def _is_head(path: Path) -> bool:
     """Whether a draft model is a head instead. A file that cannot be read is explained when it is loaded."""
     if path == _OWN_HEAD:
         return True
+    from specchat_engine.gguf import read_model
+
     with suppress(ModelFileError):
         return read_model(path).is_head
     return False
