@@ -14,7 +14,7 @@ from typing import Any, Self
 from specchat_engine.codec import to_json
 from specchat_engine.drafters import HeadDrafter, MakeDrafter, Translation, with_installed
 from specchat_engine.errors import PairError, SettingError
-from specchat_engine.gguf import Header, read_model
+from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.library import llama_version
@@ -28,7 +28,7 @@ from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import check_pair, eagle_head, own_head
+from specchat_engine.pairing import check_pair, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -130,7 +130,7 @@ class Engine:
         """
         options = options or LoadOptions()
         header = read_model(Path(target))
-        draft, chosen = _drafting(header, draft, options.head)
+        draft, chosen = what_drafts(header, draft, options.head)
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
         of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
@@ -349,26 +349,6 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _drafting(target: Header, draft: str | Path | None, head: str) -> tuple[str | Path, Head | None]:
-    """The draft model and the head to load. Raises ModelFileError, and PairError for a head without its target."""
-    if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
-        if head not in (AUTO, str(draft)):
-            raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
-        draft, head = "", str(draft)
-    draft = draft or ""
-    if head == "none":
-        return draft, None
-    if head not in (AUTO, "mtp"):
-        return draft, eagle_head(target, read_model(Path(head)), Path(head))
-    own = own_head(target)
-    if not own and head == "mtp":
-        raise PairError(
-            f"the target ({target.architecture}) has no layers for multi-token prediction that llama.cpp can run: "
-            "use a draft model or lookup"
-        )
-    return draft, own
 
 
 def _sum(sizes: Iterable[int | None]) -> int | None:

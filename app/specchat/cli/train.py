@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from specchat_engine.training.pupils import Pupil
     from specchat_engine.training.runs import Progress, Training
 
+_NEEDED = ("torch", "gguf", "tokenizers")
 KINDS = ("draft", "eagle3", "mtp")
 PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
 
@@ -53,13 +55,12 @@ def train(target: Path, request: Request) -> int:
     """
     _check(request)
     one_line_from_native_code()
-    torch_or_remedy()
     from specchat_engine.training.runs import Training
     from specchat_engine.training.texts import documents_of, read_texts
 
     texts, left_out = read_texts(request.data)
     if left_out:
-        say(f"{left_out} files are no UTF-8 text and were left out")
+        say(f"left out because they are no UTF-8 text: {left_out} file{'s' * (left_out > 1)}")
     folder = request.out.with_name(f"{request.out.name}.training")
     folder.mkdir(parents=True, exist_ok=True)
     pupil = _pupil(target, request, folder)
@@ -82,17 +83,10 @@ def train(target: Path, request: Request) -> int:
     return 0
 
 
-def torch_or_remedy() -> None:
-    """Raises ConfigError without torch, which comes with an extra."""
-    try:
-        import specchat_engine.training.runs  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"training needs {error.name}, which is not installed: pip install 'specchat[train]'"
-        ) from None
-
-
 def _check(request: Request) -> None:
+    missing = next((name for name in _NEEDED if find_spec(name) is None), None)
+    if missing:
+        raise ConfigError(f"training needs {missing}, which is not installed: pip install 'specchat[train]'")
     if request.kind not in KINDS:
         raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
     if request.out.exists() and not request.force:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from builtin_pair import publishing, stages
+from builtin_pair import heads, publishing, stages
 from builtin_pair.evaluation import evaluate
 from builtin_pair.stages import Run
 
@@ -30,6 +30,8 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "draft-copying": stages.train_draft_copying,
     "draft": stages.train_draft,
     "export": publishing.export,
+    "eagle3": heads.train_eagle,
+    "mtp": heads.train_predicting,
     "evaluate": evaluate,
     "publish": publishing.publish,
 }

@@ -1,7 +1,7 @@
 """Whether a draft model or a head fits a target, judged by their headers, before a download and again at load."""
 
-from specchat_engine.pairing.heads import eagle_head, own_head
+from specchat_engine.pairing.heads import eagle_head, own_head, what_drafts
 from specchat_engine.pairing.judge import Verdict, check_pair, judge
 from specchat_engine.pairing.tokens import Finding, Grade
 
-__all__ = ["Finding", "Grade", "Verdict", "check_pair", "eagle_head", "judge", "own_head"]
+__all__ = ["Finding", "Grade", "Verdict", "check_pair", "eagle_head", "judge", "own_head", "what_drafts"]

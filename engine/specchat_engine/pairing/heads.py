@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import Head
+from specchat_engine.settings import AUTO
 
 LAYER_INPUTS: Final = frozenset(
     {
         "bailingmoe3",
-        "deepseek4",
         "gemma3n",
         "gemma4",
         "gpt-oss",
@@ -37,28 +38,52 @@ LAYER_INPUTS: Final = frozenset(
 LAST_OUTPUT: Final = frozenset({"gemma4", "gpt-oss", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe"})
 """Of these, those that hand out the output of the last layer too. Others give zeros."""
 
-PREDICTING: Final = frozenset(
-    {
-        "bailingmoe3",
-        "cohere2moe",
-        "deepseek2",
-        "deepseek32",
-        "deepseek4",
-        "glm-dsa",
-        "glm4moe",
-        "hy_v3",
-        "mimo2",
-        "nemotron_h_moe",
-        "qwen35",
-        "qwen35moe",
-        "qwen3next",
-        "step35",
-    }
-)
-"""Architectures whose layers for multi-token prediction llama.cpp can run."""
+_ALWAYS = ("nextn.eh_proj", "nextn.enorm", "nextn.hnorm")
+_EXPERTS = (*_ALWAYS, "ffn_gate_inp")
+
+PREDICTING: Final[Mapping[str, tuple[str, ...]]] = {
+    "bailingmoe3": (*_ALWAYS, "nextn.shared_head_norm"),
+    "cohere2moe": _EXPERTS,
+    "glm4moe": _EXPERTS,
+    "hy_v3": _ALWAYS,
+    "mimo2": (*_ALWAYS, "attn_qkv", "ffn_gate", "ffn_up", "ffn_down"),
+    "nemotron_h_moe": (*_EXPERTS, "nextn.shared_head_norm"),
+    "qwen35": _ALWAYS,
+    "qwen35moe": _EXPERTS,
+    "qwen3next": _EXPERTS,
+    "step35": _ALWAYS,
+}
+"""Architectures whose layers for multi-token prediction llama.cpp can run, and the tensors that each such layer must
+have: llama.cpp asserts them. The DeepSeek family and glm-dsa are left out, since it asserts more about them."""
+
+SEVERAL: Final = frozenset({"hy_v3", "mimo2", "step35"})
+"""Of these, those that may have several such layers."""
 
 _I64 = 27
 """ggml's type of 64-bit integers."""
+
+
+def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[str | Path, Head | None]:
+    """The draft model to load, empty for none, and the head, chosen by `LoadOptions.head`. `draft` may name a head.
+
+    Raises ModelFileError, and PairError for a head that does not fit the target.
+    """
+    if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
+        if head not in (AUTO, str(draft)):
+            raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
+        draft, head = "", str(draft)
+    draft = draft or ""
+    if head == "none":
+        return draft, None
+    if head not in (AUTO, "mtp"):
+        return draft, eagle_head(target, read_model(Path(head)), Path(head))
+    own = own_head(target)
+    if not own and head == "mtp":
+        raise PairError(
+            f"the target ({target.architecture}) has no layers for multi-token prediction that llama.cpp can run: "
+            "use a draft model or lookup"
+        )
+    return draft, own
 
 
 def own_head(target: Header) -> Head | None:
@@ -66,9 +91,12 @@ def own_head(target: Header) -> Head | None:
     count = target.of_model("nextn_predict_layers") or 0
     if not count or target.architecture not in PREDICTING:
         return None
+    needed, depth = PREDICTING[target.architecture], target.layers - count
     names = {tensor.name for tensor in target.tensors}
-    depth = target.layers - count
-    if any(f"blk.{depth + place}.nextn.eh_proj.weight" not in names for place in range(count)):
+    layers = range(depth, target.layers)
+    if any(f"blk.{layer}.{name}.weight" not in names for layer in layers for name in needed):
+        return None
+    if count > 1 and target.architecture not in SEVERAL:
         return None
     return Head("mtp", (depth,), longest=count) if count > 1 else Head("mtp", (depth,))
 

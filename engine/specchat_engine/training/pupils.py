@@ -29,9 +29,10 @@ KINDS = ("draft", "eagle3", "mtp")
 class Pupil(ABC):
     """A model that learns from a target.
 
-    `teacher` is the file that teaches it, and `layers` are those whose inputs it reads there.
+    `target` is its target, `teacher` the file that teaches it, and `layers` are those whose inputs it reads there.
     """
 
+    target: Path
     teacher: Path
     layers: tuple[int, ...] = ()
 
@@ -96,7 +97,8 @@ class EaglePupil(HeadPupil):
         embedding, output = shared_matrices(target)
         self._eagle = EagleHead(head_config(header, feed_forward), embedding, output, header.width, seed)
         super().__init__(self._eagle)
-        self.teacher, self.layers = target, low_middle_high(header)
+        self.target = self.teacher = target
+        self.layers = low_middle_high(header)
 
     def write(self, path: Path, name: str, precision: Precision) -> None:
         """A file for `-d`."""
@@ -117,12 +119,12 @@ class MtpPupil(HeadPupil):
         embedding, output = shared_matrices(target)
         self._mtp = MtpHead(replace(read_config(gguf.GGUFReader(target)), layers=1), embedding, output, seed)
         super().__init__(self._mtp)
-        self._target, self.teacher, self.layers = target, folder / "teacher.gguf", (header.layers,)
+        self.target, self.teacher, self.layers = target, folder / "teacher.gguf", (header.layers,)
         self.write(self.teacher, header.name or target.stem, "F16")
 
     def write(self, path: Path, name: str, precision: Precision) -> None:
         """A whole model, the target included."""
-        write_predicting(path, self._target, [self._mtp], precision)
+        write_predicting(path, self.target, [self._mtp], precision)
 
 
 class DraftPupil(Pupil):
@@ -130,7 +132,7 @@ class DraftPupil(Pupil):
 
     def __init__(self, target: Path, config: ModelConfig, seed: int) -> None:
         self._draft = LlamaModel(config, seed)
-        self.teacher = target
+        self.target = self.teacher = target
 
     @property
     def model(self) -> LlamaModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -70,8 +71,10 @@ class Training:
     ) -> None:
         """`documents` makes them with the target's vocabulary, of at most so many tokens each.
 
-        Checkpoints go into the `folder`. Raises SettingError if there is too little text to learn from.
+        Checkpoints go into the `folder`. Raises SettingError if there is too little text to learn from, and if the
+        folder has the checkpoints of another training.
         """
+        _claim(folder, pupil)
         self._pupil = pupil
         self._minutes = minutes
         self._seed = seed
@@ -152,3 +155,13 @@ class Training:
             state = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
             self._best, self._best_alphas = (score, state), self._alphas
         return self._alphas
+
+
+def _claim(folder: Path, pupil: Pupil) -> None:
+    """Notes in a folder whose checkpoints it has. Raises SettingError if they are another training's."""
+    sizes = {name: [*weight.shape] for name, weight in pupil.model.state_dict().items()}
+    whose = json.dumps({"target": str(pupil.target.resolve()), "layers": pupil.layers, "sizes": sizes})
+    file = folder / "training.json"
+    if file.exists() and file.read_text("utf-8") != whose:
+        raise SettingError(f"{folder} has the checkpoints of another training: delete it, or choose another output")
+    file.write_text(whose, "utf-8")

@@ -102,11 +102,20 @@ def test_a_target_drafts_for_itself_with_one_layer_or_with_several(folder: Path,
 
 def test_prediction_layers_without_their_tensors_or_of_another_architecture_are_left_alone(folder: Path) -> None:
     header = read_model(folder / "predicting.gguf")
-    without = replace(header, tensors=tuple(one for one in header.tensors if "eh_proj" not in one.name))
-    assert own_head(without) is None
+    for needed in ("eh_proj", "enorm", "blk.3.attn_qkv", "blk.3.ffn_up"):
+        without = replace(header, tensors=tuple(one for one in header.tensors if needed not in one.name))
+        assert own_head(without) is None
     unknown = changed(header, general__architecture="exaone-moe")
     unknown = changed(unknown, **{"exaone-moe.nextn_predict_layers": 1, "exaone-moe.block_count": 4})
     assert own_head(unknown) is None
+
+
+def test_several_prediction_layers_where_llama_cpp_allows_one_are_left_alone(folder: Path) -> None:
+    three = read_model(folder / "chained.gguf")
+    keys = {key.replace("mimo2.", "qwen35."): value for key, value in three.metadata.items()}
+    other = replace(three, metadata={**keys, "general.architecture": "qwen35"})
+    assert own_head(three) is not None
+    assert own_head(other) is None
 
 
 def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(folder: Path, target: Header, head: Header) -> None:

@@ -93,6 +93,12 @@ def test_a_training_that_is_stopped_keeps_the_best_so_far_and_goes_on_later(targ
     assert steps == [1, 2, 3, 4]
 
 
+def test_checkpoints_of_another_training_are_left_alone(target: Path, tmp_path: Path) -> None:
+    Training(EaglePupil(target, 64, 1), documents, tmp_path, minutes=10, threads=1)
+    with pytest.raises(SettingError, match="has the checkpoints of another training: delete it, or choose another"):
+        Training(EaglePupil(target, 96, 1), documents, tmp_path, minutes=10, threads=1)
+
+
 def test_too_little_text_is_refused(target: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="the data has 3 tokens: give at least 20,000"):
         Training(
