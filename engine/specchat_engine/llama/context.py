@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch
 from specchat_engine.llama.hidden import HiddenStates
-from specchat_engine.llama.library import api
+from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
@@ -289,10 +289,7 @@ class LlamaContext:
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(count)
-        if not rows:
-            return np.empty((0, self._n_vocab), np.float32)
-        block: Any = (ctypes.c_float * (rows * self._n_vocab)).from_address(ctypes.addressof(logits.contents))
-        return np.frombuffer(block, np.float32).reshape(rows, self._n_vocab)
+        return floats(logits, rows, self._n_vocab)
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, NoReturn
@@ -14,7 +13,7 @@ from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import StateBatch
 from specchat_engine.llama.context import LlamaContext, context_params
 from specchat_engine.llama.hidden import HiddenStates
-from specchat_engine.llama.library import api
+from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.staging import staged
@@ -222,7 +221,7 @@ class HeadContext:
             part = states[place : place + self._outputs]
             fits = self._batch.fill(part, None, start, len(part))
             self._process(api.LLAMA_PROCESS_TYPE_ENCODE, len(part), fits=fits)
-            found[place : place + len(part)] = self._floats(self._output_states(self.handle), len(part), self._width)
+            found[place : place + len(part)] = floats(self._output_states(self.handle), len(part), self._width)
         return found
 
     def _pass(self, states: NDArray[np.float32], tokens: Sequence[int], layer: int, rows: int) -> NDArray[np.float32]:
@@ -231,8 +230,8 @@ class HeadContext:
             self._choose_layer(self.handle, layer)
         fits = self._batch.fill(states, tokens, self.length, rows)
         self._process(api.LLAMA_PROCESS_TYPE_DECODE, len(tokens), fits=fits)
-        self._output = self._floats(self._output_states(self.handle), rows, self._width)[-1:].copy()
-        return self._floats(api.llama_get_logits(self.handle), rows, self.model.vocabulary.size)[-1:]
+        self._output = floats(self._output_states(self.handle), rows, self._width)[-1:].copy()
+        return floats(api.llama_get_logits(self.handle), rows, self.model.vocabulary.size)[-1:]
 
     def _process(self, kind: int, count: int, *, fits: bool) -> None:
         threads = self.threads, self.reading_threads if count > self._outputs else self.threads
@@ -263,11 +262,3 @@ class HeadContext:
     def _fail(self, reason: str) -> NoReturn:
         self.clear()
         raise DecodeError(f"{reason}: use another drafter")
-
-    @staticmethod
-    def _floats(pointer: Any, rows: int, width: int) -> NDArray[np.float32]:
-        """llama.cpp's own memory as [rows, width]; the next pass overwrites it."""
-        if not rows:
-            return np.empty((0, width), np.float32)
-        block: Any = (ctypes.c_float * (rows * width)).from_address(ctypes.addressof(pointer.contents))
-        return np.frombuffer(block, np.float32).reshape(rows, width)

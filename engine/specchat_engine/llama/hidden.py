@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.llama.library import floats
 from specchat_engine.llama.staging import staged
 
 _KEPT_BYTES = 64 * 2**20
@@ -59,10 +59,8 @@ class HiddenStates:
             self._rows = grown
         width = self.width // len(self._sources)
         for place, (read, layer) in enumerate(self._sources):
-            pointer = read(self._context, *layer)
-            block: Any = (ctypes.c_float * (count * width)).from_address(ctypes.addressof(pointer.contents))
             into = self._rows[kept : kept + count, place * width : (place + 1) * width]
-            into[:] = np.frombuffer(block, np.float32).reshape(count, width)
+            into[:] = floats(read(self._context, *layer), count, width)
         self.end = start + count
 
     def cut(self, length: int) -> None:

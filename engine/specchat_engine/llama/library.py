@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.errors import NativeLibraryError
 
 PINNED: Final = "0.3.36"
@@ -109,6 +112,14 @@ binding.llama_backend_init()
 
 api: Final[Any] = binding
 abort_callback: Final[Any] = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+
+def floats(pointer: Any, rows: int, width: int) -> NDArray[np.float32]:
+    """llama.cpp's own memory as [rows, width]; the next pass overwrites it. Without rows the pointer may be null."""
+    if not rows:
+        return np.empty((0, width), np.float32)
+    block: Any = (ctypes.c_float * (rows * width)).from_address(ctypes.addressof(pointer.contents))
+    return np.frombuffer(block, np.float32).reshape(rows, width)
 
 
 def set_abort_callback(callback: Any) -> None:
