@@ -44,7 +44,6 @@ class HiddenStates:
 
     def record(self, start: int, count: int) -> None:
         """Takes the states of the pass that just read `count` tokens from position `start` on."""
-        self.cut(start)
         if self.end != start:
             self.first = self.end = start
         kept = self.end - self.first
