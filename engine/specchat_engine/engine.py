@@ -12,7 +12,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from specchat_engine.codec import to_json
-from specchat_engine.drafters import HeadDrafter, MakeDrafter, Translation, with_installed
+from specchat_engine.drafters import (
+    MakeDrafter,
+    StateHead,
+    StateHeadModel,
+    Translation,
+    head_drafter,
+    with_installed,
+)
 from specchat_engine.errors import PairError, SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
@@ -22,19 +29,19 @@ from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
-from specchat_engine.load_options import Head, LoadOptions, MemoryUse, ThreadCount
+from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import check_pair, what_drafts
+from specchat_engine.pairing import check_pair, read_state_head, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
-from specchat_engine.settings import AUTO, Settings
+from specchat_engine.settings import AUTO, HEADS, Settings
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
@@ -59,25 +66,25 @@ class Engine:
         translated_because: str = "",
         shortened_because: str = "",
         drafters: Mapping[str, MakeDrafter] | None = None,
-        head: tuple[Head, LlamaModel] | None = None,
+        head: tuple[Head, LlamaModel | StateHead] | None = None,
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
-        `head` comes with its model, which is the target for layers of its own. Raises PairError for a draft model that
-        cannot go back, ModelFileError, and SettingError for a drafter's name.
+        `head` comes with what computes it: its model, which is the target for layers of its own, or its weights. Raises
+        PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
         self._plugins = with_installed(drafters or {})
         self.translated_because = translated_because
         self.shortened_because = shortened_because
         self.options = options
-        of_head = head[1] if head and head[1] is not target else None
+        of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
         self._models = [model for model in (target, draft, of_head) if model]
         self._template = template_of(target)
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
         self._draft: LlamaContext | None = None
-        self._head: HeadContext | None = None
+        self._head: HeadContext | StateHeadModel | None = None
         self._translation: Translation | None = None
         with ExitStack() as undo:
             self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
@@ -92,12 +99,17 @@ class Engine:
                     f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
                 )
             if head:
-                states = self._target.hand_out(head[0].layers)
-                self._head = HeadContext(head[1], self._target, states, n_ctx=n_ctx, threads=usual, options=options)
+                states, by = self._target.hand_out(head[0].layers), head[1]
+                self._head = (
+                    HeadContext(by, self._target, states, n_ctx=n_ctx, threads=usual, options=options)
+                    if isinstance(by, LlamaModel)
+                    else StateHeadModel(by, states, capacity=self._target.capacity, n_vocab=target.vocabulary.size)
+                )
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
-        self.threads = Threads(self._target, self._draft, self._processors, asked, self._head)
+        with_threads = self._head if isinstance(self._head, HeadContext) else None
+        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads)
         self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
@@ -133,7 +145,7 @@ class Engine:
         draft, chosen = what_drafts(header, draft, options.head)
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
-        of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
+        of_head = read_model(Path(chosen.path)) if chosen and chosen.path and NORMED not in chosen.layers else None
         options, shortened = with_room(header, small or of_head, options, this_machine())
         with ExitStack() as undo:
 
@@ -153,10 +165,12 @@ class Engine:
             )
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
-            with_model = (
-                (chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big) if chosen else None
-            )
-            engine = cls(big, model, options, because, shortened, drafters, with_model)
+            head: tuple[Head, LlamaModel | StateHead] | None = None
+            if chosen and of_head:
+                head = chosen, loaded(chosen.path, *there, header=of_head)
+            elif chosen:
+                head = chosen, read_state_head(chosen, header, this_machine().host.free) if chosen.path else big
+            engine = cls(big, model, options, because, shortened, drafters, head)
             undo.pop_all()
         return engine
 
@@ -171,8 +185,11 @@ class Engine:
     @property
     def memory_use(self) -> MemoryUse:
         """How many bytes the pair takes, by purpose."""
-        target, *others = (context.buffers for context in (self._target, *self._drafting))
+        target = self._target.buffers
+        others = [context.buffers for context in self._drafting if not isinstance(context, StateHeadModel)]
         weights = [model.weight_bytes for model in self._models]
+        if isinstance(self._head, StateHeadModel):
+            weights.append(self._head.size_bytes)
         cache = _sum(one.cache for one in others)
         return MemoryUse(
             weights[0], sum(weights[1:]), target.cache, cache, _sum(one.compute for one in (target, *others))
@@ -201,7 +218,7 @@ class Engine:
             self._draft,
             self._models[0].vocabulary,
             self._template,
-            head=HeadDrafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
+            head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             translation=self._translation,
             plugins=self._plugins,
             controller=self.controller,
@@ -221,7 +238,8 @@ class Engine:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter not in ("hybrid", *self.drafters):
-            raise SettingError(f"the drafter {settings.drafter!r} needs a draft model: name one with -d, or use lookup")
+            what = "a head of the target" if settings.drafter in HEADS else "a draft model"
+            raise SettingError(f"the drafter {settings.drafter!r} needs {what}: name one with -d, or use lookup")
         with self._lock:
             constraint = constraint_of(settings.sampling, self.vocabulary)
             if constraint:
@@ -269,7 +287,7 @@ class Engine:
         return {"target": self._target} | ({"draft": self._draft} if self._draft else {})
 
     @property
-    def _drafting(self) -> tuple[LlamaContext | HeadContext, ...]:
+    def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
         """The contexts that draft."""
         return tuple(context for context in (self._draft, self._head) if context)
 

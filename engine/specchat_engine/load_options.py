@@ -10,6 +10,9 @@ from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, K_LIMIT
 
 ThreadCount = int | Literal["auto"]
+NORMED: Final = -1
+"""Among the layers that a head reads: the output of the last one after the final norm."""
+
 THREADS_LIMIT: Final = 512
 CONTEXT_LIMIT: Final = 2**24
 FLASH_ATTENTION: Final = ("auto", "on", "off")
@@ -85,8 +88,8 @@ class Head:
     """A head that fits its target.
 
     `name` is its drafter's. `layers` are those of the target whose inputs it reads, where the number of all layers
-    stands for the output of the last. `path` is its file, empty for layers of the target's own. It drafts at most
-    `longest` tokens in a row.
+    stands for the output of the last, and NORMED for that after the final norm. `path` is its file, empty for layers
+    of the target's own. It drafts at most `longest` tokens in a row.
     """
 
     name: str

@@ -19,7 +19,7 @@ Sharpness = float | Literal["auto"]
 USUAL_K = 4
 """The fixed k to start from."""
 
-HEADS = ("eagle3", "mtp")
+HEADS = ("eagle3", "mtp", "medusa", "mlp")
 """The drafters that read the target's hidden states."""
 
 DRAFTERS = ("hybrid", "model", *HEADS, "lookup", "none")

@@ -13,12 +13,12 @@ import pytest
 
 from specchat_engine import DecodeError, Engine, LoadOptions, Message, PairError, SamplingParams, Session, Settings
 from specchat_engine.codec import to_json
-from support.heads import random_eagle, random_predicting
+from support.heads import random_eagle, random_medusa, random_predicting, random_speculator
 from support.tiny_models import EngineFiles, write_tiny_model
 
 OPTIONS = LoadOptions(threads=1)
 PROMPTS = ("Hello there", "And again: hello there, hello there")
-KINDS = ("eagle3", "mtp", "three layers")
+KINDS = ("eagle3", "mtp", "three layers", "medusa", "mlp")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,12 @@ def paths(
     request: pytest.FixtureRequest, target: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, str, str]:
     """A target, its head and the head's drafter."""
-    path = tmp_path_factory.mktemp(request.param.replace(" ", "-")) / "head.gguf"
+    folder = tmp_path_factory.mktemp(request.param.replace(" ", "-"))
+    path = folder / "head.gguf"
+    if request.param in ("medusa", "mlp"):
+        path = folder / "head.safetensors"
+        (random_medusa if request.param == "medusa" else random_speculator)(path, target)
+        return target, str(path), request.param
     if request.param == "eagle3":
         random_eagle(path, target)
         return target, str(path), "eagle3"

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specchat_engine.training.gguf import read_gguf
+from specchat_engine.training.gguf import Precision, read_gguf
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
 from specchat_engine.training.model import LlamaModel
+from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
 
 LAYERS = (0, 1, 2)
 """The layers whose inputs the EAGLE-3 heads read."""
@@ -39,6 +40,24 @@ def random_predicting(path: Path, target: Path, count: int = 1) -> list[MtpHead]
     heads = [_lively(MtpHead(replace(model.config, layers=1), embedding, embedding, seed)) for seed in range(count)]
     write_predicting(path, target, heads, "F32")
     return heads
+
+
+def random_medusa(path: Path, target: Path) -> MedusaHead:
+    """Four Medusa heads with the target's output matrix."""
+    head = _lively(MedusaHead(read_gguf(target).embedding.weight.detach(), 4))
+    with torch.no_grad():
+        for number, block in enumerate(head.blocks):
+            nn.init.normal_(block.weight, std=0.2, generator=torch.Generator().manual_seed(number))
+    head.write(path, "F32")
+    return head
+
+
+def random_speculator(path: Path, target: Path, precision: Precision = "F32") -> SpeculatorHead:
+    """An MLPSpeculator of four steps."""
+    config = read_gguf(target).config
+    head = _lively(SpeculatorHead(config.vocab_size, config.width, 48, 4, seed=2))
+    head.write(path, precision)
+    return head
 
 
 def _lively(head: Any) -> Any:
@@ -68,8 +87,8 @@ class Oracle:
         """
         states = self._states(tokens[:known])
         drafted = len(tokens) - 1 - known
-        if isinstance(self._heads[0], EagleHead):
-            return self._chained_by_eagle(tokens, states, drafted)
+        if not isinstance(self._heads[0], MtpHead):
+            return self._chained(tokens, states, drafted)
         outputs: list[Tensor] = []
         for step in range(drafted + 1):
             head = self._heads[min(step, len(self._heads) - 1)]
@@ -80,7 +99,7 @@ class Oracle:
         row: NDArray[np.float32] = head.logits(hidden).numpy()
         return row
 
-    def _chained_by_eagle(self, tokens: Sequence[int], states: Tensor, drafted: int) -> NDArray[np.float32]:
+    def _chained(self, tokens: Sequence[int], states: Tensor, drafted: int) -> NDArray[np.float32]:
         padded = functional.pad(states, (0, 0, 0, len(tokens) - len(states)))
         steps = [*self._heads[0].unrolled(*_placed(tokens), padded[None], drafted + 1)]
         row: NDArray[np.float32] = self._heads[0].logits(steps[-1][0, len(states)]).numpy()
@@ -91,7 +110,10 @@ class Oracle:
         inputs = layer_inputs(self._model, tokens)
         if isinstance(self._heads[0], EagleHead):
             return torch.cat([inputs[layer] for layer in LAYERS], dim=-1)
-        return inputs[-1]
+        if isinstance(self._heads[0], MtpHead):
+            return inputs[-1]
+        normed: Tensor = self._model.norm(inputs[-1])
+        return normed
 
 
 def layer_inputs(model: LlamaModel, tokens: Sequence[int]) -> list[Tensor]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from specchat_engine.training.runs import Progress, Training
 
 _NEEDED = ("torch", "gguf", "tokenizers")
-KINDS = ("draft", "eagle3", "mtp")
+KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
+_IN_SAFETENSORS = ("medusa", "mlp")
 PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
 
 
@@ -89,6 +90,9 @@ def _check(request: Request) -> None:
         raise ConfigError(f"training needs {missing}, which is not installed: pip install 'specchat[train]'")
     if request.kind not in KINDS:
         raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
+    wanted = ".safetensors" if request.kind in _IN_SAFETENSORS else ".gguf"
+    if request.out.suffix != wanted:
+        raise ConfigError(f"{request.out} cannot be a file of {request.kind}: give -o a name that ends in {wanted}")
     if request.out.exists() and not request.force:
         raise ConfigError(f"{request.out} exists already: choose another -o, or overwrite it with --force")
     if not request.out.absolute().parent.is_dir():
@@ -98,14 +102,20 @@ def _check(request: Request) -> None:
 
 
 def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
-    from specchat_engine.training.pupils import DraftPupil, EaglePupil, MtpPupil, draft_config
+    from specchat_engine.training import pupils
 
     header = read_model(target)
-    if request.kind == "draft":
-        return DraftPupil(target, draft_config(header, request.share), seed=1)
-    if request.kind == "mtp":
-        return MtpPupil(target, folder, seed=1)
-    return EaglePupil(target, feed_forward=header.width, seed=1)
+    match request.kind:
+        case "draft":
+            return pupils.DraftPupil(target, pupils.draft_config(header, request.share), seed=1)
+        case "mtp":
+            return pupils.MtpPupil(target, folder, seed=1)
+        case "medusa":
+            return pupils.medusa_pupil(target)
+        case "mlp":
+            return pupils.speculator_pupil(target, inner=header.width // 2, seed=1)
+        case _:
+            return pupils.EaglePupil(target, feed_forward=header.width, seed=1)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ class Named(Protocol):
         """The number of parameters; 0 if it is not known."""
 
 
-_HEADS = {"eagle3": "EAGLE-3", "mtp": "MTP"}
+_HEADS = {"eagle3": "EAGLE-3", "mtp": "MTP", "medusa": "Medusa", "mlp": "MLP"}
 
 
 def pair_name(target: Named, draft: Named | None, head: str = "") -> str:

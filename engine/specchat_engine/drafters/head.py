@@ -1,9 +1,12 @@
-"""Drafting with a head of the target: EAGLE-3, or layers for multi-token prediction."""
+"""Drafting with a head of the target: EAGLE-3, layers for multi-token prediction, Medusa, or an MLPSpeculator."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits
 from specchat_engine.drafters.model import ModelDrafter
+from specchat_engine.drafters.state_heads import StateHeadModel
 from specchat_engine.models import SessionModel
 
 
@@ -19,3 +22,21 @@ class HeadDrafter(ModelDrafter):
     def propose(self, context: Context, k: int) -> Draft:
         """As a draft model, but no more tokens than the head has layers for."""
         return super().propose(context, min(k, self.traits.longest))
+
+
+class StateHeadDrafter(HeadDrafter):
+    """Draws from a head that needs the target's state of the token before, which the target may not have kept."""
+
+    model: StateHeadModel
+
+    def full(self, tokens: Sequence[int]) -> str:
+        """Why it cannot draft after these tokens, empty if it can."""
+        if full := super().full(tokens):
+            return full
+        return "" if self.model.has_state(tokens) else "the target has no hidden state of the token before yet"
+
+
+def head_drafter(name: str, model: SessionModel, longest: int) -> HeadDrafter:
+    """The drafter for a head; see HeadDrafter."""
+    kind = StateHeadDrafter if isinstance(model, StateHeadModel) else HeadDrafter
+    return kind(name, model, longest)

@@ -278,6 +278,8 @@ class LlamaContext:
         if threads != self._computing:
             self._computing = threads
             api.llama_set_n_threads(self.handle, *threads)
+        if self.states:
+            self.states.expect(count, rows)
         begin = perf_counter_ns()
         code = api.llama_decode(self.handle, self._batch.struct)
         logits: Any = api.llama_get_logits(self.handle) if rows else None

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.llama.library import floats
+from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.staging import staged
+from specchat_engine.load_options import NORMED
 
 _KEPT_BYTES = 64 * 2**20
 """How much memory the states may take. When it is full, the older half goes."""
@@ -18,8 +19,9 @@ _KEPT_BYTES = 64 * 2**20
 class HiddenStates:
     """The states of the latest tokens, up to the last one in the target's memory: a row [width] for each.
 
-    A row joins the inputs of several layers; the number of layers of the model stands for the output of its last one.
-    Rows from `first` to `end` are kept, by the position of their token.
+    A row joins the inputs of several layers; the number of layers of the model stands for the output of its last one,
+    and NORMED for that output after the final norm, from which the logits are computed. Rows from `first` to `end` are
+    kept, by the position of their token.
     """
 
     def __init__(self, context: Any, layers: Sequence[int], *, depth: int, width: int, batch_size: int) -> None:
@@ -32,8 +34,12 @@ class HiddenStates:
         self.width = len(layers) * width
         self._context = context
         self._sources: list[tuple[Any, tuple[int, ...]]] = []
+        self._normed = NORMED in layers
+        self._given = True
         for layer in layers:
-            if layer < depth:
+            if layer == NORMED:
+                self._sources.append((api.llama_get_embeddings, ()))
+            elif layer < depth:
                 staged("llama_set_embeddings_layer_inp")(context, layer, True)
                 self._sources.append((staged("llama_get_embeddings_layer_inp"), (layer,)))
             else:
@@ -42,8 +48,20 @@ class HiddenStates:
         self._most = max(2 * batch_size, _KEPT_BYTES // (4 * self.width))
         self._rows = np.empty((0, self.width), np.float32)
 
+    def expect(self, count: int, rows: int) -> None:
+        """Before a pass that reads `count` tokens for `rows` rows of logits.
+
+        llama.cpp gives normed states only together with logits, so a pass that reads a prompt gives none.
+        """
+        if self._normed:
+            self._given = rows == count
+            api.llama_set_embeddings(self._context, self._given)
+
     def record(self, start: int, count: int) -> None:
         """Takes the states of the pass that just read `count` tokens from position `start` on."""
+        if not self._given:
+            self.first = self.end = start + count
+            return
         if self.end != start:
             self.first = self.end = start
         kept = self.end - self.first

@@ -11,6 +11,7 @@ import numpy as np
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import Head
+from specchat_engine.pairing.state_heads import SUFFIX, state_head
 from specchat_engine.settings import AUTO
 
 LAYER_INPUTS: Final = frozenset(
@@ -68,7 +69,7 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
 
     Raises ModelFileError, and PairError for a head that does not fit the target.
     """
-    if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
+    if draft and names_head(draft):
         if head not in (AUTO, str(draft)):
             raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
         draft, head = "", str(draft)
@@ -76,7 +77,10 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
     if head == "none":
         return draft, None
     if head not in (AUTO, "mtp"):
-        return draft, eagle_head(target, read_model(Path(head)), Path(head))
+        path = Path(head)
+        if path.suffix == SUFFIX:
+            return draft, state_head(target, path)
+        return draft, eagle_head(target, read_model(path), path)
     own = own_head(target)
     if not own and head == "mtp":
         raise PairError(
@@ -84,6 +88,12 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
             "use a draft model or lookup"
         )
     return draft, own
+
+
+def names_head(draft: str | Path) -> bool:
+    """Whether what is named as a draft model is a head. Raises ModelFileError for a file that cannot be read."""
+    path = Path(draft)
+    return str(draft) == "mtp" or path.suffix == SUFFIX or (path.exists() and read_model(path).is_head)
 
 
 def own_head(target: Header) -> Head | None:

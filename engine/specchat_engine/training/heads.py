@@ -18,14 +18,40 @@ from specchat_engine.training.model import Attention, FeedForward, ModelConfig, 
 
 
 class Head(nn.Module, ABC):
+    """What drafts from the target's hidden states."""
+
+    first = 0
+    """The first token of a text from which it drafts."""
+
+    @abstractmethod
+    def unrolled(
+        self, ids: Tensor, positions: Tensor, documents: Tensor, states: Tensor, steps: int
+    ) -> Iterator[Tensor]:
+        """The outputs [batch, length, width] of each step.
+
+        In step 0, place t reads token t with the target's state of token t - 1. In step s it reads token t + s with
+        what step s - 1 left at place t.
+
+        Args:
+            ids: token ids [batch, length].
+            positions: the place of each token in its own document [batch, length].
+            documents: a number for each document of a row, 0 for padding [batch, length].
+            states: the target's states [batch, length, their width].
+            steps: how many tokens are drafted from each place.
+        """
+
+    @abstractmethod
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores [..., vocab_size] from the outputs [..., width]."""
+
+
+class LayerHead(Head):
     """One layer that predicts token t + 2 from token t + 1 and the state of token t, with the target's embeddings.
 
     Its output is the state from which it goes on alone: `unrolled` reads its own output in the place of the target's
     states, as it does while it drafts. That is the training-time test of EAGLE-3.
     """
 
-    first = 0
-    """The first token of a text that it reads."""
     embedding: Tensor
     output: Tensor
 
@@ -58,28 +84,20 @@ class Head(nn.Module, ABC):
     def unrolled(
         self, ids: Tensor, positions: Tensor, documents: Tensor, states: Tensor, steps: int
     ) -> Iterator[Tensor]:
-        """The outputs [batch, length, width] of each step.
+        """The outputs [batch, length, width] of each step; see `Head`.
 
-        In step 0, place t reads token t with the target's state of token t - 1. In step s it reads token t + s with the
-        output of the step before at place t; its attention sees the target's states up to place t, and then only what
-        it drafted itself from there.
-
-        Args:
-            ids: token ids [batch, length].
-            positions: the place of each token in its own document [batch, length].
-            documents: a number for each document of a row, 0 for padding [batch, length].
-            states: the target's states [batch, length, their width].
-            steps: how many tokens are drafted from each place.
+        Step s reads the output of the step before; its attention sees the target's states up to place t, and then only
+        what it drafted itself from there.
         """
         length = ids.shape[1]
         causal = torch.ones(length, length, dtype=torch.bool, device=ids.device).tril()
         seen = (documents[:, :, None] == documents[:, None, :]) & causal & (positions >= self.first)[:, None, :]
         seen |= torch.eye(length, dtype=torch.bool, device=ids.device)
-        state = functional.pad(self.own_width(states), (0, 0, 1, 0))[:, :-1] * (positions > 0)[..., None]
+        state = states_before(self.own_width(states), positions)
         drafted: list[tuple[Tensor, Tensor]] = []
         keys = values = state
         for step in range(steps):
-            embedded = functional.embedding(functional.pad(ids, (0, step))[:, step:], self.embedding)
+            embedded = functional.embedding(tokens_ahead(ids, step), self.embedding)
             residual, read = self.enter(embedded, state)
             query, key, value = self.attention.project(read, self.config.rotary(positions + step))
             if step:
@@ -98,6 +116,16 @@ class Head(nn.Module, ABC):
             if weight.dim() == 2:
                 scale = 0.25 if name.endswith(("output.weight", "down.weight")) else 0.5
                 nn.init.normal_(weight, std=scale / math.sqrt(weight.shape[1]), generator=generator)
+
+
+def states_before(states: Tensor, positions: Tensor) -> Tensor:
+    """The state of the token before each [batch, length, width], zeros for the first of a document."""
+    return functional.pad(states, (0, 0, 1, 0))[:, :-1] * (positions > 0)[..., None]
+
+
+def tokens_ahead(ids: Tensor, step: int) -> Tensor:
+    """The token `step` places after each [batch, length], 0 after the end."""
+    return functional.pad(ids, (0, step))[:, step:]
 
 
 def attend_drafted(
@@ -123,7 +151,7 @@ def attend_drafted(
     return mixed.reshape(batch, heads, length, width)
 
 
-class EagleHead(Head):
+class EagleHead(LayerHead):
     """EAGLE-3: the inputs of three of the target's layers, fused; attention reads token and state side by side."""
 
     first = 1
@@ -147,7 +175,7 @@ class EagleHead(Head):
         return state, torch.cat((self.token_norm(embedded), self.state_norm(state)), dim=-1)
 
 
-class MtpHead(Head):
+class MtpHead(LayerHead):
     """Multi-token prediction: the output of the target's last layer, joined with the token by one matrix."""
 
     def __init__(self, config: ModelConfig, embedding: Tensor, output: Tensor, seed: int = 0) -> None:

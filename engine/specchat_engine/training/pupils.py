@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
+from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.distill import divergence
 from specchat_engine.training.gguf import Precision, read_config, write_draft
@@ -20,10 +21,11 @@ from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
 from specchat_engine.training.model import LlamaModel, ModelConfig
+from specchat_engine.training.state_heads import MedusaHead, SpeculatorHead
 from specchat_engine.training.teacher import TaughtBatch
 from specchat_engine.training.trainer import Scores
 
-KINDS = ("draft", "eagle3", "mtp")
+KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
 
 
 class Pupil(ABC):
@@ -58,7 +60,7 @@ class Pupil(ABC):
 
 
 class HeadPupil(Pupil):
-    """A head of the target's width."""
+    """A head, which learns to draft several tokens."""
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -125,6 +127,32 @@ class MtpPupil(HeadPupil):
     def write(self, path: Path, name: str, precision: Precision) -> None:
         """A whole model, the target included."""
         write_predicting(path, self.target, [self._mtp], precision)
+
+
+class StatePupil(HeadPupil):
+    """Medusa heads or an MLPSpeculator: any target can have them, since they read its last state only."""
+
+    layers = (NORMED,)
+
+    def __init__(self, target: Path, head: MedusaHead | SpeculatorHead) -> None:
+        super().__init__(head)
+        self._state_head = head
+        self.target = self.teacher = target
+
+    def write(self, path: Path, name: str, precision: Precision) -> None:
+        """A safetensors file for `-d`."""
+        self._state_head.write(path, precision)
+
+
+def medusa_pupil(target: Path) -> StatePupil:
+    """Medusa heads that share the target's output matrix."""
+    return StatePupil(target, MedusaHead(shared_matrices(target)[1], DRAFTED))
+
+
+def speculator_pupil(target: Path, inner: int, seed: int) -> StatePupil:
+    """An MLPSpeculator with a state of `inner` numbers."""
+    header = read_model(target)
+    return StatePupil(target, SpeculatorHead(header.n_vocab, header.width, inner, DRAFTED, seed))
 
 
 class DraftPupil(Pupil):

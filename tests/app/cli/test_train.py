@@ -32,7 +32,8 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["anything"], "there is no training for 'anything': use draft, eagle3, mtp"),
+        (["anything"], "there is no training for 'anything': use draft, eagle3, mtp, medusa, mlp"),
+        (["medusa"], "head.gguf cannot be a file of medusa: give -o a name that ends in .safetensors"),
         (["eagle3", "--type", "Q3"], "there is no precision 'Q3': use F32, F16, BF16, Q8_0"),
         (["eagle3", "--minutes", "0"], "minutes is 0: use more than 0"),
         (["eagle3", "--data", "missing"], "the data missing does not exist: name text files or folders with text"),

@@ -12,7 +12,16 @@ from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settin
 from specchat_engine.gguf import read_model
 from specchat_engine.training import runs
 from specchat_engine.training.packing import Document
-from specchat_engine.training.pupils import DraftPupil, EaglePupil, MtpPupil, Pupil, draft_config
+from specchat_engine.training.pupils import (
+    KINDS,
+    DraftPupil,
+    EaglePupil,
+    MtpPupil,
+    Pupil,
+    draft_config,
+    medusa_pupil,
+    speculator_pupil,
+)
 from specchat_engine.training.runs import Progress, Training
 from specchat_engine.training.texts import Tokenizer, documents_of
 from support.tiny_models import write_tiny_model
@@ -39,6 +48,8 @@ def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
         "draft": lambda: DraftPupil(target, draft_config(read_model(target), 0.5), seed=1),
         "eagle3": lambda: EaglePupil(target, feed_forward=64, seed=1),
         "mtp": lambda: MtpPupil(target, folder, seed=1),
+        "medusa": lambda: medusa_pupil(target),
+        "mlp": lambda: speculator_pupil(target, inner=48, seed=1),
     }
     return makers[kind]()
 
@@ -48,17 +59,19 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
 
 
-@pytest.mark.parametrize("kind", ["draft", "eagle3", "mtp"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_was_trained_beats_its_beginning_and_drafts(kind: str, target: Path, tmp_path: Path) -> None:
     heard: list[Progress] = []
     training = Training(pupil_of(kind, target, tmp_path), documents, tmp_path, minutes=60, threads=1)
+    steps = 150 if kind == "medusa" else 50  # it has to unlearn the target's own prediction first
 
     def hear(progress: Progress) -> None:
         heard.append(progress)
-        if progress.step == 50:
+        if progress.step == steps:
             training.stop()
 
-    trained = training.run(tmp_path / "out.gguf", "a pupil", "F16", hear)
+    suffix = "safetensors" if kind in ("medusa", "mlp") else "gguf"
+    trained = training.run(tmp_path / f"out.{suffix}", "a pupil", "F16", hear)
     assert trained.after[0] > trained.before[0] + 0.1
     assert len(trained.after) == (1 if kind == "draft" else 4)
     assert heard[-1].share > heard[0].share
