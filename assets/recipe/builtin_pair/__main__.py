@@ -32,6 +32,8 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "export": publishing.export,
     "eagle3": heads.train_eagle,
     "mtp": heads.train_predicting,
+    "medusa": heads.train_medusa,
+    "mlp": heads.train_speculator,
     "evaluate": evaluate,
     "publish": publishing.publish,
 }

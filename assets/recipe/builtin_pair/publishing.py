@@ -47,3 +47,4 @@ def adopt(run: Run) -> None:
     for path, name in ((run.target_file, "target-finished"), (run.draft_file, "draft")):
         torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
         (run.work / f"{name}.done").touch()
+        shutil.copyfile(models / path.name, path)
