@@ -1,4 +1,4 @@
-"""What ships with specchat: the built-in pair of models."""
+"""What ships with specchat: the built-in pair of models, and heads for its target."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 TARGET_NAME = "specchat-guide-18m.gguf"
 DRAFT_NAME = "specchat-draft-2m.gguf"
+HEAD_NAMES = ("specchat-guide-eagle3.gguf", "specchat-guide-mlp.safetensors")
 MODELS = Path(__file__).parent / "models"
 
 
@@ -28,3 +29,8 @@ def builtin_pair() -> tuple[Path, Path]:
                 f"the built-in model {path} is missing: make it with `make builtin-pair`, or give -m"
             )
     return target, draft
+
+
+def builtin_heads() -> tuple[Path, ...]:
+    """The paths of those heads for the built-in target that are there."""
+    return tuple(path for path in (MODELS / name for name in HEAD_NAMES) if path.is_file())

@@ -145,7 +145,7 @@ class Engine:
         draft, chosen = what_drafts(header, draft, options.head)
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
-        of_head = read_model(Path(chosen.path)) if chosen and chosen.path and NORMED not in chosen.layers else None
+        of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
         options, shortened = with_room(header, small or of_head, options, this_machine())
         with ExitStack() as undo:
 
@@ -166,10 +166,10 @@ class Engine:
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
             head: tuple[Head, LlamaModel | StateHead] | None = None
-            if chosen and of_head:
-                head = chosen, loaded(chosen.path, *there, header=of_head)
+            if chosen and of_head and NORMED in chosen.layers:
+                head = chosen, read_state_head(Path(chosen.path), of_head, this_machine().host.free)
             elif chosen:
-                head = chosen, read_state_head(chosen, header, this_machine().host.free) if chosen.path else big
+                head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
             engine = cls(big, model, options, because, shortened, drafters, head)
             undo.pop_all()
         return engine

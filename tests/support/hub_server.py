@@ -23,7 +23,7 @@ XET_TOKEN = "xet_test"
 
 @dataclass
 class Repository:
-    """A model repository and its access rules."""
+    """A repository and its access rules. The name of a dataset begins with `datasets/`."""
 
     files: dict[str, bytes]
     gated: bool = False
@@ -92,6 +92,10 @@ class HubHandler(Handler):
         path = unquote(urlsplit(self.path).path)
         query = parse_qs(urlsplit(self.path).query)
         if path.startswith("/api/") and self.misbehaved(self.hub.faults.take(api=True)):
+            return
+        if path.startswith("/api/datasets/"):
+            user, name, *rest = path.removeprefix("/api/datasets/").split("/")
+            self._repository(f"datasets/{user}/{name}", rest, query)
             return
         name = "/".join(path.removeprefix("/api/models").split("/")[1:3])
         if name in self.hub.renamed:

@@ -221,9 +221,20 @@ def replay(
 
 
 Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
-TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3 or mtp.")]
-Data = Annotated[list[Path], typer.Option("--data", metavar="PATH", help="Text file, or folder of them. Repeatable.")]
-TrainOut = Annotated[Path, typer.Option("-o", "--out", metavar="FILE.gguf", help="File to write.")]
+TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3, mtp, medusa, mlp or answers.")]
+Data = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="PATH|chats|hub:NAME",
+        help="Text or JSON file, or folder of them; chats for your own; hub:NAME for a dataset. Repeatable.",
+    ),
+]
+TrainOut = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")]
+TrainBegin = Annotated[
+    Path | None, typer.Option("--init", metavar="PATH", help="Draft model, or folder NAME.training, to start from.")
+]
+Checked = Annotated[bool, typer.Option("--check/--no-check", help="Verify, measure and remember the result.")]
 Minutes = Annotated[float, typer.Option("--minutes", metavar="N", help="How long to train.")]
 Share = Annotated[float, typer.Option("--share", min=0.001, max=0.5, help="Size of a draft, relative to the target.")]
 Precision = Annotated[str, typer.Option("--type", metavar="TYPE", help="F32, F16, BF16 or Q8_0.")]
@@ -238,10 +249,12 @@ def train(
     minutes: Minutes = 20.0,
     share: Share = 0.05,
     precision: Precision = "F16",
+    init: TrainBegin = None,
+    check: Checked = True,
     force: Force = False,
     debug: Debug = False,
 ) -> None:
-    """Train a draft model or a head for a target.
+    """Train a draft model or a head for a target, or have it answer prompts to train on.
 
     Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
     """
@@ -252,8 +265,8 @@ def train(
         from specchat.settings.config import read_config
 
         options = chat_options(read_config({"model": model} if model else {}))
-        request = Request(kind, data, out, minutes, share, read_precision(precision), force)
-        raise typer.Exit(train_drafter(options.target, request))
+        request = Request(kind, data, out, minutes, share, read_precision(precision), init, check, force)
+        raise typer.Exit(train_drafter(options, request))
 
 
 @app.command()

@@ -162,7 +162,7 @@ def _shape(header: Header) -> Iterator[tuple[str, str]]:
     yield "experts", str(header.experts or "")
     yield "sliding window", str(header.window or "")
     yield "drafts for itself", "yes (MTP layers)" if header.has_mtp else ""
-    yield "draft head", "yes (EAGLE): it cannot run alone" if header.is_head else ""
+    yield "draft head", f"yes ({header.architecture}): it cannot run alone" if header.is_head else ""
 
 
 def _tokens(header: Header) -> Iterator[tuple[str, str]]:

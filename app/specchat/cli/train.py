@@ -7,12 +7,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.cli.reporting import one_line_from_native_code, say, show_progress
+from specchat.cli.train_check import Result, check
 from specchat.errors import ConfigError
+from specchat.settings.options import ChatOptions
 from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.threads.processors import read_processors
@@ -21,23 +24,31 @@ if TYPE_CHECKING:
     from specchat_engine.training.gguf import Precision
     from specchat_engine.training.pupils import Pupil
     from specchat_engine.training.runs import Progress, Training
+    from specchat_engine.training.texts import Text
 
 _NEEDED = ("torch", "gguf", "tokenizers")
-KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
-_IN_SAFETENSORS = ("medusa", "mlp")
+KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp", "answers")
+_SUFFIXES = {"medusa": ".safetensors", "mlp": ".safetensors", "answers": ".jsonl"}
 PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
+_SHARES = (0.01, 0.02, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to train, on which texts, and for how long. `share` is a draft's size relative to the target."""
+    """What to train, on what, and for how long.
+
+    `share` is a draft's size relative to the target. `begin` is what to start from: a draft model, or the folder of an
+    earlier training. `checked` has the result verified, measured and remembered.
+    """
 
     kind: str
-    data: Sequence[Path]
+    data: Sequence[str]
     out: Path
     minutes: float
     share: float
     precision: Precision
+    begin: Path | None
+    checked: bool
     force: bool
 
 
@@ -49,39 +60,58 @@ def read_precision(text: str) -> Precision:
     return found
 
 
-def train(target: Path, request: Request) -> int:
+def train(options: ChatOptions, request: Request) -> int:
     """Trains for a target, writes the file, and says what came of it.
 
     Raises ConfigError or SettingError for what cannot be done, EngineError if a model cannot be loaded.
     """
     _check(request)
     one_line_from_native_code()
-    from specchat_engine.training.runs import Training
-    from specchat_engine.training.texts import documents_of, read_texts
+    from specchat.cli.train_data import read_data
 
-    texts, left_out = read_texts(request.data)
+    texts, left_out = read_data(request.data)
     if left_out:
-        say(f"left out because they are no UTF-8 text: {left_out} file{'s' * (left_out > 1)}")
+        say(f"left out because they are no text: {left_out} file{'s' * (left_out > 1)}")
+    if request.kind == "answers":
+        from specchat.cli.train_answers import answer
+
+        return answer(options, texts, request.out, request.minutes)
+    result = _trained(options.target, request, texts)
+    use = " ".join(result.flags)
+    size = request.out.stat().st_size
+    print(f"{request.out}  {size / 1e6:.1f} MB")  # noqa: T201
+    if request.checked and (code := check(result)):
+        return code
+    say(f"chat with it: specchat {use}; check it: specchat verify {use}; measure it: specchat bench {use}")
+    return 0
+
+
+def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
+    """Trains, and says how acceptance changed."""
+    from specchat_engine.training.runs import Training
+    from specchat_engine.training.texts import documents_of
+
     folder = request.out.with_name(f"{request.out.name}.training")
     folder.mkdir(parents=True, exist_ok=True)
-    pupil = _pupil(target, request, folder)
     training = Training(
-        pupil,
-        lambda vocabulary, longest: documents_of(texts, vocabulary, longest),
+        _pupil(target, request, folder),
+        partial(documents_of, texts),
         folder,
         minutes=request.minutes,
         threads=read_processors().usual,
+        begin=request.begin if request.begin and request.begin.is_dir() else None,
     )
-    say(f"{request.kind} for {target.name}: {training.tokens:,} tokens to learn from; checkpoints in {folder}")
+    say(
+        f"{request.kind} for {target.name}: {training.tokens:,} tokens to learn from, on the {training.device.type} "
+        f"with about {training.needs / 1e9:.1f} GB; checkpoints in {folder}"
+    )
     with _stops(training):
         trained = training.run(request.out, request.out.stem, request.precision, _show)
     show_progress(sys.stderr, "")
     say(f"held-out acceptance: {_alphas(trained.before)} before, {_alphas(trained.after)} after")
-    size = request.out.stat().st_size
-    use = f"-m {request.out} -d mtp" if request.kind == "mtp" else f"-m {target} -d {request.out}"
-    print(f"{request.out}  {size / 1e6:.1f} MB")  # noqa: T201
-    say(f"chat with it: specchat {use}; check it: specchat verify {use}; measure it: specchat bench {use}")
-    return 0
+    if request.kind == "mtp":
+        return Result(request.out, "mtp", "mtp")
+    return Result(target, str(request.out), request.kind)
 
 
 def _check(request: Request) -> None:
@@ -90,15 +120,20 @@ def _check(request: Request) -> None:
         raise ConfigError(f"training needs {missing}, which is not installed: pip install 'specchat[train]'")
     if request.kind not in KINDS:
         raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
-    wanted = ".safetensors" if request.kind in _IN_SAFETENSORS else ".gguf"
+    wanted = _SUFFIXES.get(request.kind, ".gguf")
     if request.out.suffix != wanted:
         raise ConfigError(f"{request.out} cannot be a file of {request.kind}: give -o a name that ends in {wanted}")
-    if request.out.exists() and not request.force:
+    if request.out.exists() and not request.force and request.kind != "answers":
         raise ConfigError(f"{request.out} exists already: choose another -o, or overwrite it with --force")
     if not request.out.absolute().parent.is_dir():
         raise ConfigError(f"{request.out} cannot be written: there is no folder {request.out.parent}")
     if not 0 < request.minutes < 100_000:
         raise SettingError(f"minutes is {request.minutes:g}: use more than 0")
+    begin = request.begin
+    if begin and not begin.exists():
+        raise ConfigError(f"{begin} does not exist: name a draft model, or the folder NAME.training of a training")
+    if begin and begin.is_file() and request.kind != "draft":
+        raise ConfigError(f"{begin} is a file, and only a draft can start from one: name the folder NAME.training")
 
 
 def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
@@ -106,8 +141,12 @@ def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
 
     header = read_model(target)
     match request.kind:
+        case "draft" if request.begin and request.begin.is_file():
+            return pupils.draft_from(target, request.begin)
         case "draft":
-            return pupils.DraftPupil(target, pupils.draft_config(header, request.share), seed=1)
+            sizes = ", ".join(f"{share:.0%} {share * header.n_params / 1e6:.1f}M" for share in _SHARES)
+            say(f"a draft of {request.share:.1%} of the target's size; --share chooses another: {sizes}")
+            return pupils.draft_pupil(target, request.share, seed=1)
         case "mtp":
             return pupils.MtpPupil(target, folder, seed=1)
         case "medusa":

@@ -87,7 +87,7 @@ def _chosen_pair(config: Config) -> tuple[Path, Path | None]:
 
 def _is_head(path: Path) -> bool:
     """Whether a draft model is a head instead. A file that cannot be read is explained when it is loaded."""
-    if path == _OWN_HEAD or path.suffix == ".safetensors":
+    if path == _OWN_HEAD:
         return True
     from specchat_engine.gguf import read_model
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,16 @@ _MOST_TARGETS = 100
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A draft that was timed: the speed with its best settings relative to plain decoding, including the prompt."""
+    """A draft that was timed: the speed with its best settings relative to plain decoding, including the prompt.
+
+    `alphas` has the acceptance by kind of text, where that was measured.
+    """
 
     draft: str
     speedup: float
     drafter: str
     k: str
+    alphas: Mapping[str, float] = field(default_factory=dict)
 
 
 def last_draft(target: Path) -> Path | None:

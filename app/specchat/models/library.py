@@ -14,7 +14,7 @@ from specchat.models.finding import without_duplicates
 from specchat.models.preferences import Preferences, read_preferences
 from specchat.models.sources import Found, Source, all_models
 from specchat.settings.paths import cache_folder
-from specchat_assets import BuiltinPairError, builtin_pair
+from specchat_assets import BuiltinPairError, builtin_heads, builtin_pair
 from specchat_engine.errors import ModelFileError
 from specchat_engine.gguf import Header, read_model
 
@@ -83,14 +83,14 @@ def models() -> list[Entry]:
 
 
 def loadable_models(also: Iterable[Path] = ()) -> list[Entry]:
-    """The files in `also`, the built-in pair, then the library, usable models first.
+    """The files in `also`, the built-in pair and its heads, then the library, usable models first.
 
     Each file is listed once, or under each of its tags in Ollama. Blocks while headers are read. Raises LibraryError.
     """
     library = models()
     known = {entry.path.resolve() for entry in library}
     try:
-        built_in: tuple[Path, ...] = builtin_pair()
+        built_in: tuple[Path, ...] = (*builtin_pair(), *builtin_heads())
     except BuiltinPairError:
         built_in = ()
     summaries = SummaryCache()

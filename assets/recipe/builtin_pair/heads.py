@@ -8,12 +8,13 @@ from functools import partial
 
 from builtin_pair.mixture import Mixture
 from builtin_pair.stages import Run
+from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.threads.processors import read_processors
 from specchat_engine.training.gguf import Precision
 from specchat_engine.training.packing import Document
 from specchat_engine.training.pupils import EaglePupil, MtpPupil, Pupil, medusa_pupil, speculator_pupil
 from specchat_engine.training.runs import Training
-from specchat_engine.training.texts import Tokenizer
 
 _STEPS, _STEP_TOKENS, _BATCH_TOKENS = 250, 8192, 3072
 _LAYER_MINUTES, _STATE_MINUTES = 45.0, 12.0
@@ -55,7 +56,7 @@ def _train(run: Run, name: str, pupil: Pupil, minutes: float, precision: Precisi
     logging.info("%s: α on held-out chats %s before, %s after", out.name, trained.before, trained.after)
 
 
-def _documents(run: Run, _: Tokenizer, longest: int) -> Iterator[Document]:
+def _documents(run: Run, _: Vocabulary, __: ChatTemplate, longest: int) -> Iterator[Document]:
     """Chats that the target was not trained on."""
     mixture = Mixture(run.tokenizer(), run.seed + 4, _STEP_TOKENS, _BATCH_TOKENS)
     for step in range(_STEPS):

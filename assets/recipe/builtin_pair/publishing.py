@@ -9,7 +9,7 @@ import torch
 
 from builtin_pair import help_search
 from builtin_pair.stages import DRAFT, FINISHED_TARGET, TARGET, Run, describe, trained
-from specchat_assets import guide
+from specchat_assets import HEAD_NAMES, MODELS, guide
 from specchat_engine.training.gguf import read_gguf, read_tokenizer, write_gguf
 
 _ASSETS = Path(__file__).parents[2]
@@ -32,19 +32,18 @@ def make_help(run: Run) -> None:
 
 
 def publish(run: Run) -> None:
-    """Copies the pair and its help into the package and the model card beside the recipe."""
+    """Copies the pair, its heads and its help into the package and the model card beside the recipe."""
     for path in (guide.PASSAGES, guide.INDEX):
         shutil.copyfile(run.work / path.name, path)
-    for path in (run.target_file, run.draft_file):
-        shutil.copyfile(path, _ASSETS / "specchat_assets" / "models" / path.name)
+    for path in (run.target_file, run.draft_file, *(run.work / name for name in HEAD_NAMES)):
+        shutil.copyfile(path, MODELS / path.name)
     shutil.copyfile(run.work / "MODEL_CARD.md", _ASSETS / "MODEL_CARD.md")
 
 
 def adopt(run: Run) -> None:
     """Uses the published pair as the result of all stages before the lesson in quoting, which can then be repeated."""
-    models = _ASSETS / "specchat_assets" / "models"
-    read_tokenizer(models / run.target_file.name).save(run.tokenizer_file)
+    read_tokenizer(MODELS / run.target_file.name).save(run.tokenizer_file)
     for path, name in ((run.target_file, "target-finished"), (run.draft_file, "draft")):
-        torch.save({"model": read_gguf(models / path.name).state_dict()}, run.work / f"{name}.pt")
+        torch.save({"model": read_gguf(MODELS / path.name).state_dict()}, run.work / f"{name}.pt")
         (run.work / f"{name}.done").touch()
-        shutil.copyfile(models / path.name, path)
+        shutil.copyfile(MODELS / path.name, path)

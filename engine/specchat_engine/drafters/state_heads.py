@@ -122,12 +122,12 @@ class Stage:
 class MlpSpeculator(StateHead):
     """A recurrent network: each token updates the state from which the next one is predicted."""
 
-    def __init__(self, width: int, stages: Sequence[Stage], outputs: Sequence[Floats], *, scales_input: bool) -> None:
+    def __init__(self, stages: Sequence[Stage], outputs: Sequence[Floats], *, scales_input: bool) -> None:
         """`scales_input` says whether the target's state is normed and halved in power first."""
-        super().__init__(width, outputs)
+        super().__init__(stages[0].projection.shape[1], outputs)
         self._stages = stages
         self._scales_input = scales_input
-        self._state = np.zeros(width, np.float32)
+        self._state = np.zeros(self.width, np.float32)
         self._embedding_weight = embedding_weight(len(stages), len(stages[0].bias))
 
     def _weights(self) -> Iterator[NDArray[Any]]:

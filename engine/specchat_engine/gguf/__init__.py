@@ -1,5 +1,7 @@
 """Reads the header of a GGUF file in Python, within bounds, before any native code sees the file.
 
+Heads in safetensors files are described in the same way.
+
     header = read_header(FileSource(file), "model.gguf")
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md

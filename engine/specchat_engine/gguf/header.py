@@ -295,4 +295,5 @@ class Header:
     @property
     def is_head(self) -> bool:
         """Whether it is a head for another model's hidden states, which cannot run alone."""
-        return self.architecture.startswith(("eagle", "dflash")) or self.architecture.endswith("-assistant")
+        name = self.architecture
+        return name.startswith(("eagle", "dflash")) or name.endswith("-assistant") or name in ("medusa", "mlp")

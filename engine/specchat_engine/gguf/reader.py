@@ -22,6 +22,7 @@ from specchat_engine.gguf.cursor import (
     Source,
 )
 from specchat_engine.gguf.header import TYPES, Header, TensorInfo
+from specchat_engine.gguf.safetensors import SUFFIX, read_safetensors
 from specchat_engine.gguf.soundness import check_loadable
 from specchat_engine.gguf.values import Value, ValueReader
 
@@ -53,8 +54,11 @@ def read_file(path: Path) -> Header:
 def read_model(path: Path) -> Header:
     """The header of a model that llama.cpp can load, with the tensors of all its files.
 
-    `path` is the file, or the first of several. Raises ModelFileError or HeaderError for anything else.
+    `path` is the file, or the first of several. A head may be a safetensors file too. Raises ModelFileError or
+    HeaderError for anything else.
     """
+    if path.suffix == SUFFIX and path.is_file():
+        return read_safetensors(path)
     first = read_file(path)
     headers = [first, *(read_file(part) for part in part_paths(path, first)[1:])]
     for header in headers:

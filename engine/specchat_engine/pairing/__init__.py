@@ -1,8 +1,8 @@
 """Whether a draft model or a head fits a target, judged by their headers, before a download and again at load."""
 
-from specchat_engine.pairing.heads import eagle_head, names_head, own_head, what_drafts
+from specchat_engine.pairing.heads import head_in, own_head, what_drafts
 from specchat_engine.pairing.judge import Verdict, check_pair, judge
-from specchat_engine.pairing.state_heads import read_state_head, state_head
+from specchat_engine.pairing.state_heads import read_state_head
 from specchat_engine.pairing.tokens import Finding, Grade
 
 __all__ = [
@@ -10,11 +10,9 @@ __all__ = [
     "Grade",
     "Verdict",
     "check_pair",
-    "eagle_head",
+    "head_in",
     "judge",
-    "names_head",
     "own_head",
     "read_state_head",
-    "state_head",
     "what_drafts",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import Head
-from specchat_engine.pairing.state_heads import SUFFIX, state_head
+from specchat_engine.pairing.state_heads import LAYOUTS, state_head
 from specchat_engine.settings import AUTO
 
 LAYER_INPUTS: Final = frozenset(
@@ -69,7 +69,7 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
 
     Raises ModelFileError, and PairError for a head that does not fit the target.
     """
-    if draft and names_head(draft):
+    if draft and (str(draft) == "mtp" or (Path(draft).exists() and read_model(Path(draft)).is_head)):
         if head not in (AUTO, str(draft)):
             raise PairError(f"{draft} is a head, and {head} is another one: name one head and one draft model")
         draft, head = "", str(draft)
@@ -77,10 +77,7 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
     if head == "none":
         return draft, None
     if head not in (AUTO, "mtp"):
-        path = Path(head)
-        if path.suffix == SUFFIX:
-            return draft, state_head(target, path)
-        return draft, eagle_head(target, read_model(path), path)
+        return draft, head_in(target, read_model(Path(head)), Path(head))
     own = own_head(target)
     if not own and head == "mtp":
         raise PairError(
@@ -88,12 +85,6 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
             "use a draft model or lookup"
         )
     return draft, own
-
-
-def names_head(draft: str | Path) -> bool:
-    """Whether what is named as a draft model is a head. Raises ModelFileError for a file that cannot be read."""
-    path = Path(draft)
-    return str(draft) == "mtp" or path.suffix == SUFFIX or (path.exists() and read_model(path).is_head)
 
 
 def own_head(target: Header) -> Head | None:
@@ -111,18 +102,21 @@ def own_head(target: Header) -> Head | None:
     return Head("mtp", (depth,), longest=count) if count > 1 else Head("mtp", (depth,))
 
 
-def eagle_head(target: Header, head: Header, path: Path) -> Head:
-    """The EAGLE-3 head of a file. Raises PairError if it is another kind of head, or made for another target."""
-    reason = misfit(target, head) or _broken_tensors(target, head, path)
+def head_in(target: Header, head: Header, path: Path) -> Head:
+    """The head of a file with this header. Raises PairError if it cannot be run, or was made for another target."""
+    in_eagle = head.architecture == "eagle3"
+    reason = misfit(target, head) or (_broken_tensors(target, head, path) if in_eagle else "")
     if reason:
         raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
-    return Head("eagle3", _layers(head), str(path))
+    return Head("eagle3", _layers(head), str(path)) if in_eagle else state_head(head, path)
 
 
 def misfit(target: Header, head: Header) -> str:
     """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
+    if layout := LAYOUTS.get(head.architecture):
+        return layout(head).misfit(target)
     if head.architecture != "eagle3":
-        return f"its kind is {head.architecture or 'unknown'}, only eagle3 can be run"
+        return f"its kind is {head.architecture or 'unknown'}, only eagle3, medusa and mlp can be run"
     if target.architecture not in LAYER_INPUTS:
         return f"llama.cpp does not hand out the hidden states of {target.architecture}"
     width, tokens = head.of_model("target_hidden_size"), head.n_vocab

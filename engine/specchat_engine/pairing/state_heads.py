@@ -1,4 +1,4 @@
-"""Files with Medusa heads or an MLPSpeculator, in the safetensors layouts that their authors publish.
+"""Medusa heads and MLPSpeculators in the safetensors layouts that their authors publish.
 
 Medusa: `{head}.{block}.linear.weight`, `{head}.{block}.linear.bias`, and `{head}.{number of blocks}.weight` for the
 output. MLPSpeculator: `speculator.{emb,proj,ln,head}.{step}.weight` and `speculator.ln.{step}.bias`. A matrix that is
@@ -7,142 +7,76 @@ missing is that of the step before, since tied ones are written once.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
 from itertools import count
 from math import inf, prod
 from pathlib import Path
 from typing import Any, Final
 
-import ml_dtypes  # noqa: F401  numpy knows bfloat16 once it is imported
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
 from specchat_engine.drafters.state_heads import Block, Medusa, MlpSpeculator, Stage, StateHead
 from specchat_engine.errors import PairError
-from specchat_engine.gguf import Header
+from specchat_engine.gguf import Header, TensorInfo
 from specchat_engine.load_options import NORMED, Head
-
-SUFFIX: Final = ".safetensors"
 
 _MOST_OUTPUTS = 8192
 """Ids that a head can predict. Tokenizers number their tokens roughly by frequency, and each row costs time."""
 
 _MOST_STEPS, _MOST_BLOCKS = 16, 8
-_TYPES: Final = {"F32": 4, "F16": 2, "BF16": 2}
-"""Bytes of a number."""
+_TYPES: Final = ("F32", "F16", "BF16")
 
 
-def state_head(target: Header, path: Path) -> Head:
-    """The head of a file. Raises PairError if it is none, or made for another target."""
-    with _opened(path) as file:
-        name = next((name for name, layout in _LAYOUTS.items() if layout.mark in file.names), "")
-        if not name:
-            raise file.misfit("it has neither Medusa heads nor an MLPSpeculator")
-        layout = _LAYOUTS[name](file, target)
-        layout.check()
-        return Head(name, (NORMED,), str(path), layout.steps)
+def state_head(head: Header, path: Path) -> Head:
+    """The head of a file for which `misfit` knows no reason against it."""
+    return Head(head.architecture, (NORMED,), str(path), LAYOUTS[head.architecture](head).steps)
 
 
-def read_state_head(head: Head, target: Header, free: int = 0) -> StateHead:
-    """Reads the weights of a head that `state_head` has checked.
+def read_state_head(path: Path, head: Header, free: int = 0) -> StateHead:
+    """Reads the weights of such a head.
 
-    Raises PairError if they take more bytes than are `free`, where 0 means that this is not known.
+    Raises PairError if they take more bytes of memory than are `free`, where 0 means that this is not known.
     """
-    with _opened(Path(head.path), free or inf) as file:
-        return _LAYOUTS[head.name](file, target).read()
+    import ml_dtypes  # noqa: F401  numpy knows bfloat16 once it is imported
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        return LAYOUTS[head.architecture](head).read(_Weights(path, file, free or inf))
 
 
-class _File:
-    """An open file: its tensors are read on demand, each once, and only as many rows as needed."""
+class _Weights:
+    """Reads each tensor once, and only as many rows as needed."""
 
-    def __init__(self, path: Path, tensors: Any, free: float) -> None:
-        self.path = path
-        self.names = frozenset(tensors.keys())
-        self._tensors = tensors
+    def __init__(self, path: Path, file: Any, free: float) -> None:
+        self._path = path
+        self._file = file
         self._free = self._left = free
-        self._read: dict[str, NDArray[Any]] = {}
+        self._kept: dict[str, NDArray[Any]] = {}
 
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What the file says about itself, and the config.json beside it."""
-        beside, found = self.path.with_name("config.json"), {}
-        if beside.is_file():
-            try:
-                found = dict(json.loads(beside.read_text("utf-8")))
-            except (OSError, ValueError, TypeError) as error:
-                raise PairError(f"{beside} cannot be read: {error}; get the file again") from None
-        return found | (self._tensors.metadata() or {})
-
-    def count(self, pattern: str) -> int:
-        """How many tensors there are of this name with 0, 1, 2, … in it."""
-        return next(place for place in count() if pattern.format(place) not in self.names)
-
-    def tied(self, pattern: str, step: int) -> str:
-        """The tensor of a step, or the one of an earlier step that it shares."""
-        names = (pattern.format(place) for place in range(step, -1, -1))
-        return next((name for name in names if name in self.names), pattern.format(step))
-
-    def require(self, name: str, *shape: int) -> None:
-        """Raises PairError unless there is such a tensor of floats. In the shape, 0 stands for any number."""
-        if name not in self.names:
-            raise self.misfit(f"it has no {name}")
-        entry = self._tensors.get_slice(name)
-        found = tuple(entry.get_shape())
-        if len(found) != len(shape) or any(want not in (0, have) for want, have in zip(shape, found, strict=True)):
-            raise self.misfit(f"its {name} has the shape {found}, not {shape}")
-        if entry.get_dtype() not in _TYPES:
-            raise self.misfit(f"its {name} is {entry.get_dtype()}, only {', '.join(_TYPES)} can be read")
-
-    def rows(self, name: str) -> int:
-        """The first size of a tensor."""
-        size: int = self._tensors.get_slice(name).get_shape()[0]
-        return size
-
-    def read(self, name: str, most: int | None = None, dtype: Any = np.float32) -> NDArray[Any]:
-        """A tensor, or its first rows; without a type as it is stored."""
-        if name not in self._read:
-            entry = self._tensors.get_slice(name)
-            rows, *others = entry.get_shape()
-            rows = min(rows, most or rows)
-            self._left -= rows * prod(others) * (4 if dtype else _TYPES[entry.get_dtype()])
+    def read(self, tensor: TensorInfo, most: int | None = None, *, stored: bool = False) -> NDArray[Any]:
+        """A tensor in float32, or as it is stored; of a matrix perhaps its first rows."""
+        if tensor.name not in self._kept:
+            rows = min(tensor.shape[-1], most or tensor.shape[-1])
+            width = (tensor.size or 0) // tensor.elements if stored else 4
+            self._left -= rows * prod(tensor.shape[:-1]) * width
             if self._left < 0:
                 raise PairError(
-                    f"{self.path.name} takes more memory than the {self._free / 1e9:.1f} GB that are free: use another "
-                    "head, or lookup"
+                    f"{self._path.name} takes more memory than the {self._free / 1e9:.1f} GB that are free: use "
+                    "another head, or lookup"
                 )
-            self._read[name] = np.ascontiguousarray(entry[:rows], dtype)
-        return self._read[name]
-
-    def misfit(self, reason: str) -> PairError:
-        """The error for a file that cannot draft for the target."""
-        return PairError(
-            f"{self.path.name} is no head for this target: {reason}; use a head that was made for it, or lookup"
-        )
+            found = self._file.get_slice(tensor.name)[:rows]
+            self._kept[tensor.name] = np.ascontiguousarray(found, None if stored else np.float32)
+        return self._kept[tensor.name]
 
 
-@contextmanager
-def _opened(path: Path, free: float = inf) -> Iterator[_File]:
-    try:
-        with safe_open(path, "numpy") as tensors:
-            yield _File(path, tensors, free)
-    except (OSError, SafetensorError) as error:
-        raise PairError(f"{path} cannot be read: {error}; get the file again") from None
+class Layout(ABC):
+    """How a kind of head is laid out in its file."""
 
-
-class _Layout(ABC):
-    """How a kind of head is laid out in a file."""
-
-    mark: str
-    """A tensor that only this kind has."""
-
-    def __init__(self, file: _File, target: Header) -> None:
-        self._file = file
-        self._target = target
+    def __init__(self, head: Header) -> None:
+        self._tensors = {tensor.name: tensor for tensor in head.tensors}
+        self._head = head
 
     @property
     @abstractmethod
@@ -150,93 +84,115 @@ class _Layout(ABC):
         """How many tokens it predicts in a row."""
 
     @abstractmethod
-    def check(self) -> None:
-        """Raises PairError for tensors that do not fit each other or the target."""
+    def read(self, weights: _Weights) -> StateHead:
+        """Makes the head."""
 
     @abstractmethod
-    def read(self) -> StateHead:
-        """Reads the weights."""
+    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+        """What is wrong with the tensors of each step; empty texts for what is right."""
 
-    def _check_steps(self) -> None:
+    def misfit(self, target: Header) -> str:
+        """Why it cannot draft for this target, empty if it can."""
         if not 0 < self.steps <= _MOST_STEPS:
-            raise self._file.misfit(f"it predicts {self.steps} tokens, 1 to {_MOST_STEPS} can be run")
+            return f"it predicts {self.steps} tokens, 1 to {_MOST_STEPS} can be run"
+        return next(filter(None, self._wrong_tensors(target)), "")
 
-    def _check_output(self, name: str, inner: int) -> None:
-        self._file.require(name, 0, inner)
-        if not 0 < self._file.rows(name) <= self._target.n_vocab:
-            tokens = f"{self._file.rows(name)} tokens, the target's has {self._target.n_vocab}"
-            raise self._file.misfit(f"its vocabulary has {tokens}")
+    def _count(self, pattern: str) -> int:
+        """How many tensors there are of this name with 0, 1, 2, … in it."""
+        return next(place for place in count() if pattern.format(place) not in self._tensors)
+
+    def _tied(self, pattern: str, step: int) -> str:
+        """The tensor of a step, or that of an earlier step which it shares."""
+        names = (pattern.format(place) for place in range(step, -1, -1))
+        return next((name for name in names if name in self._tensors), pattern.format(step))
+
+    def _wrong(self, name: str, *shape: int) -> str:
+        """What is wrong with a tensor that should have this shape, rows last."""
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            return f"it has no {name}"
+        if not tensor.elements:
+            return f"its {name} is empty"
+        if tensor.shape != shape:
+            return f"its {name} has the shape {tensor.shape[::-1]}, not {shape[::-1]}"
+        if tensor.type_name not in _TYPES:
+            return f"its {name} is not of a type among {', '.join(_TYPES)}"
+        return ""
+
+    def _wrong_output(self, name: str, width: int, target: Header) -> str:
+        """What is wrong with an output matrix, which may have rows for the first ids only."""
+        tensor = self._tensors.get(name)
+        rows = tensor.shape[-1] if tensor and tensor.shape else 0
+        wrong = self._wrong(name, width, rows)
+        if wrong or 0 < rows <= target.n_vocab:
+            return wrong
+        return f"its vocabulary has {rows} tokens, the target's has {target.n_vocab}"
 
 
-class _Medusa(_Layout):
-    mark = "0.0.linear.weight"
-
+class _MedusaLayout(Layout):
     @property
     def steps(self) -> int:
-        return self._file.count("{}.0.linear.weight")
+        return self._count("{}.0.linear.weight")
 
     def _blocks(self, step: int) -> int:
-        return self._file.count(f"{step}.{{}}.linear.weight")
+        return self._count(f"{step}.{{}}.linear.weight")
 
     def _output(self, step: int) -> str:
-        return self._file.tied(f"{{}}.{self._blocks(step)}.weight", step)
+        return self._tied(f"{{}}.{self._blocks(step)}.weight", step)
 
-    def check(self) -> None:
-        self._check_steps()
-        width = self._target.width
+    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+        width = target.width
         for step in range(self.steps):
-            if self._blocks(step) > _MOST_BLOCKS:
-                raise self._file.misfit(f"a head has {self._blocks(step)} blocks, at most {_MOST_BLOCKS} can be run")
-            for block in range(self._blocks(step)):
-                self._file.require(f"{step}.{block}.linear.weight", width, width)
-                self._file.require(f"{step}.{block}.linear.bias", width)
-            self._check_output(self._output(step), width)
+            blocks = self._blocks(step)
+            yield f"a head has {blocks} blocks, at most {_MOST_BLOCKS} can be run" if blocks > _MOST_BLOCKS else ""
+            for block in range(blocks):
+                yield self._wrong(f"{step}.{block}.linear.weight", width, width)
+                yield self._wrong(f"{step}.{block}.linear.bias", width)
+            yield self._wrong_output(self._output(step), width, target)
 
-    def read(self) -> Medusa:
-        read, steps = self._file.read, range(self.steps)
+    def read(self, weights: _Weights) -> Medusa:
+        def read(name: str, most: int | None = None) -> NDArray[Any]:
+            return weights.read(self._tensors[name], most)
 
         def blocks(step: int) -> list[Block]:
             names = (f"{step}.{block}.linear" for block in range(self._blocks(step)))
             return [Block(read(f"{name}.weight"), read(f"{name}.bias")) for name in names]
 
+        steps = range(self.steps)
         outputs = [read(self._output(step), _MOST_OUTPUTS) for step in steps]
-        return Medusa(self._target.width, [blocks(step) for step in steps], outputs)
+        return Medusa(outputs[0].shape[1], [blocks(step) for step in steps], outputs)
 
 
-class _Speculator(_Layout):
-    mark = "speculator.proj.0.weight"
-
+class _SpeculatorLayout(Layout):
     @property
     def steps(self) -> int:
-        found = str(self._file.facts.get("n_predict", self._file.count("speculator.proj.{}.weight")))
-        return int(found) if found.isdecimal() and len(found) < 4 else 0
+        return self._head.of_model("n_predict") or self._count("speculator.proj.{}.weight")
 
     def _name(self, part: str, step: int, kind: str = "weight") -> str:
-        return self._file.tied(f"speculator.{part}.{{}}.{kind}", step)
+        return self._tied(f"speculator.{part}.{{}}.{kind}", step)
 
-    def check(self) -> None:
-        self._check_steps()
-        file, width = self._file, self._target.width
-        file.require(self.mark, 0, width)
-        inner = file.rows(self.mark)
+    def _wrong_tensors(self, target: Header) -> Iterator[str]:
+        bias = self._tensors.get("speculator.ln.0.bias")
+        inner = bias.elements if bias else 0
         for step in range(self.steps):
-            file.require(self._name("emb", step), self._target.n_vocab, inner)
-            file.require(self._name("proj", step), inner, inner if step else width)
-            file.require(self._name("ln", step), inner)
-            file.require(self._name("ln", step, "bias"), inner)
-            self._check_output(self._name("head", step), inner)
+            yield self._wrong(self._name("ln", step, "bias"), inner)
+            yield self._wrong(self._name("ln", step), inner)
+            yield self._wrong(self._name("proj", step), inner if step else target.width, inner)
+            yield self._wrong(self._name("emb", step), inner, target.n_vocab)
+            yield self._wrong_output(self._name("head", step), inner, target)
 
-    def read(self) -> MlpSpeculator:
-        read, name, steps = self._file.read, self._name, range(self.steps)
+    def read(self, weights: _Weights) -> MlpSpeculator:
+        def tensor(part: str, step: int, kind: str = "weight") -> TensorInfo:
+            return self._tensors[self._name(part, step, kind)]
 
         def stage(step: int) -> Stage:
-            projection = read(name("proj", step))
-            norm = read(name("ln", step)), read(name("ln", step, "bias"))
-            return Stage(read(name("emb", step), dtype=None), projection, *norm)
+            norm = weights.read(tensor("ln", step)), weights.read(tensor("ln", step, "bias"))
+            return Stage(weights.read(tensor("emb", step), stored=True), weights.read(tensor("proj", step)), *norm)
 
-        outputs = [read(name("head", step), _MOST_OUTPUTS) for step in steps]
-        scales_input = str(self._file.facts.get("scale_input")).lower() == "true"
-        return MlpSpeculator(self._target.width, [stage(step) for step in steps], outputs, scales_input=scales_input)
+        steps = range(self.steps)
+        outputs = [weights.read(tensor("head", step), _MOST_OUTPUTS) for step in steps]
+        scales_input = self._head.flag("mlp.scale_input") or False
+        return MlpSpeculator([stage(step) for step in steps], outputs, scales_input=scales_input)
 
 
-_LAYOUTS: Final[Mapping[str, type[_Layout]]] = {"medusa": _Medusa, "mlp": _Speculator}
+LAYOUTS: Final[Mapping[str, type[Layout]]] = {"medusa": _MedusaLayout, "mlp": _SpeculatorLayout}

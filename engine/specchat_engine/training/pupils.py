@@ -16,7 +16,7 @@ from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.distill import divergence
-from specchat_engine.training.gguf import Precision, read_config, write_draft
+from specchat_engine.training.gguf import Precision, read_config, read_gguf, write_draft
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
@@ -31,12 +31,14 @@ KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp")
 class Pupil(ABC):
     """A model that learns from a target.
 
-    `target` is its target, `teacher` the file that teaches it, and `layers` are those whose inputs it reads there.
+    `target` is its target, `teacher` the file that teaches it, and `layers` are those whose inputs it reads there. In
+    training it drafts `drafted` tokens from each place.
     """
 
     target: Path
     teacher: Path
     layers: tuple[int, ...] = ()
+    drafted = 1
 
     @property
     @abstractmethod
@@ -61,6 +63,8 @@ class Pupil(ABC):
 
 class HeadPupil(Pupil):
     """A head, which learns to draft several tokens."""
+
+    drafted = DRAFTED
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -158,8 +162,8 @@ def speculator_pupil(target: Path, inner: int, seed: int) -> StatePupil:
 class DraftPupil(Pupil):
     """A small llama model with the target's tokenizer."""
 
-    def __init__(self, target: Path, config: ModelConfig, seed: int) -> None:
-        self._draft = LlamaModel(config, seed)
+    def __init__(self, target: Path, draft: LlamaModel) -> None:
+        self._draft = draft
         self.target = self.teacher = target
 
     @property
@@ -185,6 +189,27 @@ class DraftPupil(Pupil):
     def write(self, path: Path, name: str, precision: Precision) -> None:
         """A model file with the target's tokenizer and template."""
         write_draft(path, self._draft, self.teacher, name, precision)
+
+
+def draft_pupil(target: Path, share: float, seed: int) -> DraftPupil:
+    """A draft model with about this share of the target's parameters."""
+    return DraftPupil(target, LlamaModel(draft_config(read_model(target), share), seed))
+
+
+def draft_from(target: Path, file: Path) -> DraftPupil:
+    """A draft model that begins as the one in a GGUF file.
+
+    Raises ModelFileError if it cannot be read, PairError if it cannot be this target's.
+    """
+    read_model(file)
+    try:
+        draft = read_gguf(file)
+    except ValueError as error:
+        raise PairError(f"{error}; name a draft model that `specchat train` made") from None
+    wanted = read_model(target).n_vocab
+    if draft.config.vocab_size != wanted:
+        raise PairError(f"{file.name} has {draft.config.vocab_size} tokens, the target has {wanted}: name another")
+    return DraftPupil(target, draft)
 
 
 def low_middle_high(header: Header) -> tuple[int, int, int]:

@@ -7,19 +7,24 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from random import Random
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from specchat_engine.errors import SettingError
+from specchat_engine.errors import EngineError, SettingError
+from specchat_engine.gguf import read_model
+from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training.gguf import Precision
 from specchat_engine.training.optimizer import Schedule, matrix_autocast
 from specchat_engine.training.packing import Document, batches_by_length
 from specchat_engine.training.pupils import Pupil
-from specchat_engine.training.teacher import TaughtBatch, TaughtLessons, Teacher, pack_lessons
-from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan
+from specchat_engine.training.teacher import KEPT_BYTES, TaughtBatch, TaughtLessons, Teacher, pack_lessons
+from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan, best_device
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.05, 48
 _LENGTHS = (128, 256, 512, 1024)
@@ -27,6 +32,7 @@ _STEP_TOKENS, _BATCH_TOKENS = 4096, 2048
 _RATES = (0.01, 0.002)
 _EVERY_SECONDS = 30.0
 _FEWEST_TOKENS = 20_000
+_FLOAT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +68,42 @@ class Training:
     def __init__(
         self,
         pupil: Pupil,
-        documents: Callable[[Vocabulary, int], Iterable[Document]],
+        documents: Callable[[Vocabulary, ChatTemplate, int], Iterable[Document]],
         folder: Path,
         *,
         minutes: float,
         threads: int,
         seed: int = 1,
+        begin: Path | None = None,
     ) -> None:
-        """`documents` makes them with the target's vocabulary, of at most so many tokens each.
+        """`documents` makes them with the target's vocabulary and template, of at most so many tokens each.
 
-        Checkpoints go into the `folder`. Raises SettingError if there is too little text to learn from, and if the
-        folder has the checkpoints of another training.
+        Checkpoints go into the `folder`. `begin` is the folder of an earlier training whose weights to start from.
+        Raises SettingError if memory or text is too little, if the folder has the checkpoints of another training, and
+        if `begin` has none of the same sizes.
         """
+        self.needs = needed_bytes(pupil)
+        self.device = best_device()
+        free = free_bytes(self.device)
+        if free and self.needs > free:
+            raise SettingError(
+                f"training takes about {self.needs / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free: use a "
+                "smaller target or a smaller draft"
+            )
+        if begin:
+            _load(pupil.model, begin)
+        pupil.model.to(self.device)
         _claim(folder, pupil)
         self._pupil = pupil
         self._minutes = minutes
         self._seed = seed
         self._folder = folder
         self._teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
-        shuffled = [*documents(self._teacher.vocabulary, _LENGTHS[-2])]
+        try:
+            shuffled = [*documents(self._teacher.vocabulary, self._teacher.template, _LENGTHS[-2])]
+        except EngineError:
+            self._teacher.close()
+            raise
         self.tokens = sum(len(document.ids) for document in shuffled)
         if self.tokens < _FEWEST_TOKENS:
             self._teacher.close()
@@ -118,6 +141,7 @@ class Training:
         finally:
             self._teacher.close()
         self._pupil.model.load_state_dict(self._best[1])
+        self._pupil.model.to("cpu")
         unfinished = out.with_suffix(".unfinished")
         self._pupil.write(unfinished, name, precision)
         unfinished.replace(out)
@@ -155,6 +179,36 @@ class Training:
             state = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
             self._best, self._best_alphas = (score, state), self._alphas
         return self._alphas
+
+
+def needed_bytes(pupil: Pupil) -> int:
+    """About how much memory a training takes: the target, the pupil with its gradients and moments, the scores of a
+    batch with theirs, and the kept lessons."""
+    model, header = pupil.model, read_model(pupil.target)
+    learned = sum(weight.numel() for weight in model.parameters())
+    kept = sum(weight.numel() for weight in model.buffers())
+    scores = _BATCH_TOKENS * header.n_vocab * pupil.drafted
+    target = sum(tensor.size or 0 for tensor in header.tensors)
+    return target + _FLOAT * (6 * learned + kept + 3 * scores) + KEPT_BYTES
+
+
+def free_bytes(device: torch.device) -> int:
+    """The memory that is free on a device, 0 if that is not known."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return this_machine().host.free
+
+
+def _load(model: nn.Module, folder: Path) -> None:
+    """Starts from the weights of another training. Raises SettingError if it has none that fit."""
+    file = folder / "training.pt"
+    try:
+        model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True)["model"])
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, UnpicklingError, EOFError):
+        raise SettingError(
+            f"{folder} cannot be started from: it needs a {file.name} of the same kind and sizes; name the folder "
+            "NAME.training of an earlier training"
+        ) from None
 
 
 def _claim(folder: Path, pupil: Pupil) -> None:

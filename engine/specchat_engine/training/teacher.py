@@ -19,6 +19,8 @@ from torch import Tensor
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.loaded import template_of
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training.distill import KEPT
 from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
 from specchat_engine.training.trainer import Source
@@ -26,7 +28,7 @@ from specchat_engine.training.trainer import Source
 _ROWS = 256
 """Rows of logits that one pass gives."""
 
-_KEPT_BYTES = 2**30
+KEPT_BYTES = 2**30
 """Lessons are kept in memory up to this size, since most texts are read more than once."""
 
 
@@ -83,6 +85,11 @@ class Teacher:
         return self._model.vocabulary
 
     @property
+    def template(self) -> ChatTemplate:
+        """The target's chat template. Raises TemplateError if it does not parse."""
+        return template_of(self._model)
+
+    @property
     def context(self) -> int:
         """The longest document that it can read, in tokens."""
         return self._context.capacity
@@ -108,7 +115,7 @@ class Teacher:
             teacher_log_probabilities=np.concatenate(log_probabilities),
             states=states.astype(np.float16),
         )
-        if self._kept_bytes + lesson.size <= _KEPT_BYTES:
+        if self._kept_bytes + lesson.size <= KEPT_BYTES:
             self._kept[key] = lesson
             self._kept_bytes += lesson.size
         return lesson

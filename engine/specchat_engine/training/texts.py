@@ -1,27 +1,55 @@
-"""Turns text files into documents to learn from."""
+"""Turns files into documents to learn from: plain text, and chats in JSON.
+
+A `.jsonl` or `.json` file has an object for each text or chat, in the shapes that datasets usually have: `text` or
+`content`; `messages` with `role` and `content`; `conversations` with `from` and `value`; `prompt`, `instruction` or
+`question` with `response`, `output`, `completion` or `answer`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from specchat_engine.errors import SettingError
+from specchat_engine.models import SessionVocabulary
+from specchat_engine.prompt.encoding import encode
+from specchat_engine.prompt.template import ChatTemplate, Message, Role
 from specchat_engine.training.packing import Document
 
-_LARGEST = 64 * 2**20
+_LARGEST = 256 * 2**20
 """Larger files are data rather than texts."""
 
+_JSON = (".jsonl", ".json")
+_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+    "system": "system",
+}
+_TEXTS = ("text", "content")
+_ASKED = ("prompt", "instruction", "question", "input")
+_ANSWERED = ("response", "output", "completion", "answer")
 
-class Tokenizer(Protocol):
-    """What documents need of a vocabulary."""
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A conversation. Its answers are learned, what was asked is not."""
+
+    messages: tuple[Message, ...]
 
     @property
-    def adds_bos(self) -> bool:
-        """Whether a text begins with the beginning-of-sequence token."""
+    def asked(self) -> tuple[Message, ...]:
+        """The messages up to the first question."""
+        first = next((place for place, one in enumerate(self.messages) if one.role == "user"), -1)
+        return self.messages[: first + 1]
 
-    def tokenize(self, text: str, *, special: bool, add_bos: bool = False) -> list[int]:
-        """The ids of a text."""
+
+Text = str | Chat
 
 
 def text_files(paths: Sequence[Path]) -> list[Path]:
@@ -37,26 +65,26 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def read_texts(paths: Sequence[Path]) -> tuple[list[str], int]:
+def read_texts(paths: Sequence[Path]) -> tuple[list[Text], int]:
     """The texts of these files and folders, and how many files in folders were left out because they are no text.
 
     Raises SettingError for a file that was named and is no UTF-8 text, or cannot be read.
     """
     named = {path for path in paths if not path.is_dir()}
-    texts, left_out = [], 0
+    texts: list[Text] = []
+    left_out = 0
     for file in text_files(paths):
         try:
             if file.stat().st_size > _LARGEST:
                 raise SettingError(f"the data {file} has more than {_LARGEST // 2**20} MiB: split it")
-            text = file.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
+            content = file.read_bytes().decode()
+            texts += in_json(content) if file.suffix in _JSON else [content] if content.strip() else []
+        except (OSError, ValueError, RecursionError) as error:
+            if isinstance(error, SettingError):
+                raise
             if file in named:
-                reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
-                raise SettingError(f"the data {file} cannot be read: {reason}") from None
+                raise SettingError(f"the data {file} cannot be read: {_reason(error)}") from None
             left_out += 1
-            continue
-        if text.strip():
-            texts.append(text)
     if not texts:
         raise SettingError(
             f"there is no text in {', '.join(map(str, paths))}: name UTF-8 text files or folders of them"
@@ -64,14 +92,82 @@ def read_texts(paths: Sequence[Path]) -> tuple[list[str], int]:
     return texts, left_out
 
 
-def documents_of(texts: Iterable[str], tokenizer: Tokenizer, longest: int) -> Iterator[Document]:
-    """The texts in documents of at most `longest` tokens, of which every token is learned."""
+def in_json(content: str) -> list[Text]:
+    """The texts and chats of a JSON file, or of one with an object on each line. Raises ValueError if it is neither."""
+    try:
+        whole = json.loads(content)
+        records = whole if isinstance(whole, list) else [whole]
+    except ValueError:
+        records = [json.loads(line) for line in content.splitlines() if line.strip()]
+    return [text for record in records if (text := _text_of(record))]
+
+
+def documents_of(
+    texts: Iterable[Text], vocabulary: SessionVocabulary, template: ChatTemplate, longest: int
+) -> Iterator[Document]:
+    """The texts in documents of at most `longest` tokens.
+
+    Of a plain text every token is learned, of a chat its answers. A longer text becomes several documents, a longer
+    chat keeps its end.
+    """
     for text in texts:
-        ids = tokenizer.tokenize(text, special=False, add_bos=tokenizer.adds_bos)
+        if isinstance(text, Chat):
+            yield from _answers(text, vocabulary, template, longest)
+            continue
+        ids = vocabulary.tokenize(text, special=False, add_bos=vocabulary.adds_bos)
         for start in range(0, len(ids), longest):
             part = ids[start : start + longest]
             if len(part) > 1:
                 yield Document(part, [True] * len(part))
+
+
+def _answers(chat: Chat, vocabulary: SessionVocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
+    """A document for each answer, with what was said before."""
+    special = vocabulary.special
+    end = next((special[name] for name in ("eot", "eos") if special[name] >= 0), None)
+    for place, message in enumerate(chat.messages):
+        if message.role != "assistant" or not place:
+            continue
+        asked = encode(chat.messages[:place], template, vocabulary)
+        answer = vocabulary.tokenize(message.content, special=False) + ([] if end is None else [end])
+        ids = [*asked, *answer]
+        yield Document(ids[-longest:], ([False] * len(asked) + [True] * len(answer))[-longest:])
+
+
+def _text_of(record: Any) -> Text | None:
+    """The text or chat of a JSON object, None if it has no known shape."""
+    if isinstance(record, str):
+        return record if record.strip() else None
+    if not isinstance(record, dict):
+        return None
+    said = record.get("messages") or record.get("conversations")
+    if isinstance(said, list):
+        messages = tuple(message for one in said if (message := _message(one)))
+        return Chat(messages) if any(one.role == "user" for one in messages) else None
+    asked, answered = (_first(record, names) for names in (_ASKED, _ANSWERED))
+    if asked:
+        more = (Message("assistant", answered),) if answered else ()
+        return Chat((Message("user", asked), *more))
+    return _first(record, _TEXTS) or None
+
+
+def _message(one: Any) -> Message | None:
+    if not isinstance(one, dict):
+        return None
+    role = _ROLES.get(str(one.get("role") or one.get("from")))
+    content = one.get("content") or one.get("value")
+    return Message(role, content) if role and isinstance(content, str) else None
+
+
+def _first(record: Mapping[str, Any], names: Sequence[str]) -> str:
+    found = (record.get(name) for name in names)
+    return next((text for text in found if isinstance(text, str) and text.strip()), "")
+
+
+def _reason(error: OSError | ValueError | RecursionError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    return (error.strerror or str(error)) if isinstance(error, OSError) else f"it is not JSON: {error}"
 
 
 def _is_hidden(file: Path, folder: Path) -> bool:

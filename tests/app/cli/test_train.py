@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -9,7 +11,12 @@ import pytest
 
 from specchat.cli import main
 from specchat.cli import train as train_module
-from support.tiny_models import write_tiny_model
+from specchat.cli.train_data import own_chats
+from specchat.models.last_pairs import last_draft, read_timings
+from specchat.settings.paths import sessions_db
+from specchat.store import State, Store, StoredMessage, StoredSession
+from specchat_engine.training.texts import Chat, read_texts
+from support.tiny_models import byte_vocabulary, write_tiny_model
 
 WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
 
@@ -32,12 +39,15 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["anything"], "there is no training for 'anything': use draft, eagle3, mtp, medusa, mlp"),
+        (["anything"], "there is no training for 'anything': use draft, eagle3, mtp, medusa, mlp, answers"),
         (["medusa"], "head.gguf cannot be a file of medusa: give -o a name that ends in .safetensors"),
         (["eagle3", "--type", "Q3"], "there is no precision 'Q3': use F32, F16, BF16, Q8_0"),
         (["eagle3", "--minutes", "0"], "minutes is 0: use more than 0"),
         (["eagle3", "--data", "missing"], "the data missing does not exist: name text files or folders with text"),
         (["eagle3", "-o", "nowhere/head.gguf"], "cannot be written: there is no folder nowhere"),
+        (["eagle3", "--data", "chats"], "there are no stored chats yet: chat first, or name files with --data"),
+        (["eagle3", "--init", "nowhere"], "nowhere does not exist: name a draft model, or the folder NAME.training"),
+        (["eagle3", "--init", __file__], "is a file, and only a draft can start from one"),
     ],
 )
 def test_wrong_use_is_one_line_and_writes_nothing(
@@ -50,6 +60,28 @@ def test_wrong_use_is_one_line_and_writes_nothing(
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
     assert not (tmp_path / "head.gguf").exists()
+
+
+def test_a_draft_starts_from_another_of_the_same_tokenizer(
+    target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_module, "_show", id)
+    other = write_tiny_model(tmp_path / "other.gguf", vocabulary=[*byte_vocabulary(), "more"])
+    words = ["train", "draft", "-m", str(target), "--data", str(data), "--minutes", "0.02", "--no-check"]
+    for wrong, complaint in (
+        (other, "other.gguf has 262 tokens, the target has 261"),
+        (__file__, "is not a GGUF file"),
+    ):
+        assert main([*words, "-o", str(tmp_path / "no.gguf"), "--init", str(wrong)]) == 1
+        assert complaint in capsys.readouterr().err
+    first, second = tmp_path / "first.gguf", tmp_path / "second.gguf"
+    assert main([*words, "-o", str(first), "--share", "0.5"]) == 0
+    assert "a draft of 50.0% of the target's size; --share chooses another: 1% 0.0M" in capsys.readouterr().err
+    assert main([*words, "-o", str(second), "--init", str(first)]) == 0
+    again = capsys.readouterr().err
+    assert main([*words, "-o", str(tmp_path / "third.gguf"), "--init", f"{tmp_path}"]) == 2
+    assert "cannot be started from: it needs a training.pt of the same kind and sizes" in capsys.readouterr().err
+    assert "before" in again
 
 
 def test_a_file_is_not_overwritten_unless_asked_to(
@@ -80,10 +112,72 @@ def test_a_head_is_trained_and_drafts(
     monkeypatch.setattr(train_module, "_show", id)
     out = tmp_path / "head.gguf"
     words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
-    assert main(words) == 0
+    assert main([*words, "--no-check"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith(f"{out}  0.")
-    assert "left out because they are no UTF-8 text: 1 file\n" in captured.err
+    assert "left out because they are no text: 1 file\n" in captured.err
     assert "held-out acceptance: " in captured.err
     assert main(["run", "-m", str(target), "-d", str(out), "-k", "2", "--drafter", "eagle3", "-n", "8", "hello"]) == 0
     assert capsys.readouterr().out
+
+
+def test_the_result_is_verified_measured_and_remembered(
+    target: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specchat_engine.training import runs
+
+    monkeypatch.setattr(runs, "_STEP_TOKENS", 512)
+    monkeypatch.setattr(train_module, "_show", id)
+    out, target = tmp_path / "head.safetensors", write_tiny_model(tmp_path / "roomy.gguf", layers=3, n_ctx=2048)
+    words = ["train", "mlp", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.05"]
+    assert main(words) == 0
+    captured = capfd.readouterr()
+    assert "0 unexplained" in captured.out
+    assert "\nfacts\t" in captured.out
+    assert "over all kinds: " in captured.err
+    assert last_draft(target) == out
+    (timing,) = read_timings(target)
+    assert timing.draft == str(out)
+    assert timing.alphas
+    assert all(0 <= alpha <= 1 for alpha in timing.alphas.values())
+
+
+def test_answers_are_written_one_a_line_and_go_on_where_they_stopped(
+    target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, out = tmp_path / "prompts.txt", tmp_path / "answers.jsonl"
+    asked.write_text("tell me a story\n\nhello there\nagain\n")
+    words = ["train", "answers", "-m", str(target), "--data", str(asked), "-o", str(out), "--minutes"]
+    assert main([*words, "0.000001"]) == 0
+    assert not out.read_text()
+    assert main([*words, "1"]) == 0
+    assert capsys.readouterr().out.endswith(f"{out}  3 of 3 answers\n")
+    lines = [json.loads(line)["messages"] for line in out.read_text("utf-8").splitlines()]
+    assert [line[0]["content"] for line in lines] == ["tell me a story", "hello there", "again"]
+    assert all([one["role"] for one in line] == ["user", "assistant"] for line in lines)
+    kept = out.read_text("utf-8")
+    assert main([*words, "1"]) == 0
+    assert out.read_text("utf-8") == kept
+    chats, _ = read_texts([out])
+    assert all(isinstance(chat, Chat) for chat in chats)
+
+
+def test_own_chats_are_read_as_they_are_shown() -> None:
+    with Store.open(sessions_db()) as store:
+        store.create(StoredSession(id=1, system="Be kind"))
+        for number, (parent, role, content, state) in enumerate(
+            [
+                (None, "user", "Hi", State.WHOLE),
+                (1, "assistant", "Hello", State.WHOLE),
+                (2, "user", "And?", State.WHOLE),
+                (3, "assistant", "unfinished", State.STREAMING),
+                (1, "assistant", "another attempt", State.WHOLE),
+            ],
+            1,
+        ):
+            store.add_message(StoredMessage(number, 1, parent, role, content, state=state))
+        store.change(replace(store.session(1), head=4))  # type: ignore[type-var]
+        store.create(StoredSession(id=2))
+    (chat,) = own_chats()
+    said = [(message.role, message.content) for message in chat.messages]
+    assert said == [("system", "Be kind"), ("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]

@@ -138,7 +138,10 @@ def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
 
 
 def test_an_unknown_drafter_is_rejected() -> None:
-    assert complaint(drafter="magic") == "--drafter is 'magic': use hybrid, model, eagle3, mtp, lookup or none"
+    assert (
+        complaint(drafter="magic")
+        == "--drafter is 'magic': use hybrid, model, eagle3, mtp, medusa, mlp, lookup or none"
+    )
 
 
 def test_the_verifier_can_be_set_in_every_source(monkeypatch: pytest.MonkeyPatch) -> None:

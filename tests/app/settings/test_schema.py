@@ -76,5 +76,7 @@ def test_an_installed_drafter_can_be_chosen_by_its_name(tmp_path: Path, monkeypa
     monkeypatch.syspath_prepend(install_drafter(tmp_path, "parrot", "raise RuntimeError('not to be imported yet')"))
     assert read_config({"drafter": "parrot"}).drafter == "parrot"
     assert Arm.parse("parrot:4") == Arm("parrot", 4)
-    with pytest.raises(ConfigError, match=r"'carrot': use hybrid, model, eagle3, mtp, lookup, none or parrot"):
+    with pytest.raises(
+        ConfigError, match=r"'carrot': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, none or parrot"
+    ):
         read_config({"drafter": "carrot"})

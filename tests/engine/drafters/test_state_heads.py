@@ -15,7 +15,7 @@ from specchat_engine.drafters.state_heads import StateHeadModel, gelu
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.pairing import read_state_head, state_head
+from specchat_engine.pairing import head_in, read_state_head
 from support.heads import Oracle, random_medusa, random_speculator
 from support.tiny_models import write_tiny_model
 
@@ -40,13 +40,13 @@ class Bench:
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     target_file, path = write_tiny_model(tmp_path / "target.gguf", layers=3), tmp_path / "head.safetensors"
     written = (random_medusa if request.param == "medusa" else random_speculator)(path, target_file)
-    header = read_model(target_file)
-    found = state_head(header, path)
+    header = read_model(path)
+    found = head_in(read_model(target_file), header, path)
     assert (found.name, found.longest) == (request.param, 4)
     model = LlamaModel(target_file, gpu_layers=0)
     target = LlamaContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS)
     states = target.hand_out(found.layers)
-    head = StateHeadModel(read_state_head(found, header), states, capacity=256, n_vocab=V)
+    head = StateHeadModel(read_state_head(path, header), states, capacity=256, n_vocab=V)
     yield Bench(target, head, Oracle(target_file, [written]))
     target.close()
     model.close()

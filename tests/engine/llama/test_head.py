@@ -14,7 +14,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.pairing import eagle_head, own_head
+from specchat_engine.pairing import head_in, own_head
 from support.heads import LAYERS, Oracle, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
 
@@ -46,7 +46,7 @@ def bench(request: pytest.FixtureRequest, target_file: Path, tmp_path: Path) -> 
     if request.param == "eagle3":
         heads = [random_eagle(path, target_file)]
         model, own = LlamaModel(target_file, gpu_layers=0), LlamaModel(path, gpu_layers=0)
-        found = eagle_head(read_model(target_file), read_model(path), path)
+        found = head_in(read_model(target_file), read_model(path), path)
         assert found.layers == LAYERS
     else:
         heads = random_predicting(path, target_file, 1 if request.param == "one layer" else 3)

@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import LoadOptions, PairError
 from specchat_engine.gguf import Header, TensorInfo, Value, read_model
-from specchat_engine.pairing import Grade, eagle_head, judge, own_head
+from specchat_engine.pairing import Grade, head_in, judge, own_head
 from support.heads import LAYERS, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
 
@@ -42,14 +42,14 @@ def changed(header: Header, **keys: Value) -> Header:
 
 
 def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: Header) -> None:
-    found = eagle_head(target, head, folder / "head.gguf")
+    found = head_in(target, head, folder / "head.gguf")
     assert (found.name, found.layers, found.path) == ("eagle3", LAYERS, str(folder / "head.gguf"))
 
 
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"general__architecture": "eagle2"}, "its kind is eagle2, only eagle3 can be run"),
+        ({"general__architecture": "eagle2"}, "its kind is eagle2, only eagle3, medusa and mlp can be run"),
         ({"eagle3__target_hidden_size": 4096}, "it reads hidden states of 4096 numbers, the target's have 64"),
         ({"eagle3__vocab_size": 9}, "its vocabulary has 9 tokens, the target's has 261"),
         ({"eagle3__block_count": 2}, "it has 2 layers, EAGLE-3 has one"),
@@ -66,12 +66,12 @@ def test_a_head_for_another_target_is_refused_with_the_reason(
     folder: Path, target: Header, head: Header, keys: dict[str, Value], reason: str
 ) -> None:
     with pytest.raises(PairError, match=rf"head\.gguf is no head for this target: {reason}"):
-        eagle_head(target, changed(head, **keys), folder / "head.gguf")
+        head_in(target, changed(head, **keys), folder / "head.gguf")
 
 
 def test_a_target_that_hands_out_no_states_is_named(folder: Path, target: Header, head: Header) -> None:
     with pytest.raises(PairError, match=r"llama\.cpp does not hand out the hidden states of gemma3"):
-        eagle_head(changed(target, general__architecture="gemma3"), head, folder / "head.gguf")
+        head_in(changed(target, general__architecture="gemma3"), head, folder / "head.gguf")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_tensor_that_native_code_would_misread_is_refused(
     folder: Path, target: Header, head: Header, tensor: TensorInfo, reason: str
 ) -> None:
     with pytest.raises(PairError, match=reason):
-        eagle_head(target, replace(head, tensors=(*head.tensors, tensor)), folder / "head.gguf")
+        head_in(target, replace(head, tensors=(*head.tensors, tensor)), folder / "head.gguf")
 
 
 def test_a_target_drafts_for_itself_with_one_layer_or_with_several(folder: Path, target: Header) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from specchat_engine import Engine, LoadOptions, PairError, Settings
+from specchat_engine import Engine, LoadOptions, ModelFileError, PairError, Settings
 from specchat_engine.gguf import Header, read_model
-from specchat_engine.load_options import NORMED
-from specchat_engine.pairing import read_state_head, state_head
+from specchat_engine.load_options import NORMED, Head
+from specchat_engine.pairing import Grade, head_in, judge, read_state_head
 from support.heads import random_medusa, random_speculator
 from support.tiny_models import write_tiny_model
 
@@ -42,8 +42,13 @@ def changed(path: Path, change: Callable[[Tensors], object], into: Path) -> Path
     return into
 
 
+def state_head(target: Header, path: Path) -> Head:
+    return head_in(target, read_model(path), path)
+
+
 def rows(path: Path, target: Header) -> list[np.ndarray]:
-    head = read_state_head(state_head(target, path), target)
+    assert state_head(target, path)
+    head = read_state_head(path, read_model(path))
     head.begin(STATE)
     return [head.logits(token) for token in (5, 9, 30, 7)]
 
@@ -68,14 +73,18 @@ def test_a_file_says_what_it_is(folder: Path, target: Header) -> None:
         ("medusa", setting("0.0.linear.weight", 64, 32), r"its 0.0.linear.weight has the shape \(64, 32\), not"),
         ("medusa", setting("2.0.linear.bias", 63), r"its 2.0.linear.bias has the shape \(63,\)"),
         ("medusa", setting("0.1.weight", 262, 64), "its vocabulary has 262 tokens, the target's has 261"),
-        ("medusa", setting("0.1.weight", 0, 64), "its vocabulary has 0 tokens"),
+        ("medusa", setting("0.1.weight", 0, 64), "its 0.1.weight is empty"),
+        ("mlp", setting("speculator.ln.0.bias", 0), "its speculator.ln.0.bias is empty"),
         ("medusa", dropping("0.1.weight"), "it has no 0.1.weight"),
-        ("medusa", setting("0.0.linear.bias", 64, dtype=np.int64), "its 0.0.linear.bias is I64, only F32, F16, BF16"),
+        (
+            "medusa",
+            setting("0.0.linear.bias", 64, dtype=np.int64),
+            "its 0.0.linear.bias is not of a type among F32, F16, BF16",
+        ),
         ("mlp", setting("speculator.proj.0.weight", 48, 4096), r"its speculator.proj.0.weight has the shape"),
         ("mlp", setting("speculator.emb.0.weight", 9, 48), r"its speculator.emb.0.weight has the shape \(9, 48\)"),
         ("mlp", setting("speculator.head.0.weight", 261, 64), r"its speculator.head.0.weight has the shape"),
         ("mlp", dropping("speculator.ln.0.bias"), "it has no speculator.ln.0.bias"),
-        ("mlp", dropping("speculator.proj.0.weight"), "it has neither Medusa heads nor an MLPSpeculator"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_reason(
@@ -85,6 +94,14 @@ def test_what_does_not_fit_is_refused_with_its_reason(
     with pytest.raises(PairError, match=f"broken.safetensors is no head for this target: {reason}") as caught:
         state_head(target, broken)
     assert "\n" not in str(caught.value)
+    found = judge(target, read_model(broken), LoadOptions())
+    assert (found.grade, found.lines[0].sentence.startswith(reason[:12])) == (Grade.BLOCKER, True)
+
+
+def test_weights_of_a_model_are_no_head(folder: Path, tmp_path: Path) -> None:
+    other = changed(folder / "mlp.safetensors", dropping("speculator.proj.0.weight"), tmp_path / "other.safetensors")
+    with pytest.raises(ModelFileError, match="has neither Medusa heads nor an MLPSpeculator: use a GGUF file"):
+        read_model(other)
 
 
 def test_more_steps_than_can_be_run_are_refused(folder: Path, target: Header, tmp_path: Path) -> None:
@@ -98,27 +115,27 @@ def test_more_steps_than_can_be_run_are_refused(folder: Path, target: Header, tm
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 40, b"\x04\0\0\0\0\0\0\0{}}}", b"GGUF" + b"\0" * 40])
-def test_a_file_that_is_no_safetensors_is_one_line(target: Header, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_safetensors_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "broken.safetensors"
     path.write_bytes(content)
-    with pytest.raises(PairError, match=r"broken.safetensors cannot be read: .*; get the file again") as caught:
-        state_head(target, path)
+    with pytest.raises(ModelFileError, match=r"broken.safetensors cannot be read: .*; get the file again") as caught:
+        read_model(path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_cut_off_or_missing_is_one_line(folder: Path, target: Header, tmp_path: Path) -> None:
+def test_a_file_that_is_cut_off_or_missing_is_one_line(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "part.safetensors"
     path.write_bytes((folder / "mlp.safetensors").read_bytes()[:-100])
-    for bad in (path, tmp_path / "nowhere.safetensors"):
-        with pytest.raises(PairError, match="cannot be read"):
-            state_head(target, bad)
+    for bad, reason in ((path, "cannot be read"), (tmp_path / "nowhere.safetensors", "does not exist")):
+        with pytest.raises(ModelFileError, match=reason):
+            Engine.load(folder / "target.gguf", None, LoadOptions(head=str(bad)))
 
 
-def test_a_head_that_takes_more_memory_than_is_free_is_refused(folder: Path, target: Header) -> None:
-    found = state_head(target, folder / "medusa.safetensors")
+def test_a_head_that_takes_more_memory_than_is_free_is_refused(folder: Path) -> None:
+    path = folder / "medusa.safetensors"
     with pytest.raises(PairError, match=r"takes more memory than the 0\.0 GB that are free"):
-        read_state_head(found, target, free=1000)
-    assert read_state_head(found, target, free=10**9).size_bytes == 4 * (4 * 64 * 65 + 261 * 64)
+        read_state_head(path, read_model(path), free=1000)
+    assert read_state_head(path, read_model(path), free=10**9).size_bytes == 4 * (4 * 64 * 65 + 261 * 64)
 
 
 def test_tied_matrices_may_be_written_once_or_for_each_step(folder: Path, target: Header, tmp_path: Path) -> None:
@@ -146,8 +163,8 @@ def test_the_config_beside_the_file_says_what_tensors_cannot(folder: Path, targe
     np.testing.assert_array_equal(scaled, rows(folder / "mlp.safetensors", target)[0])
     assert np.abs(scaled - unscaled).max() > 0.01
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(PairError, match=r"config.json cannot be read"):
-        state_head(target, bare)
+    with pytest.raises(ModelFileError, match=r"config.json cannot be read"):
+        read_model(bare)
 
 
 def test_half_precision_is_read_as_it_is_written(target: Header, folder: Path, tmp_path: Path) -> None:

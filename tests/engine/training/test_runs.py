@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -10,20 +11,22 @@ import pytest
 
 from specchat_engine import Engine, LoadOptions, PairError, SettingError, Settings
 from specchat_engine.gguf import read_model
+from specchat_engine.llama.vocabulary import Vocabulary
+from specchat_engine.prompt.template import ChatTemplate
 from specchat_engine.training import runs
 from specchat_engine.training.packing import Document
 from specchat_engine.training.pupils import (
     KINDS,
-    DraftPupil,
     EaglePupil,
     MtpPupil,
     Pupil,
     draft_config,
+    draft_pupil,
     medusa_pupil,
     speculator_pupil,
 )
 from specchat_engine.training.runs import Progress, Training
-from specchat_engine.training.texts import Tokenizer, documents_of
+from specchat_engine.training.texts import documents_of
 from support.tiny_models import write_tiny_model
 
 WORDS = ("hello", "there", "again", "tell", "me", "a", "story", "of", "old", "times")
@@ -34,8 +37,8 @@ def texts(count: int = 60) -> list[str]:
     return [" ".join(random.choice(WORDS) for _ in range(90)) for _ in range(count)]
 
 
-def documents(vocabulary: Tokenizer, longest: int) -> Iterator[Document]:
-    return documents_of(texts(), vocabulary, longest)
+def documents(vocabulary: Vocabulary, template: ChatTemplate, longest: int) -> Iterator[Document]:
+    return documents_of(texts(), vocabulary, template, longest)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pupil_of(kind: str, target: Path, folder: Path) -> Pupil:
     makers: dict[str, Callable[[], Pupil]] = {
-        "draft": lambda: DraftPupil(target, draft_config(read_model(target), 0.5), seed=1),
+        "draft": lambda: draft_pupil(target, 0.5, seed=1),
         "eagle3": lambda: EaglePupil(target, feed_forward=64, seed=1),
         "mtp": lambda: MtpPupil(target, folder, seed=1),
         "medusa": lambda: medusa_pupil(target),
@@ -116,7 +119,7 @@ def test_too_little_text_is_refused(target: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="the data has 3 tokens: give at least 20,000"):
         Training(
             EaglePupil(target, 64, 1),
-            lambda vocabulary, longest: documents_of(["hello"], vocabulary, longest),
+            partial(documents_of, ["hello"]),
             tmp_path,
             minutes=1,
             threads=1,

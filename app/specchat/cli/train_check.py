@@ -1,0 +1,93 @@
+"""What follows a training: the result is verified, measured by kind of text, and remembered as the target's draft."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from specchat.bench.document import Benchmark, read_benchmark
+from specchat.bench.plan import PLAIN, Arm
+from specchat.bench.samples import Estimate
+from specchat.cli.reporting import print_rows, say
+from specchat.errors import FAILED
+from specchat.models.last_pairs import Timing, last_draft, read_timings, write_timings
+from specchat.models.preferences import remember_pair
+
+_K = 4
+_MAX_TOKENS, _PROMPTS = 64, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was trained: a draft model or head in a file, or layers in the target itself."""
+
+    target: Path
+    draft: str
+    drafter: str
+
+    @property
+    def flags(self) -> list[str]:
+        """How a command names the pair."""
+        return ["-m", str(self.target), "-d", self.draft]
+
+
+def check(result: Result) -> int:
+    """Verifies and measures in processes of their own, without torch's threads. Returns the exit code."""
+    alone, best = Arm("model" if result.drafter == "draft" else result.drafter, _K), Arm("hybrid", "auto")
+    before = last_draft(result.target)
+    say("verifying: plain and drafted answers are compared token by token")
+    if _specchat("verify", *result.flags, "--drafter", alone.drafter, "--prompts", str(_PROMPTS)):
+        say(f"{result.draft} is not adopted, because answers differ: see above")
+        return FAILED
+    say("measuring on kinds of text that are built in")
+    benchmark = measured(result.flags, (alone, best))
+    if benchmark is None:
+        return FAILED
+    alphas = {row.kind: row.alpha for row in benchmark.rows if row.arm == alone and row.alpha is not None}
+    arms = (alone, best)
+    ratios = {(row.kind, row.arm): row.end_to_end_ratio for row in benchmark.rows}
+    print_rows(
+        ("kind", f"α of {alone.label}", *(f"{arm.label} × plain" for arm in arms)),
+        ((kind, f"{alpha:.2f}", *(_ratio(ratios[kind, arm]) for arm in arms)) for kind, alpha in alphas.items()),
+    )
+    speedup = _overall(benchmark, best)
+    say(f"over all kinds: {speedup:.2f} × plain decoding")
+    if before and str(before) != result.draft:
+        earlier = measured(["-m", str(result.target), "-d", str(before)], (best,))
+        if earlier:
+            say(f"with {before.name}, its draft so far: {_overall(earlier, best):.2f} × plain decoding")
+    if result.draft != "mtp":
+        path = str(Path(result.draft).absolute())
+        others = [one for one in read_timings(result.target) if one.draft != path]
+        write_timings(result.target, [*others, Timing(path, speedup, best.drafter, str(best.k), alphas)])
+        remember_pair(result.target, Path(result.draft))
+    return 0
+
+
+def measured(flags: Sequence[str], arms: Sequence[Arm]) -> Benchmark | None:
+    """A short benchmark of these arms and plain decoding; None if it failed, after saying why."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bench.json"
+        listed = ",".join(map(str, (PLAIN, *arms)))
+        words = ["--arms", listed, "--temp", "0.8", "--repeats", "1", "--max-tokens", str(_MAX_TOKENS), "--json"]
+        with file.open("w", encoding="utf-8") as out:
+            failed = _specchat("bench", *flags, *words, out=out)
+        return None if failed else read_benchmark(file)
+
+
+def _overall(benchmark: Benchmark, arm: Arm) -> float:
+    """The speed over all kinds relative to plain decoding; 1 if nothing was measured."""
+    return next((one.end_to_end_ratio.value for one in benchmark.overall(None) if one.arm == arm), 1.0)
+
+
+def _ratio(estimate: Estimate | None) -> str:
+    return f"{estimate.value:.2f}" if estimate else ""
+
+
+def _specchat(*words: str, out: IO[str] | None = None) -> int:
+    return subprocess.run([sys.executable, "-m", "specchat", *words], stdout=out, check=False).returncode
