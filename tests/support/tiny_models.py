@@ -95,6 +95,18 @@ def begin_model(
     if not merges:
         writer.add_tokenizer_model("none")
         return writer
+    write_vocabulary(writer, tokens, template, merges)
+    writer.add_float32("general.sampling.temp", 0.7)
+    return writer
+
+
+def write_vocabulary(
+    writer: gguf.GGUFWriter,
+    tokens: Sequence[str],
+    template: str = TEMPLATE,
+    merges: Sequence[str] = ("h e", "l l"),
+) -> None:
+    """A byte-level tokenizer and a chat template."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
@@ -105,8 +117,6 @@ def begin_model(
     writer.add_pad_token_id(0)
     writer.add_add_bos_token(False)
     writer.add_chat_template(template)
-    writer.add_float32("general.sampling.temp", 0.7)
-    return writer
 
 
 def end_model(writer: gguf.GGUFWriter, path: Path) -> Path:

@@ -17,7 +17,6 @@ from specchat_engine.settings import AUTO
 LAYER_INPUTS: Final = frozenset(
     {
         "bailingmoe3",
-        "gemma3n",
         "gemma4",
         "gpt-oss",
         "hunyuan_vl",
@@ -43,7 +42,7 @@ _ALWAYS = ("nextn.eh_proj", "nextn.enorm", "nextn.hnorm")
 _EXPERTS = (*_ALWAYS, "ffn_gate_inp")
 
 PREDICTING: Final[Mapping[str, tuple[str, ...]]] = {
-    "bailingmoe3": (*_ALWAYS, "nextn.shared_head_norm"),
+    "bailingmoe3": (*_ALWAYS, "layer_output_norm"),
     "cohere2moe": _EXPERTS,
     "glm4moe": _EXPERTS,
     "hy_v3": _ALWAYS,
@@ -92,6 +91,8 @@ def own_head(target: Header) -> Head | None:
     count = target.of_model("nextn_predict_layers") or 0
     if not count or target.architecture not in PREDICTING:
         return None
+    if target.architecture == "glm4moe" and any(target.numbers("glm4moe.rope.dimension_sections")):
+        return None  # llama.cpp's layers for multi-token prediction rotate as texts do, its others as pictures
     needed, depth = PREDICTING[target.architecture], target.layers - count
     names = {tensor.name for tensor in target.tensors}
     layers = range(depth, target.layers)

@@ -118,6 +118,18 @@ def test_several_prediction_layers_where_llama_cpp_allows_one_are_left_alone(fol
     assert own_head(other) is None
 
 
+def test_prediction_layers_of_a_model_that_sees_pictures_are_left_alone(folder: Path, target: Header) -> None:
+    header = changed(target, general__architecture="glm4moe")
+    keys = {"glm4moe.block_count": 4, "glm4moe.nextn_predict_layers": 1}
+    tensors = tuple(
+        TensorInfo(f"blk.3.{name}.weight", (1,), 0, 0, 1, 4)
+        for name in ("nextn.eh_proj", "nextn.enorm", "nextn.hnorm", "ffn_gate_inp")
+    )
+    header = replace(header, metadata={**header.metadata, **keys}, tensors=tensors)
+    assert own_head(header) is not None
+    assert own_head(changed(header, glm4moe__rope__dimension_sections=np.array([8, 12, 12, 0]))) is None
+
+
 def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(folder: Path, target: Header, head: Header) -> None:
     def about(target: Header, draft: Header | None) -> tuple[Grade, str]:
         lines = judge(target, draft, LoadOptions(n_ctx=256)).lines
