@@ -22,6 +22,7 @@ from specchat_engine.drafters import (
 )
 from specchat_engine.errors import PairError, SettingError
 from specchat_engine.gguf import read_model
+from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.library import llama_version
@@ -35,7 +36,7 @@ from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import check_pair, read_state_head, what_drafts
+from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
@@ -99,12 +100,7 @@ class Engine:
                     f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
                 )
             if head:
-                states, by = self._target.hand_out(head[0].layers), head[1]
-                self._head = (
-                    HeadContext(by, self._target, states, n_ctx=n_ctx, threads=usual, options=options)
-                    if isinstance(by, LlamaModel)
-                    else StateHeadModel(by, states, capacity=self._target.capacity, n_vocab=target.vocabulary.size)
-                )
+                self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
@@ -120,6 +116,14 @@ class Engine:
         own = ("hybrid", *drafting, "lookup") if drafting else ("lookup",)
         self.drafters: tuple[str, ...] = (*own, *self._plugins, "none")
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
+
+    def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
+        """The model that drafts for the target with its hidden states."""
+        target, states = self._target, self._target.hand_out(head.layers)
+        if isinstance(by, LlamaModel) and by.header.architecture != ASSISTANT:
+            return HeadContext(by, target, states, n_ctx=target.capacity, threads=target.threads, options=options)
+        predicts = AssistantHead(by, target, options=options) if isinstance(by, LlamaModel) else by
+        return StateHeadModel(predicts, states, capacity=target.capacity, n_vocab=target.model.vocabulary.size)
 
     @classmethod
     def load(

@@ -19,7 +19,7 @@ from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.load_options import NORMED
-from specchat_engine.pairing.heads import LAST_OUTPUT, PREDICTING, SEVERAL
+from specchat_engine.pairing.heads import ASSISTANT, LAST_OUTPUT, PREDICTING, SEVERAL
 from specchat_engine.training.head_files import write_eagle
 from specchat_engine.training.heads import EagleHead
 from specchat_engine.training.model import ModelConfig
@@ -98,6 +98,13 @@ SPECIAL = {
     "step35": Special(tensors=_DENSE),
 }
 
+OF_ASSISTANT = {
+    "attention.sliding_window_pattern": [True, False],
+    "block_count": 2,
+    "embedding_length": WIDTH // 2,
+    "embedding_length_out": WIDTH,
+    "nextn_predict_layers": 2,
+}
 TOKENS = [40, 41, 7, 99, 120, 8, 55, 61]
 
 
@@ -167,6 +174,9 @@ def main(architecture: str, kind: str, folder: Path) -> None:
             run(grown(architecture, folder, count), "mtp", "mtp")
         return
     target = grown(architecture, folder)
+    if kind == "assistant":
+        run(target, grow(folder / "assistant.gguf", ASSISTANT, {**SIZES, **OF_ASSISTANT}), "mtp")
+        return
     for last in (LAYERS - 1, LAYERS) if architecture in LAST_OUTPUT else (LAYERS - 1,):
         layers = (0, LAYERS // 2, last)
         check_states(target, layers)

@@ -30,6 +30,23 @@ class States(Protocol):
         """The states [stop - start, width] of the tokens at these positions."""
 
 
+class Head(Protocol):
+    """What predicts several tokens in turn, the first from one hidden state and the token that followed it."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory of its weights."""
+
+    def begin(self, state: Floats, position: int) -> None:
+        """Starts anew from the state [width] of the token before `position`."""
+
+    def logits(self, token: int) -> Floats:
+        """The logits [n] of the token after this one, for the first n ids of the vocabulary."""
+
+    def close(self) -> None:
+        """Frees what it holds."""
+
+
 class StateHead(ABC):
     """Predicts several tokens in turn, the first from one hidden state and the token that followed it."""
 
@@ -43,9 +60,13 @@ class StateHead(ABC):
         self._outputs = outputs
         self._place = 0
 
-    def begin(self, state: Floats) -> None:
+    def begin(self, state: Floats, position: int = 0) -> None:
         """Starts anew from a state [width]."""
         self._enter(state)
+        self._place = 0
+
+    def close(self) -> None:
+        """Forgets the state; Python frees the weights."""
         self._place = 0
 
     def logits(self, token: int) -> Floats:
@@ -169,7 +190,7 @@ def gelu(x: Floats) -> Floats:
 class StateHeadModel:
     """A head as a model for drafting: the first token after those that the target has read starts from its state."""
 
-    def __init__(self, head: StateHead, states: States, *, capacity: int, n_vocab: int) -> None:
+    def __init__(self, head: Head, states: States, *, capacity: int, n_vocab: int) -> None:
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
@@ -204,7 +225,7 @@ class StateHeadModel:
         if rows:
             end = self._states.end
             if end == self.length - 1 and self._states.first < end:
-                self._head.begin(self._states.rows(end - 1, end)[0])
+                self._head.begin(self._states.rows(end - 1, end)[0], end)
             logits = self._head.logits(self.tokens[-1])
             found[0, : len(logits)] = logits
         self.busy_ns += perf_counter_ns() - began
@@ -230,5 +251,6 @@ class StateHeadModel:
         self.tokens.clear()
 
     def close(self) -> None:
-        """Forgets everything."""
+        """Frees the head. Close it before its target."""
+        self._head.close()
         self.clear()

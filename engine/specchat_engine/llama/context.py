@@ -73,16 +73,7 @@ class LlamaContext:
         self._computing = threads, threads
         self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
         params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
-        native_log.clear()
-        last_words.about(model.path)
-        self.handle: Any = api.llama_init_from_model(model.handle, params)
-        if not self.handle and params.n_rs_seq:
-            params.n_rs_seq = 0
-            native_log.clear()
-            self.handle = api.llama_init_from_model(model.handle, params)
-        if not self.handle:
-            reason = native_log.last_error() or "not enough memory"
-            raise ModelFileError(f"{model.path}: no context of {n_ctx} tokens: {reason}; try a smaller -c")
+        self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle)
         self._memory = api.llama_get_memory(self.handle)
@@ -299,6 +290,18 @@ class LlamaContext:
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")
+
+
+def new_context(model: LlamaModel, params: Any, failure: str) -> Any:
+    """llama.cpp's context; without snapshots of a recurrent state if it cannot have them. Raises ModelFileError."""
+    last_words.about(model.path)
+    for snapshots in dict.fromkeys((params.n_rs_seq, 0)):
+        params.n_rs_seq = snapshots
+        native_log.clear()
+        if handle := api.llama_init_from_model(model.handle, params):
+            return handle
+    reason = native_log.last_error() or "not enough memory"
+    raise ModelFileError(f"{model.path}: {failure}: {reason}; try a smaller -c")
 
 
 def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:

@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
+from specchat_engine.errors import Cancelled, DecodeError
 from specchat_engine.llama.batch import StateBatch
-from specchat_engine.llama.context import LlamaContext, context_params
+from specchat_engine.llama.context import LlamaContext, context_params, new_context
 from specchat_engine.llama.hidden import HiddenStates
 from specchat_engine.llama.library import api, floats
-from specchat_engine.llama.logs import last_words, native_log, read_buffers
+from specchat_engine.llama.logs import native_log, read_buffers
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.staging import staged
 from specchat_engine.load_options import LoadOptions
@@ -69,12 +69,7 @@ class HeadContext:
             params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
         output, self._choose_layer = staged("llama_set_embeddings_nextn"), staged("llama_set_nextn_layer_offset")
         self._output_states = staged("llama_get_embeddings_nextn")
-        native_log.clear()
-        last_words.about(model.path)
-        self.handle: Any = api.llama_init_from_model(model.handle, params)
-        if not self.handle:
-            reason = native_log.last_error() or "not enough memory"
-            raise ModelFileError(f"{model.path}: no context of {n_ctx} tokens for the head: {reason}; try a smaller -c")
+        self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens for the head")
         output(self.handle, True, True)
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle)

@@ -85,7 +85,7 @@ def layer_memories(header: Header) -> list[LayerMemory]:
     for layer in range(layers):
         heads = kv_heads[layer] if layer < len(kv_heads) else 0
         keeps = layer < ends and (everywhere or not states[layer])
-        keys, values = _head_sizes(header, layer)
+        keys, values = head_sizes(header, layer)
         latent = bool(header.of_model("attention.key_length_mla"))
         found.append(
             LayerMemory(
@@ -115,7 +115,7 @@ def _state_layers(header: Header) -> list[bool]:
     ]
 
 
-def _head_sizes(header: Header, layer: int) -> tuple[int, int]:
+def head_sizes(header: Header, layer: int) -> tuple[int, int]:
     """Numbers of one head's key and value."""
     heads = header.heads[0] if header.heads else 0
     usual = header.width // heads if heads else 0

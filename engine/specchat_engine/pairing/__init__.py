@@ -1,11 +1,12 @@
 """Whether a draft model or a head fits a target, judged by their headers, before a download and again at load."""
 
-from specchat_engine.pairing.heads import head_in, own_head, what_drafts
+from specchat_engine.pairing.heads import ASSISTANT, head_in, own_head, what_drafts
 from specchat_engine.pairing.judge import Verdict, check_pair, judge
 from specchat_engine.pairing.state_heads import read_state_head
 from specchat_engine.pairing.tokens import Finding, Grade
 
 __all__ = [
+    "ASSISTANT",
     "Finding",
     "Grade",
     "Verdict",

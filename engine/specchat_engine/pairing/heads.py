@@ -11,6 +11,7 @@ import numpy as np
 from specchat_engine.errors import PairError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import Head
+from specchat_engine.memory.layers import head_sizes, is_sliding
 from specchat_engine.pairing.state_heads import LAYOUTS, state_head
 from specchat_engine.settings import AUTO
 
@@ -59,6 +60,9 @@ have: llama.cpp asserts them. The DeepSeek family and glm-dsa are left out, sinc
 SEVERAL: Final = frozenset({"hy_v3", "mimo2", "step35"})
 """Of these, those that may have several such layers."""
 
+ASSISTANT: Final = "gemma4-assistant"
+"""Companion files that draft in their target's memory."""
+
 _I64 = 27
 """ggml's type of 64-bit integers."""
 
@@ -88,12 +92,12 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
 
 def own_head(target: Header) -> Head | None:
     """The target's own layers for multi-token prediction, None if it has none that llama.cpp can run."""
-    count = target.of_model("nextn_predict_layers") or 0
+    count, depth = target.of_model("nextn_predict_layers") or 0, _depth(target)
     if not count or target.architecture not in PREDICTING:
         return None
     if target.architecture == "glm4moe" and any(target.numbers("glm4moe.rope.dimension_sections")):
         return None  # llama.cpp's layers for multi-token prediction rotate as texts do, its others as pictures
-    needed, depth = PREDICTING[target.architecture], target.layers - count
+    needed = PREDICTING[target.architecture]
     names = {tensor.name for tensor in target.tensors}
     layers = range(depth, target.layers)
     if any(f"blk.{layer}.{name}.weight" not in names for layer in layers for name in needed):
@@ -105,19 +109,23 @@ def own_head(target: Header) -> Head | None:
 
 def head_in(target: Header, head: Header, path: Path) -> Head:
     """The head of a file with this header. Raises PairError if it cannot be run, or was made for another target."""
-    in_eagle = head.architecture == "eagle3"
-    reason = misfit(target, head) or (_broken_tensors(target, head, path) if in_eagle else "")
+    kind = head.architecture
+    reason = misfit(target, head) or (_broken_tensors(target, head, path) if kind == "eagle3" else "")
     if reason:
         raise PairError(f"{path.name} is no head for this target: {reason}; use a head that was made for it, or lookup")
-    return Head("eagle3", _layers(head), str(path)) if in_eagle else state_head(head, path)
+    if kind == ASSISTANT:
+        return Head("mtp", (_depth(target),), str(path))
+    return Head("eagle3", _layers(head), str(path)) if kind == "eagle3" else state_head(head, path)
 
 
 def misfit(target: Header, head: Header) -> str:
     """Why a head in a file of its own cannot draft for this target, empty if it can, as far as the headers tell."""
     if layout := LAYOUTS.get(head.architecture):
         return layout(head).misfit(target)
+    if head.architecture == ASSISTANT:
+        return _misfit_of_assistant(target, head)
     if head.architecture != "eagle3":
-        return f"its kind is {head.architecture or 'unknown'}, only eagle3, medusa and mlp can be run"
+        return f"its kind is {head.architecture or 'unknown'}, only eagle3, medusa, mlp and {ASSISTANT} can be run"
     if target.architecture not in LAYER_INPUTS:
         return f"llama.cpp does not hand out the hidden states of {target.architecture}"
     width, tokens = head.of_model("target_hidden_size"), head.n_vocab
@@ -129,11 +137,44 @@ def misfit(target: Header, head: Header) -> str:
         return f"it has {head.layers} layers, EAGLE-3 has one"
     if head.of_model("attention.key_length") != head.of_model("attention.value_length"):
         return "its keys and values have different lengths"
-    depth = target.layers - (target.of_model("nextn_predict_layers") or 0)
+    depth = _depth(target)
     deepest, layers = depth if target.architecture in LAST_OUTPUT else depth - 1, _layers(head)
     if len(layers) != 3 or not all(0 <= layer <= deepest for layer in layers):
         return f"it reads the layers {', '.join(map(str, layers)) or 'none'}; three of 0 to {deepest} can be read"
     return ""
+
+
+def _misfit_of_assistant(target: Header, head: Header) -> str:
+    """Why an assistant cannot read the target's memory: it takes the keys and values of the last two layers."""
+    depth = target.layers
+    if target.architecture != "gemma4":
+        return f"it is for gemma4, the target is {target.architecture}"
+    if depth < 2 or not (is_sliding(target, depth - 2) and not is_sliding(target, depth - 1)):
+        return "it needs a target whose last layer sees everything and whose last but one sees a window"
+    if not 0 < head.layers == head.of_model("nextn_predict_layers"):
+        return f"it has {head.layers} layers, not all of them for drafting"
+    if head.of_model("embedding_length_out") != target.width:
+        width = head.of_model("embedding_length_out")
+        return f"it reads hidden states of {width} numbers, the target's have {target.width}"
+    if head.n_vocab != target.n_vocab:
+        return f"its vocabulary has {head.n_vocab} tokens, the target's has {target.n_vocab}"
+    for layer in range(head.layers):
+        shared = depth - 2 if is_sliding(head, layer) else depth - 1
+        own, others = _kept(head, layer), _kept(target, shared)
+        if own != others:
+            return f"its layer {layer} reads {own} heads, keys and values, the target keeps {others}"
+    return ""
+
+
+def _kept(header: Header, layer: int) -> tuple[int, int, int]:
+    """The heads of a layer's memory, and the numbers of a head's key and value."""
+    heads = header.kv_heads
+    return heads[layer] if layer < len(heads) else 0, *head_sizes(header, layer)
+
+
+def _depth(target: Header) -> int:
+    """The layers of the target itself."""
+    return target.layers - (target.of_model("nextn_predict_layers") or 0)
 
 
 def _layers(head: Header) -> tuple[int, ...]:

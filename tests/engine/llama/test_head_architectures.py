@@ -16,7 +16,11 @@ TESTS = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("architecture", "kind"),
-    [*((name, "eagle3") for name in sorted(LAYER_INPUTS)), *((name, "mtp") for name in sorted(PREDICTING))],
+    [
+        *((name, "eagle3") for name in sorted(LAYER_INPUTS)),
+        *((name, "mtp") for name in sorted(PREDICTING)),
+        ("gemma4", "assistant"),
+    ],
 )
 def test_a_head_answers_as_plain_decoding_does(architecture: str, kind: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "support.head_trial", architecture, kind, str(tmp_path)]

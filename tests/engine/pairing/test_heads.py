@@ -49,7 +49,10 @@ def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: H
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"general__architecture": "eagle2"}, "its kind is eagle2, only eagle3, medusa and mlp can be run"),
+        (
+            {"general__architecture": "eagle2"},
+            "its kind is eagle2, only eagle3, medusa, mlp and gemma4-assistant can be run",
+        ),
         ({"eagle3__target_hidden_size": 4096}, "it reads hidden states of 4096 numbers, the target's have 64"),
         ({"eagle3__vocab_size": 9}, "its vocabulary has 9 tokens, the target's has 261"),
         ({"eagle3__block_count": 2}, "it has 2 layers, EAGLE-3 has one"),
@@ -128,6 +131,68 @@ def test_prediction_layers_of_a_model_that_sees_pictures_are_left_alone(folder: 
     header = replace(header, metadata={**header.metadata, **keys}, tensors=tensors)
     assert own_head(header) is not None
     assert own_head(changed(header, glm4moe__rope__dimension_sections=np.array([8, 12, 12, 0]))) is None
+
+
+def of_assistant(**keys: Value) -> Header:
+    """The header of an assistant for the target below, changed."""
+    kept = {
+        "general.architecture": "gemma4-assistant",
+        "gemma4-assistant.block_count": 2,
+        "gemma4-assistant.nextn_predict_layers": 2,
+        "gemma4-assistant.embedding_length": 256,
+        "gemma4-assistant.embedding_length_out": 2048,
+        "gemma4-assistant.vocab_size": 1000,
+        "gemma4-assistant.attention.head_count": 4,
+        "gemma4-assistant.attention.head_count_kv": 2,
+        "gemma4-assistant.attention.key_length": 512,
+        "gemma4-assistant.attention.value_length": 512,
+        "gemma4-assistant.attention.key_length_swa": 256,
+        "gemma4-assistant.attention.value_length_swa": 256,
+        "gemma4-assistant.attention.sliding_window_pattern": np.array([True, False]),
+    }
+    changes = {f"gemma4-assistant.{key.replace('__', '.')}": value for key, value in keys.items()}
+    return Header(3, "little", 32, {**kept, **changes}, (), 0, 0)
+
+
+def of_gemma4(pattern: tuple[bool, ...] = (True, True, False)) -> Header:
+    """The header of its target."""
+    keys = {key.replace("-assistant", ""): value for key, value in of_assistant().metadata.items()}
+    keys |= {
+        "general.architecture": "gemma4",
+        "gemma4.block_count": 3,
+        "gemma4.nextn_predict_layers": 0,
+        "gemma4.embedding_length": 2048,
+        "gemma4.attention.sliding_window_pattern": np.array(pattern),
+    }
+    return Header(3, "little", 32, keys, (), 0, 0)
+
+
+def test_an_assistant_reads_the_last_output_of_its_target() -> None:
+    found = head_in(of_gemma4(), of_assistant(), Path("assistant.gguf"))
+    assert (found.name, found.layers, found.path) == ("mtp", (3,), "assistant.gguf")
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (of_assistant(embedding_length_out=1536), "it reads hidden states of 1536 numbers, the target's have 2048"),
+        (of_assistant(vocab_size=999), "its vocabulary has 999 tokens, the target's has 1000"),
+        (of_assistant(nextn_predict_layers=1), "it has 2 layers, not all of them for drafting"),
+        (of_assistant(attention__key_length=256), r"its layer 1 reads \(2, 256, 512\) heads, .* keeps \(2, 512, 512\)"),
+        (of_assistant(attention__value_length_swa=64), r"its layer 0 reads \(2, 256, 64\) heads"),
+        (of_assistant(attention__head_count_kv=1), r"its layer 0 reads \(1, 256, 256\) heads"),
+    ],
+)
+def test_an_assistant_that_cannot_read_its_targets_memory_is_refused(head: Header, reason: str) -> None:
+    with pytest.raises(PairError, match=reason):
+        head_in(of_gemma4(), head, Path("assistant.gguf"))
+
+
+def test_an_assistant_needs_its_kind_of_target(target: Header) -> None:
+    with pytest.raises(PairError, match="it is for gemma4, the target is llama"):
+        head_in(target, of_assistant(), Path("assistant.gguf"))
+    with pytest.raises(PairError, match="whose last layer sees everything and whose last but one sees a window"):
+        head_in(of_gemma4((True, False, True)), of_assistant(), Path("assistant.gguf"))
 
 
 def test_the_judge_says_who_drafts_for_itself_and_which_head_fits(folder: Path, target: Header, head: Header) -> None:
