@@ -19,6 +19,7 @@ from specchat.models.hub import Hub, split_reference
 from specchat.models.model_files import choose
 from specchat.models.pull import Pull, PullProgress
 from specchat.terminal.filter import clean_line
+from specchat_assets.catalog import catalog
 
 _POLL = 0.1
 _LAST_WAIT = 3.0
@@ -35,8 +36,10 @@ def search(text: str, limit: int, *, as_json: bool) -> None:
     if not found:
         say(f"the hub has no GGUF repository with {text!r} in its name: try fewer words")
         return
+    known = {one.id: catalog().of(one.id) for one in found}
+    itself = {name for name, model in known.items() if model and "mtp" in model.heads}
     print_rows(
-        ("repository", "downloads", "parameters", "architecture", "access"),
+        ("repository", "downloads", "parameters", "architecture", "access", "drafts"),
         (
             (
                 one.id,
@@ -44,6 +47,7 @@ def search(text: str, limit: int, *, as_json: bool) -> None:
                 format_parameters(one.parameters),
                 one.architecture,
                 "gated" if one.gated else "",
+                "for itself" if one.id in itself else "",
             )
             for one in found
         ),

@@ -32,6 +32,11 @@ _SMALLEST: Final = 1.0
 _SHORTEST: Final = 4096
 """Nothing is offered with fewer tokens of context, unless the model has no more."""
 
+_HEADS: Final = {
+    "mtp": "it drafts for itself in files that carry its MTP layers",
+    "eagle3": "EAGLE-3 heads are published for it",
+}
+
 _MUCH_CHEAPER: Final = 1.2
 """16 bits are offered where lookup can gain at least this many times what it can in the small format."""
 
@@ -137,7 +142,10 @@ class _Target:
             n_ctx=n_ctx,
             pace=self.pace,
             speedup=speedup,
-            notes=(_memory(n_ctx, own, _bytes(placement), on_gpu=self.place.on_gpu),),
+            notes=(
+                _memory(n_ctx, own, _bytes(placement), on_gpu=self.place.on_gpu),
+                *(_HEADS[head] for head in self.model.heads),
+            ),
         )
 
 

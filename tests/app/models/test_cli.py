@@ -35,11 +35,19 @@ def objects(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines(capsys)]
 
 
+def test_a_search_says_which_known_models_draft_for_themselves(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("unsloth/Qwen3.5-27B-GGUF", "someone/else-GGUF"):
+        hub.repositories[name] = Repository({"model.gguf": b"GGUF"})
+    assert main(["models", "search", "GGUF"]) == 0
+    found = [line.split("\t") for line in lines(capsys)]
+    assert {line[0]: line[-1] for line in found} == {"unsloth/Qwen3.5-27B-GGUF": "for itself", "someone/else-GGUF": ""}
+
+
 def test_a_model_is_found_downloaded_listed_used_and_removed(
     hub: Hub, tiny: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["models", "search", "tiny"]) == 0
-    assert lines(capsys) == [f"{REPOSITORY}\t0\t1k\tllama\t"]
+    assert lines(capsys) == [f"{REPOSITORY}\t0\t1k\tllama\t\t"]
     assert main(["models", "files", REPOSITORY]) == 0
     assert lines(capsys) == [f"F16\t188.0 kB\t1\t*\t{MODEL}"]
     assert main(["models", "pull", REPOSITORY]) == 0
