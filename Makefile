@@ -22,7 +22,7 @@ LLAMA := $(shell sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' pyproject.tom
 SOURCES := $(VENV)/llama-source
 SERVER  := $(SOURCES)/server/bin/llama-server
 
-.PHONY: chat test check format builtin-pair bench bench-peers verify pictures gpu-check wheel clean help
+.PHONY: chat test check format builtin-pair heads bench bench-peers verify pictures gpu-check wheel clean help
 .DEFAULT_GOAL := help
 
 chat: $(VENV)/.chat ## open the terminal chat (ARGS="-m model.gguf" for another model)
@@ -46,6 +46,9 @@ format: $(VENV)/.test ## format the code and fix what ruff can fix
 
 builtin-pair: $(VENV)/.test ## make the built-in pair again: corpus, tokenizer, target, draft, model card
 	PYTHONPATH=assets/recipe $(BIN)/python -m builtin_pair all --work assets/recipe/work $(ARGS)
+
+heads: $(VENV)/.test ## train the four heads for the built-in target, in assets/recipe/work (about two hours)
+	PYTHONPATH=assets/recipe $(BIN)/python -m builtin_pair heads --work assets/recipe/work
 
 bench: $(VENV)/.chat ## measure the speed-up of each drafter and k, by kind of text
 	@$(BIN)/specchat bench $(ARGS)

@@ -30,8 +30,6 @@ Floats = NDArray[np.float32]
 _FAR_BELOW = 2.0**14
 """u. At r = 30, which the built-in target has, new tokens lie 1000 below the others; float16 holds it all."""
 
-_WRITES_TO_STREAM = ("attn_output", "ffn_down")
-
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -69,11 +67,33 @@ class Growth:
         if kind not in MATRICES:
             return self._norm(old, marked=False)
         rows, columns = MATRICES[kind]
-        grown = np.zeros((self.large.length(rows), self.large.length(columns)), np.float32)
-        if kind not in _WRITES_TO_STREAM:
+        is_used = like * self.large.layers > (layer - 1) * self.small.layers
+        return self._matrix(name, old, rows, (columns,), is_used=is_used)
+
+    def of_head(self, name: str, old: Floats) -> Floats:
+        """One tensor of an EAGLE-3 head for the large model, from that of the small model's."""
+        kind = name.split(".")[-2]
+        if old.ndim == 1:
+            return self._norm(old, marked=False)
+        rows, columns = MATRICES.get(kind, ("stream", "stream"))
+        return self._matrix(name, old, rows, (columns,) * JOINED.get(kind, 1), is_used=True)
+
+    def layer(self, small: int) -> int:
+        """The large model's layer with the same input as this one of the small model."""
+        return next(
+            layer for layer in range(self.large.layers) if layer * self.small.layers // self.large.layers == small
+        )
+
+    def _matrix(self, name: str, old: Floats, rows: str, columns: tuple[str, ...], *, is_used: bool) -> Floats:
+        """A matrix that reads these axes side by side; only random values if the old one is not used."""
+        lengths = [self.large.length(axis) for axis in columns]
+        grown = np.zeros((self.large.length(rows), sum(lengths)), np.float32)
+        if rows != "stream":
             self._fill(grown, name, old)
-        if like * self.large.layers > (layer - 1) * self.small.layers:
-            grown[np.ix_(self._places(rows), self._places(columns))] = old
+        if is_used:
+            begins = np.cumsum([0, *lengths[:-1]])
+            places = [self._places(axis) + begin for axis, begin in zip(columns, begins, strict=True)]
+            grown[np.ix_(self._places(rows), np.concatenate(places))] = old
         return grown
 
     @property
@@ -131,6 +151,9 @@ MATRICES = {
     "ffn_down": ("stream", "hidden"),
 }
 """What the rows and the columns of a layer's matrices stand for."""
+
+JOINED = {"fc": 3, "attn_q": 2, "attn_k": 2, "attn_v": 2}
+"""How many streams side by side the matrices of an EAGLE-3 head read."""
 
 _WIDTH_PER_LAYER = 48
 _HIDDEN_PER_WIDTH = 3.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,39 @@ def write_grown(path: Path, source: Source, growth: Growth, precision: str, name
     writer.write_ti_data_to_file()
     for tensor in sizes:
         writer.write_tensor_data(quantize(growth.tensor(tensor, source.tensor), kinds[tensor]))
+    writer.close()
+
+
+def write_grown_head(path: Path, head: Path, growth: Growth, precision: str) -> None:
+    """Writes an EAGLE-3 head for the grown model. `growth` is that model's."""
+    reader = gguf.GGUFReader(head)
+    own = replace(growth.small, feed_forward=_value(reader, "eagle3.feed_forward_length"))
+    grown = Growth(own, growth.large, _value(reader, "eagle3.attention.layer_norm_rms_epsilon"), growth.seed)
+    writer = gguf.GGUFWriter(path, "eagle3")
+    large = growth.large
+    writer.add_name(f"{head.stem}-grown")
+    writer.add_context_length(_value(reader, "eagle3.context_length"))
+    writer.add_embedding_length(large.width)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(large.feed_forward)
+    writer.add_head_count(large.heads)
+    writer.add_head_count_kv(large.kv_heads)
+    writer.add_key_length(large.head_width)
+    writer.add_value_length(large.head_width)
+    writer.add_layer_norm_rms_eps(grown.norm_epsilon)
+    writer.add_rope_freq_base(_value(reader, "eagle3.rope.freq_base"))
+    writer.add_rope_dimension_count(large.head_width)
+    writer.add_vocab_size(large.vocabulary)
+    writer.add_array("eagle3.target_layers", [growth.layer(layer) for layer in _value(reader, "eagle3.target_layers")])
+    writer.add_uint32("eagle3.target_hidden_size", large.width)
+    writer.add_tokenizer_model("none")
+    for tensor in reader.tensors:
+        values = grown.of_head(tensor.name, dequantize(tensor.data, tensor.tensor_type))
+        kind = gguf.GGMLQuantizationType["F32" if values.ndim == 1 else precision]
+        writer.add_tensor(tensor.name, quantize(values, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
     writer.close()
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.growth import Growth, Shape, choose_shape
-from benchmarks.growth_writer import Source, read_source, write_grown
+from benchmarks.growth_writer import Source, read_source, write_grown, write_grown_head
 from specchat.settings.paths import cache_folder
 from specchat_assets import builtin_pair
 from specchat_engine import EngineError, SettingError
@@ -93,6 +93,12 @@ def grow_pair(options: argparse.Namespace) -> None:
     for source, shape in ((target, large), (draft, little)):
         path = grow(source, shape, options.type, options.seed, options.out)
         print(path, shape.parameters, path.stat().st_size, sep="\t", flush=True)
+    if options.head:
+        growth = Growth(target.shape, large, target.epsilon, options.seed)
+        kind = options.type if options.type in WRITTEN_AT_ONCE else "Q8_0"
+        path = options.out / f"{options.head.stem}-grown-{short(large.parameters)}-{kind}.gguf"
+        finish(path, lambda part: write_grown_head(part, options.head, growth, kind))
+        print(path, "", path.stat().st_size, sep="\t", flush=True)
 
 
 def main() -> int:
@@ -101,6 +107,7 @@ def main() -> int:
     model, draft = builtin_pair()
     parser.add_argument("-m", "--model", type=Path, default=model, metavar="FILE", help="target [built-in]")
     parser.add_argument("-d", "--draft", type=Path, default=draft, metavar="FILE", help="draft model [built-in]")
+    parser.add_argument("--head", type=Path, metavar="FILE", help="an EAGLE-3 head of the target")
     parser.add_argument("--out", type=Path, default=cache_folder() / "scaled-pairs", metavar="FOLDER")
     parser.add_argument("--target-size", type=parameters, default="0.5B", metavar="N", help="0.5B, 100M")
     parser.add_argument("--draft-share", type=share, default=0.05, metavar="N", help="of the target's parameters")

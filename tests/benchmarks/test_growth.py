@@ -14,13 +14,14 @@ import pytest
 from gguf.quants import dequantize
 
 from benchmarks.growth import Growth, Shape, choose_shape
-from benchmarks.growth_writer import read_source, write_grown
+from benchmarks.growth_writer import read_source, write_grown, write_grown_head
 from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.errors import SettingError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import may_repack
 from specchat_engine.llama.model import LlamaModel
 from support.conversations import GREEDY
+from support.heads import random_eagle
 from support.quantise import quantise
 from support.tiny_models import TEMPLATE, write_tiny_model
 
@@ -173,6 +174,23 @@ def test_a_seed_decides_every_byte(tmp_path: Path, small: Path) -> None:
     one, again, other = ((tmp_path / name).read_bytes() for name in ("one", "again", "other"))
     assert one == again
     assert one != other
+
+
+@pytest.mark.parametrize("wish", [WISHES["wider"], WISHES["deeper"], {"width": 512, "layers": 5, "heads": 8}])
+def test_a_head_that_was_grown_with_its_target_drafts_the_same(
+    small: Path, wish: dict[str, int], tmp_path: Path
+) -> None:
+    head, large, large_head = (tmp_path / name for name in ("head.gguf", "large.gguf", "large-head.gguf"))
+    random_eagle(head, small, layers=(0, 1, 1))
+    growth = grow(large, small, wish)
+    write_grown_head(large_head, head, growth, "F32")
+    drafted = []
+    for target, drafts in ((small, head), (large, large_head)):
+        with Engine.load(target, drafts, LoadOptions(threads=1, flash_attention="off")) as engine:
+            session = engine.session(settings=Settings(drafter="eagle3", k=3, max_tokens=40, sampling=GREEDY), seed=1)
+            drafted.append([token.id for event in session.generate("Hello") for token in event.drafted])
+    assert drafted[0] == drafted[1]
+    assert len(drafted[0]) > 50
 
 
 def logits(path: Path, ids: Sequence[int] = IDS) -> np.ndarray:

@@ -38,11 +38,13 @@ _STAGES: Mapping[str, Callable[[Run], None]] = {
     "publish": publishing.publish,
 }
 
+_HEADS = ("eagle3", "mtp", "medusa", "mlp")
+
 
 def main() -> None:
     """Runs one stage, or all of them in order. Each continues from what it finds in the work folder."""
     parser = argparse.ArgumentParser(prog="builtin_pair", description=__doc__)
-    parser.add_argument("stage", nargs="?", default="all", choices=["all", "adopt", *_STAGES])
+    parser.add_argument("stage", nargs="?", default="all", choices=["all", "adopt", "heads", *_STAGES])
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -54,10 +56,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     arguments.work.mkdir(parents=True, exist_ok=True)
     run = Run(arguments.work, arguments.seed, arguments.target_deadline, arguments.draft_deadline, arguments.precision)
-    if arguments.stage == "adopt":
+    if arguments.stage == "adopt" or (arguments.stage == "heads" and not run.target_file.exists()):
         publishing.adopt(run)
     for name, stage in _STAGES.items():
-        if arguments.stage in ("all", name):
+        if arguments.stage in ("all", name) or (arguments.stage == "heads" and name in _HEADS):
             logging.info("stage %s", name)
             stage(run)
     logging.info("done")
