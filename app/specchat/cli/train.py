@@ -105,8 +105,12 @@ def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
         f"{request.kind} for {target.name}: {training.tokens:,} tokens to learn from, on the {training.device.type} "
         f"with about {training.needs / 1e9:.1f} GB; checkpoints in {folder}"
     )
-    with _stops(training):
-        trained = training.run(request.out, request.out.stem, request.precision, _show)
+    try:
+        with _stops(training):
+            trained = training.run(request.out, request.out.stem, request.precision, _show)
+    except (OSError, RuntimeError) as error:  # a full disk, a full GPU
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"training stopped: {reason}; the same command goes on from {folder}") from error
     show_progress(sys.stderr, "")
     say(f"held-out acceptance: {_alphas(trained.before)} before, {_alphas(trained.after)} after")
     if request.kind == "mtp":

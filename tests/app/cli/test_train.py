@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -82,6 +83,26 @@ def test_a_draft_starts_from_another_of_the_same_tokenizer(
     assert main([*words, "-o", str(tmp_path / "third.gguf"), "--init", f"{tmp_path}"]) == 2
     assert "cannot be started from: it needs a training.pt of the same kind and sizes" in capsys.readouterr().err
     assert "before" in again
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_last_checkpoint(
+    target: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_module, "_show", id)
+    out = tmp_path / "head.gguf"
+    words = ["train", "eagle3", "-m", str(target), "--data", str(data), "-o", str(out), "--minutes", "0.02"]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        assert main(words) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    complaint = capsys.readouterr().err.splitlines()[-1]
+    assert complaint.startswith("specchat: training stopped: ")
+    assert complaint.endswith(f"the same command goes on from {out}.training")
+    assert not out.exists()
+    assert main([*words, "--no-check"]) == 0
+    assert out.exists()
 
 
 def test_a_file_is_not_overwritten_unless_asked_to(

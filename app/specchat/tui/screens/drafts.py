@@ -5,7 +5,7 @@ F6 times those that fit, one after the other, and sorts the list by the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +21,7 @@ from textual.worker import get_current_worker
 
 from specchat.errors import SpecchatError
 from specchat.models.candidates import Candidate, ranked, worth_timing
+from specchat.models.last_pairs import Timing
 from specchat.terminal.filter import clean_line
 from specchat.tui.timing_drafts import DraftTimer, TimingStep
 from specchat.tui.widgets.key_row import KeyRow
@@ -51,13 +52,15 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
         Binding("escape,f8", "back", "Back", priority=True, id="drafts.back"),
     ]
 
-    def __init__(self, target: str, judge: Judge, timer: DraftTimer, speedups: Mapping[Path, float]) -> None:
-        """`judge` reads headers and is called in a thread. `speedups` are those of drafts that were timed before."""
+    def __init__(self, target: str, judge: Judge, timer: DraftTimer, timed: Iterable[Timing]) -> None:
+        """`judge` reads headers and is called in a thread. `timed` are the drafts that were timed before."""
         super().__init__()
         self._target = target
         self._judge = judge
         self._timer = timer
-        self._speedups = {path.resolve(): speedup for path, speedup in speedups.items()}
+        before = {Path(one.draft).resolve(): one for one in timed}
+        self._speedups = {path: one.speedup for path, one in before.items()}
+        self._alphas = {path: one.alphas for path, one in before.items() if one.alphas}
         self._steps: dict[Path, TimingStep] = {}
         self._waiting: list[Path] = []
         self._found: list[Candidate] = []
@@ -212,12 +215,19 @@ class DraftsScreen(ModalScreen[PickedDraft | None]):
             text = Content("The target answers alone, or with prompt lookup, which needs no draft model.")
         else:
             step = self._steps.get(chosen.entry.path)
-            lines = [Content(clean_line(line)) for line in (_result(step), chosen.problem) if line]
+            alphas = self._alphas.get(chosen.entry.path.resolve(), {})
+            said = (_result(step), _by_kind(alphas), chosen.problem)
+            lines = [Content(clean_line(line)) for line in said if line]
             text = Content("\n").join([*lines, *([verdict_lines(chosen.verdict)] if chosen.verdict else [])])
         self.query_one("#facts", Static).update(text)
 
     def _say(self, text: str) -> None:
         self.query_one("#says", Static).update(Content(clean_line(text)))
+
+
+def _by_kind(alphas: Mapping[str, float]) -> str:
+    """The acceptance by kind of text; empty if it was not measured."""
+    return "α by kind: " + " · ".join(f"{kind} {alpha:.2f}" for kind, alpha in alphas.items()) if alphas else ""
 
 
 def _result(step: TimingStep | None) -> str:

@@ -91,10 +91,12 @@ async def test_a_draft_that_cannot_be_timed_says_why_and_the_others_are_timed(
 
 
 async def test_earlier_timings_are_in_the_list(options: ChatOptions, tiny_models: TinyModels) -> None:
-    write_timings(tiny_models.target, [Timing(str(tiny_models.draft), 1.3, "model", "4")])
+    timed = Timing(str(tiny_models.draft), 1.3, "model", "4", {"facts": 0.91, "copy": 0.5})
+    write_timings(tiny_models.target, [timed])
     async with chatting(options) as (pilot, client):
         await open_picker(pilot)
         assert "1.30 × plain, measured" in rows(pilot)[0]
+        assert "α by kind: facts 0.91 · copy 0.50" in shown(pilot)
         await pilot.press("escape")
         await quiet(pilot)
         assert len(client.loaded) == 1

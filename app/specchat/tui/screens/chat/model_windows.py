@@ -108,8 +108,7 @@ class ModelWindows:
             if timer.used:
                 self._loader.load_back()
 
-        speedups = {Path(one.draft): one.speedup for one in read_timings(big)}
-        self._owner.app.push_screen(DraftsScreen(big.stem, judged, timer, speedups), picked)
+        self._owner.app.push_screen(DraftsScreen(big.stem, judged, timer, read_timings(big)), picked)
 
     async def _chosen(self, result: LoadPair | ChooseDraft | None) -> None:
         if isinstance(result, ChooseDraft):
