@@ -60,7 +60,6 @@ class HiddenStates:
     def record(self, start: int, count: int) -> None:
         """Takes the states of the pass that just read `count` tokens from position `start` on."""
         if not self._given:
-            self.first = self.end = start + count
             return
         if self.end != start:
             self.first = self.end = start
