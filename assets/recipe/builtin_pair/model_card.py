@@ -136,6 +136,7 @@ They ship with specchat so that you can see real speculation at once. They know 
 
 - Target: {target}.
 - Draft: {draft}.
+- Heads for the target, which draft from its hidden states: EAGLE-3 (2.6 M parameters) and an MLPSpeculator (2.3 M).
 - Architecture `llama`, a ChatML-like template, one byte-level BPE tokenizer for both (pre-tokenizer `qwen2`).
 - Language: English, and short functions of Python's standard library.
 - Licence: Apache-2.0. Code of Python's standard library in the corpus is under the PSF licence; see NOTICE.

@@ -124,6 +124,8 @@ def misfit(target: Header, head: Header) -> str:
         return layout(head).misfit(target)
     if head.architecture == ASSISTANT:
         return _misfit_of_assistant(target, head)
+    if head.architecture.startswith("dflash"):
+        return "it is a DFlash head, which drafts whole blocks by diffusion; specchat drafts token by token"
     if head.architecture != "eagle3":
         return f"its kind is {head.architecture or 'unknown'}, only eagle3, medusa, mlp and {ASSISTANT} can be run"
     if target.architecture not in LAYER_INPUTS:

@@ -53,6 +53,7 @@ def test_a_head_says_which_layers_it_reads(folder: Path, target: Header, head: H
             {"general__architecture": "eagle2"},
             "its kind is eagle2, only eagle3, medusa, mlp and gemma4-assistant can be run",
         ),
+        ({"general__architecture": "dflash"}, "it is a DFlash head, which drafts whole blocks by diffusion"),
         ({"eagle3__target_hidden_size": 4096}, "it reads hidden states of 4096 numbers, the target's have 64"),
         ({"eagle3__vocab_size": 9}, "its vocabulary has 9 tokens, the target's has 261"),
         ({"eagle3__block_count": 2}, "it has 2 layers, EAGLE-3 has one"),
