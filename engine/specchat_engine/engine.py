@@ -349,9 +349,10 @@ class Engine:
             yield from self._measure_passes()
 
     def _measure_passes(self) -> Iterator[None]:
-        yield from measure(self._target, self._draft, self.controller)
+        threads = max((model.threads for model in self._drafting), default=0)
+        yield from measure(self._target, self._draft, self.controller, threads=threads)
         if self.head:
-            yield from measure(self._target, self._head, self.controller, self.head.name)
+            yield from measure(self._target, self._head, self.controller, self.head.name, threads)
 
     def close(self) -> None:
         """Frees all models, from any thread: an answer that is being given fails before its next round.

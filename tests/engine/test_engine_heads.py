@@ -211,6 +211,19 @@ def test_a_head_a_draft_model_and_lookup_draft_side_by_side(target: Path, files:
         assert engine.memory_use.draft_weights == files.draft.stat().st_size or engine.memory_use.draft_weights
 
 
+def test_costs_are_measured_for_the_threads_that_rounds_are_planned_with(files: EngineFiles, tmp_path: Path) -> None:
+    head = tmp_path / "head.gguf"
+    random_eagle(head, files.target, layers=(0, 1, 1))
+    options = LoadOptions(threads=2, threads_draft=1, head=str(head))
+    with Engine.load(files.target, files.draft, options) as engine:
+        list(engine.measuring())
+        measured = {name: engine.controller.costs_of(name).by_threads.current.total for name in ("model", "eagle3")}
+        assert all(measured.values())
+        answers(session_of(engine, "hybrid", k="auto"))
+        for name, total in measured.items():
+            assert engine.controller.costs_of(name).by_threads.current.total >= total
+
+
 def test_a_target_drafts_for_itself_unless_told_otherwise(target: Path, tmp_path: Path) -> None:
     path = tmp_path / "predicting.gguf"
     random_predicting(path, target)

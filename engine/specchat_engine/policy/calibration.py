@@ -25,15 +25,20 @@ _REPEATS, _INSTANT_MS = 3, 100.0
 
 
 def measure(
-    target: SessionModel, draft: SessionModel | None, controller: Controller, drafter: str = ModelDrafter.name
+    target: SessionModel,
+    draft: SessionModel | None,
+    controller: Controller,
+    drafter: str = ModelDrafter.name,
+    threads: int = 0,
 ) -> Iterator[None]:
     """Makes a few passes, removes them from the memories, and yields after each, so that the caller can stop.
 
     The target makes passes over 1, 2, 4, 8 and 16 tokens. The draft model makes drafts of 1 and of `USUAL_K` tokens,
-    which are recorded for the `drafter` of this name. Sizes that already have enough times are skipped, unless these
+    which are recorded for the `drafter` of this name. `threads` is the most that any drafter of the pair computes with,
+    where there are others beside this one. Sizes that already have enough times are skipped, unless these
     are far too long. Raises DecodeError if llama.cpp fails.
     """
-    controller.use_threads(target.threads, draft.threads if draft else 0)
+    controller.use_threads(target.threads, max(threads, draft.threads if draft else 0))
     spent_ms = 0.0
     for times in range(1, _REPEATS + 1):
         for width in WIDTHS:
