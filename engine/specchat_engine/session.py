@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from inspect import GEN_RUNNING, getgeneratorstate
 from time import perf_counter_ns
@@ -44,6 +45,9 @@ class Session:
     said until then stays in `messages`, and its iterator has no more rounds.
 
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
+
+    `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
+    drafts from it. It holds for one answer.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Session:
         self.settings = settings or Settings()
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
+        self.prediction = ""
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
@@ -256,6 +261,9 @@ class Session:
         pair = self.pair
         settings, capacity, ends = self.settings, pair.target.capacity, pair.vocabulary.ends
         fitted = self._fit(turn.messages)
+        if self.prediction:
+            predicted = pair.vocabulary.tokenize(self.prediction, special=False)
+            fitted, self.prediction = replace(fitted, prediction=predicted), ""
         if fitted.dropped:
             turn.notices.append(fitted.notice(capacity))
         turn.prompt_ids = fitted.tokens

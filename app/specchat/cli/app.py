@@ -28,6 +28,10 @@ app.add_typer(models, name="models")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="What to ask. A pipe is read, too.")]
+Prediction = Annotated[
+    Path | None,
+    typer.Option("--prediction", metavar="FILE", help="Text that the answer will mostly repeat: lookup drafts it."),
+]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Chat line by line: for screen readers and pipes.")]
 Resume = Annotated[
@@ -121,10 +125,17 @@ def chat(
 
 @app.command()
 @takes_settings()
-def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flags: Flags) -> None:
+def run(
+    prompt: Prompt = None,
+    prediction: Prediction = None,
+    json: Json = False,
+    debug: Debug = False,
+    *,
+    flags: Flags,
+) -> None:
     """Stream one answer and its statistics."""
     with one_line_errors(debug):
-        from specchat.cli.run import answer_once, read_prompt
+        from specchat.cli.run import answer_once, read_prediction, read_prompt
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
@@ -132,7 +143,8 @@ def run(prompt: Prompt = None, json: Json = False, debug: Debug = False, *, flag
         if not text.strip():
             say("there is nothing to answer: give a prompt, or pipe one in")
             raise typer.Exit(2)
-        raise typer.Exit(answer_once(text, chat_options(read_config(flags)), as_json=json))
+        predicted = read_prediction(prediction)
+        raise typer.Exit(answer_once(text, chat_options(read_config(flags)), as_json=json, prediction=predicted))
 
 
 @app.command()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specchat.chat.guide import with_help
 from specchat.cli.outputs import Output, output_for
 from specchat.cli.reporting import one_line_from_native_code, say
-from specchat.errors import FAILED, INTERRUPTED
+from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat.terminal.process import stops_on_interrupt
 from specchat.worker.records import keep, recall
@@ -29,8 +30,21 @@ def read_prompt(prompt: str | None) -> str:
     return "\n\n".join(part for part in (prompt, piped.rstrip("\n")) if part)
 
 
-def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
-    """Streams one answer to standard output and returns the exit code. Raises EngineError if loading fails."""
+def read_prediction(file: Path | None) -> str:
+    """The text of a file; empty without one. Raises ConfigError if it cannot be read."""
+    if file is None:
+        return ""
+    try:
+        return file.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise ConfigError(f"the prediction {file} cannot be read: {error.strerror or error}") from None
+
+
+def answer_once(prompt: str, options: ChatOptions, *, as_json: bool, prediction: str = "") -> int:
+    """Streams one answer to standard output and returns the exit code. Raises EngineError if loading fails.
+
+    `prediction` is a text that the answer will probably repeat.
+    """
     one_line_from_native_code()
     needs_models = options.k != 0 and options.drafter in (None, "hybrid", "model", *HEADS)
     draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
@@ -44,6 +58,7 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool) -> int:
             say(engine.shortened_because)
         recall(engine)
         session = engine.session(options.system, settings, options.seed)
+        session.prediction = prediction
         prompt, source = with_help(prompt, options.target)
         if source:
             say(source)

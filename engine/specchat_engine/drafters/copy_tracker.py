@@ -36,6 +36,10 @@ class CopyTracker:
         """Whether a copy was left a moment ago and may continue."""
         return self._left > 0
 
+    def start(self, place: int, end: int, length: int) -> None:
+        """Expects a copy of what is at `place` to follow a text that ends at `end`, as sure as a match of `length`."""
+        self._match, self._end = Match(place, length, resumed=True), end
+
     def update(self, tokens: Sequence[int], found: Match | None) -> Match | None:
         """The match to propose from after all `tokens`: the longest that was `found`, or where the copy continues."""
         self._follow(tokens)

@@ -24,7 +24,7 @@ class PromptLookupDrafter:
     """Proposes what followed the longest earlier match of the last `ngram_min` to `ngram_max` tokens.
 
     It searches the conversation and, if `recalls` is set, text that is no longer part of it. A turn is indexed when
-    something is looked up for the first time.
+    something is looked up for the first time. A predicted answer is followed from its beginning.
     """
 
     name = "lookup"
@@ -43,6 +43,8 @@ class PromptLookupDrafter:
         self._conversation: list[int] = []
         self._tracker = CopyTracker()
         self._match: Match | None = None
+        self._prediction: Sequence[int] = ()
+        self._prompt_length = 0
 
     @property
     def astray(self) -> bool:
@@ -62,6 +64,7 @@ class PromptLookupDrafter:
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
         """Starts a turn, which is indexed when it is needed."""
         self._indexed, self._match = False, None
+        self._prediction, self._prompt_length = prompt.prediction, len(prompt.tokens)
 
     def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool] = bool) -> None:
         """Indexes what is new in the prompt since the last turn; the conversation may have been edited."""
@@ -72,11 +75,21 @@ class PromptLookupDrafter:
         past = len(self._index.tokens) - len(self._conversation)
         if past > _PAST or (not self.recalls and (past or turned)):
             self._index, self._conversation = NgramIndex(self.ngram_min, self.ngram_max), []
+        elif self._prediction:
+            self._index.part()
+            self._conversation = []
         elif turned:
             self._index.part()
             del self._conversation[common:]
             self._index.learn(self._conversation[-self.ngram_max :])
+        place = len(self._index.tokens)
+        if self._prediction:
+            self._index.learn(self._prediction)
+            self._index.part()
         self.read(tokens)
+        written = tokens[self._prompt_length :]
+        if self._prediction and [*written] == [*self._prediction[: len(written)]]:
+            self._tracker.start(place + len(written), len(self._index.tokens), self.ngram_max)
 
     def read(self, tokens: Sequence[int]) -> None:
         """Indexes the tokens of the conversation that were not read yet."""

@@ -60,11 +60,15 @@ def _unused_mark(texts: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The ids of a prompt that fits, its messages, and how many of the oldest turns were dropped."""
+    """The ids of a prompt that fits, its messages, and how many of the oldest turns were dropped.
+
+    `prediction` has the ids of a text that the answer will probably repeat.
+    """
 
     tokens: list[int]
     messages: Sequence[Message]
     dropped: int
+    prediction: Sequence[int] = ()
 
     @property
     def request(self) -> str:

@@ -287,3 +287,21 @@ def read_terminal(descriptor: int) -> bytes:
         return os.read(descriptor, 4096)
     except OSError:
         return b""
+
+
+def test_a_predicted_text_is_drafted_and_changes_no_token(
+    capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path
+) -> None:
+    words = ["run", "hello", *pair, "--drafter", "lookup", "-k", "8", "--json"]
+    assert main(words) == 0
+    *_, end = plain = json_lines(capsys)
+    predicted = tmp_path / "text.txt"
+    predicted.write_text(end["text"])
+    assert main([*words, "--prediction", str(predicted)]) == 0
+    lines = json_lines(capsys)
+    assert lines[-1]["text"] == end["text"]
+    accepted = [run[-1]["stats"]["num_accepted_tokens"] for run in (plain, lines)]
+    assert accepted[1] >= accepted[0] + 5
+    assert lines[1]["drafted"]
+    assert main([*words, "--prediction", str(tmp_path / "missing.txt")]) == 2
+    assert "missing.txt cannot be read: No such file or directory" in capsys.readouterr().err

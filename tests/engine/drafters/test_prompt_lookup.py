@@ -260,3 +260,44 @@ def test_a_copy_that_was_left_at_an_edit_is_taken_up_again() -> None:
     lookup.prospect(context([*text, 77]))
     prospect = lookup.prospect(context([*text, 77, 14]))
     assert (prospect.match, prospect.resumed) == (1, True)
+
+
+def predicting(prompt: Sequence[int], prediction: Sequence[int], written: Sequence[int] = ()) -> PromptLookupDrafter:
+    drafter = PromptLookupDrafter()
+    drafter.open(prompt, Fitted(list(prompt), (), 0, prediction))
+    drafter.begin([*prompt, *written], lambda: False)
+    return drafter
+
+
+def test_a_predicted_answer_is_drafted_from_its_first_token_on() -> None:
+    prompt, prediction = [1, 2, 3, 1, 2], [50, 51, 52, 53, 54, 55]
+    drafter = predicting(prompt, prediction)
+    assert proposal(drafter, prompt, 4) == (50, 51, 52, 53)
+    assert proposal(drafter, [*prompt, 50, 51], 9) == (52, 53, 54, 55)
+
+
+def test_a_predicted_answer_is_taken_up_again_after_an_edit() -> None:
+    prompt, prediction = [1, 2, 3], list(range(50, 80))
+    drafter = predicting(prompt, prediction)
+    assert proposal(drafter, prompt, 2) == (50, 51)
+    assert proposal(drafter, [*prompt, *range(50, 56)], 2) == (56, 57)
+    changed = [*prompt, *range(50, 56), 9, 9]
+    proposal(drafter, changed, 2)
+    assert proposal(drafter, [*changed, 57], 3) == (58, 59, 60)
+
+
+def test_an_answer_that_began_already_goes_on_in_the_prediction() -> None:
+    prompt, prediction = [1, 2, 3], [50, 51, 52, 53, 54]
+    assert proposal(predicting(prompt, prediction, [50, 51]), [*prompt, 50, 51], 2) == (52, 53)
+    assert proposal(predicting(prompt, prediction, [7]), [*prompt, 7], 2) == ()
+
+
+def test_a_prediction_holds_for_its_turn_and_the_conversation_is_found_beside_it() -> None:
+    prompt = [1, 2, 3, 4, 5, 6, 7, 1, 2, 3]
+    drafter = predicting(prompt, [50, 51, 52])
+    assert proposal(drafter, [*prompt, 8, 3, 4], 2) == (5, 6)
+    later = [*prompt, 50, 51, 20, 21]
+    drafter.open(later, Fitted(later, (), 0))
+    drafter.begin(later, lambda: False)
+    assert proposal(drafter, later, 2) == ()
+    assert proposal(drafter, [*later, 50, 51], 1)[0] in (20, 52)
