@@ -51,6 +51,12 @@ def read_attachments(message: str, folder: Path) -> tuple[Attachment, ...]:
     return tuple(found.values())
 
 
+def read_attachment(path: Path) -> Attachment:
+    """One file. Raises AttachmentError if it is missing, is not text, or is too large."""
+    name = str(path)
+    return Attachment(clean_line(path.name), _decoded(name, _content(name, path, MOST_BYTES)))
+
+
 def with_attachments(message: str, attachments: Sequence[Attachment]) -> str:
     """The message followed by each file, in a fence that is longer than any in the file."""
     return message + "".join(f"\n\n{each.name}:\n\n{_fenced(each)}" for each in attachments)
@@ -94,6 +100,8 @@ def _content(name: str, path: Path, left: int) -> bytes:
     try:
         if path.is_dir():
             raise AttachmentError(f"{name} is a folder: name a file in it")
+        if not path.exists():
+            raise AttachmentError(f"there is no file {name}: correct its path")
         if not path.is_file():
             raise AttachmentError(f"{name} is not a regular file: only text files can be attached")
         with path.open("rb") as file:

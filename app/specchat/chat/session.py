@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from specchat.chat.attachments import read_attachment
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
@@ -55,7 +57,8 @@ class HeaderView(NamedTuple):
 class Question(NamedTuple):
     """A request to the engine. Seed, turn and attempt determine the noise; the answer begins with `prefix`.
 
-    `source` names the passage of the help that the answer quotes, if there is one.
+    `source` names the passage of the help that the answer quotes, if there is one. `prediction` is a text that the
+    answer will probably repeat.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -65,6 +68,7 @@ class Question(NamedTuple):
     prefix: tuple[int, ...] = ()
     frozen: bool = False
     source: str = ""
+    prediction: str = ""
 
 
 class ChatSession:
@@ -92,6 +96,7 @@ class ChatSession:
         self.advisor: Memory | None = None
         self.advice: Advice | None = None
         self.used = 0
+        self.prediction = ""
         self.prompt_tokens: int | None = None
         self.machine: Mapping[str, Any] = {}
 
@@ -155,7 +160,16 @@ class ChatSession:
         *before, last = self.conversation.asked(answer.id)
         content, source = with_help(last.content, self.options.target)
         asked = (*before, replace(last, content=content))
-        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen, source)
+        prediction, self.prediction = self.prediction, ""
+        return answer, Question(asked, answer.turn or 0, answer.attempt, self.seed, prefix, frozen, source, prediction)
+
+    def predict(self, path: Path) -> str:
+        """Takes the text of a file as what the next answer will probably repeat, and says so.
+
+        Raises AttachmentError if the file is missing, is not text, or is too large.
+        """
+        self.prediction = read_attachment(path).text
+        return f"The next answer is drafted from {path.name} where it repeats it."
 
     def broke(self, died: bool) -> bool:
         """Called when an answer failed. Returns True if the engine died so often in a row that speculation is now off.

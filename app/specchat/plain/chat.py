@@ -115,7 +115,12 @@ class PlainChat:
         late: list[str] = []
         saved_at = time.monotonic()
         asked = self._client.generate(
-            question.messages, turn=question.turn, attempt=question.attempt, seed=question.seed, settings=settings
+            question.messages,
+            turn=question.turn,
+            attempt=question.attempt,
+            seed=question.seed,
+            settings=settings,
+            prediction=question.prediction,
         )
         self._paper.begin_answer()
         with stops_on_interrupt(self._client.cancel):

@@ -102,6 +102,11 @@ class Commands:
                     say(f"Exported to {asyncio.run(written)}.")
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
+            case asked.Predict(path):
+                try:
+                    say(session.predict(path))
+                except SpecchatError as error:
+                    say(str(error))
             case asked.Regenerate():
                 self._regenerate()
             case _:

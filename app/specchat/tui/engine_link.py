@@ -58,6 +58,7 @@ class EngineLink:
             settings=settings,
             prefix=question.prefix,
             frozen=question.frozen,
+            prediction=question.prediction,
         )
         self._read(lambda: answer)
 

@@ -79,13 +79,14 @@ class WorkerClient:
         settings: Settings,
         prefix: Sequence[int] = (),
         frozen: bool = False,
+        prediction: str = "",
     ) -> Iterator[Event]:
         """Answers a conversation: Started, Notice, Round…, then Ended or WorkerFailed.
 
-        The answer begins with the ids of `prefix`, which no round has. A `frozen` answer sends Started and then waits
-        for `step` or `freeze(False)`. After the process died the last pair is loaded again first, with its Loading and
-        Loaded events. A `cancel` after this call stops the answer, and a `set` changes its settings, also before its
-        first event.
+        The answer begins with the ids of `prefix`, which no round has, and probably repeats `prediction`. A `frozen`
+        answer sends Started and then waits for `step` or `freeze(False)`. After the process died the last pair is
+        loaded again first, with its Loading and Loaded events. A `cancel` after this call stops the answer, and a `set`
+        changes its settings, also before its first event.
         """
         stops, sets = self._stops, self._sets
 
@@ -96,7 +97,7 @@ class WorkerClient:
             if self._stops > stops:
                 self._process.send(Cancel())
 
-        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen)
+        command = Generate(tuple(messages), turn, attempt, seed, settings, tuple(prefix), frozen, prediction)
         return self._answer(command, sent)
 
     def inspect(

@@ -45,7 +45,8 @@ class Load:
 class Generate:
     """Answers a conversation. Seed, turn and attempt decide the noise.
 
-    The answer begins with the ids of `prefix`. A `frozen` one waits before its first round.
+    The answer begins with the ids of `prefix`, and probably repeats `prediction`. A `frozen` one waits before its first
+    round.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -55,6 +56,7 @@ class Generate:
     settings: Settings
     prefix: tuple[int, ...] = ()
     frozen: bool = False
+    prediction: str = ""
 
 
 @dataclass(frozen=True, slots=True)

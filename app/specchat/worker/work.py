@@ -230,7 +230,7 @@ class Work:
             if self._cancelled.is_set():
                 session.cancel()
 
-        session.hold = hold
+        session.hold, session.prediction = hold, command.prediction
         for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
             tell_news()
             self._send(event)

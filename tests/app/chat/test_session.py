@@ -1,9 +1,11 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from app.tui.scripted_client import LOADED, chat_options, ended, script
 from specchat.chat.session import ChatSession, Speculation
+from specchat.errors import AttachmentError
 from specchat.store.records import State
 from specchat.tui.widgets.header import header
 from specchat.worker.protocol import Ended
@@ -78,6 +80,21 @@ def test_a_question_contains_earlier_messages_and_not_its_own_answer() -> None:
         ("user", "More"),
     ]
     assert (question.turn, question.attempt, question.seed) == (1, 0, 7)
+
+
+def test_a_prediction_goes_with_the_next_question_alone(tmp_path: Path) -> None:
+    file = tmp_path / "text.py"
+    file.write_text("x = 1\n")
+    session = ready()
+    assert session.predict(file) == "The next answer is drafted from text.py where it repeats it."
+    session.ask("Rename x")
+    answer, question = session.begin()
+    assert question.prediction == "x = 1\n"
+    session.answered(answer.id, "y = 1", 3, None)
+    session.ask("Again")
+    assert session.begin()[1].prediction == ""
+    with pytest.raises(AttachmentError, match=r"there is no file .*gone\.py: correct its path"):
+        session.predict(tmp_path / "gone.py")
 
 
 def test_the_first_message_gives_a_session_its_title() -> None:

@@ -128,6 +128,7 @@ class ScriptedClient:
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prepared: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    predictions: list[str] = field(default_factory=list)
     noises: list[tuple[int, int, int]] = field(default_factory=list)
     variants: list[list[Round]] = field(default_factory=list)
     inspected: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = field(default_factory=list)
@@ -160,8 +161,10 @@ class ScriptedClient:
         settings: Settings,
         prefix: Sequence[int] = (),
         frozen: bool = False,
+        prediction: str = "",
     ) -> Iterator[Event]:
         self.asked.append(tuple(messages))
+        self.predictions.append(prediction)
         self.settings.append(settings)
         self.prefixes.append(tuple(prefix))
         self.noises.append((seed, turn, attempt))

@@ -194,3 +194,11 @@ def test_the_end_tells_costs_and_the_load_tells_memory(client: WorkerClient, tin
     assert 1 in widths
     assert widths == sorted(widths)
     assert all(milliseconds > 0 for _, milliseconds in costs.verify)
+
+
+def test_a_predicted_text_is_drafted_by_lookup(builtin: WorkerClient) -> None:
+    settings = Settings(k=8, drafter="lookup", max_tokens=40, sampling=SamplingParams(temperature=0))
+    plain = end_of(answer(builtin, settings=settings))
+    events = list(builtin.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prediction=plain.text))
+    assert end_of(events).text == plain.text
+    assert end_of(events).stats["num_rounds"] < plain.stats["num_rounds"] / 3

@@ -202,6 +202,13 @@ class Attach(Invocation):
 
 
 @dataclass(frozen=True, slots=True)
+class Predict(Invocation):
+    """A file that the next answer will probably repeat."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Copy(Invocation):
     """To the clipboard: the last answer, its last block of code, or the conversation."""
 

@@ -18,6 +18,7 @@ from specchat.chat.commands.invocations import (
     LoadTarget,
     NewSession,
     Part,
+    Predict,
     Refusal,
     Replay,
     Scope,
@@ -160,6 +161,14 @@ def read_export(argument: str, sources: Sources) -> Read:
 def read_attach(argument: str, _sources: Sources) -> Read:
     """A file, as the user wrote it."""
     return Attach(unquoted(argument)) if argument else Refusal("name the file: /attach FILE, or @FILE in a message")
+
+
+def read_predict(argument: str, sources: Sources) -> Read:
+    """A file that the answer will repeat."""
+    file = argument.removeprefix("@")
+    return (
+        Predict(_path(file, sources)) if file else Refusal("name the file that will be repeated: /predict FILE")
+    )
 
 
 def read_copy(argument: str, _sources: Sources) -> Read:

@@ -84,6 +84,7 @@ def changed(text: str, settings: Settings | None = None) -> Settings:
         ("/step", asked.StepMode()),
         ("/step off", asked.StepMode(False)),
         ("/attach notes.txt", asked.Attach("notes.txt")),
+        ("/predict @notes.txt", asked.Predict(Path("/talks/notes.txt"))),
         ("/copy", asked.Copy()),
         ("/copy code", asked.Copy("code")),
         ("/tour", asked.Tour()),
@@ -156,6 +157,7 @@ def test_speculation_goes_off_and_on_again() -> None:
         ("/step twice", "step mode is 'twice': use on, off"),
         ("/copy all", "'all' cannot be copied: use answer, code, chat"),
         ("/attach", "name the file: /attach FILE"),
+        ("/predict", "name the file that will be repeated: /predict FILE"),
         ("/quit now", "this command takes no arguments: omit 'now'"),
     ],
 )

@@ -53,6 +53,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.conversations.fork()
         case asked.Clear():
             parts.turns.go_on_from(None)
+        case asked.Predict(path):
+            _predict(parts, path)
         case asked.Copy(part):
             _copy_part(parts, part)
         case asked.Export(kind, path):
@@ -161,6 +163,14 @@ def copy_text(parts: ChatParts, text: str, what: str) -> None:
         parts.view.note(f"{what} {copy(text, parts.screen.app.copy_to_clipboard)}")
     else:
         parts.view.note(f"there is no {what} to copy yet")
+
+
+def _predict(parts: ChatParts, path: Path) -> None:
+    """Takes a file as what the next answer will mostly repeat."""
+    try:
+        parts.view.note(parts.state.session.predict(path))
+    except SpecchatError as error:
+        parts.view.note(str(error))
 
 
 def _copy_part(parts: ChatParts, part: str) -> None:
