@@ -16,6 +16,7 @@ from specchat_engine.drafters import (
     MakeDrafter,
     StateHead,
     StateHeadModel,
+    Stores,
     Translation,
     head_drafter,
     with_installed,
@@ -43,6 +44,7 @@ from specchat_engine.policy.planner import AllowedDrafters
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, HEADS, Settings
+from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
@@ -68,6 +70,7 @@ class Engine:
         shortened_because: str = "",
         drafters: Mapping[str, MakeDrafter] | None = None,
         head: tuple[Head, LlamaModel | StateHead] | None = None,
+        stores: Mapping[str, Path] | None = None,
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
@@ -112,9 +115,14 @@ class Engine:
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
+        self.stores = Stores()
         drafting = (*(["model"] if draft else []), *([head[0].name] if head else []))
-        own = ("hybrid", *drafting, "lookup") if drafting else ("lookup",)
+        looking = ("lookup",) if stores is None else ("lookup", "store")
+        own = ("hybrid", *drafting, *looking) if drafting or stores is not None else looking
         self.drafters: tuple[str, ...] = (*own, *self._plugins, "none")
+        self._has_stores = stores is not None
+        if stores:
+            self.use_stores(stores)
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
@@ -133,6 +141,7 @@ class Engine:
         options: LoadOptions | None = None,
         progress: Callable[[float], bool] | None = None,
         drafters: Mapping[str, MakeDrafter] | None = None,
+        stores: Mapping[str, Path] | None = None,
     ) -> Engine:
         """Loads a target and a draft model from GGUF files.
 
@@ -141,8 +150,9 @@ class Engine:
         Without a context in the options it is the model's own, or the longest half of it that main memory can hold.
         `progress` gets the share that is loaded, 0 to 1, of each file in turn; returning False stops the load.
         `drafters` are drafters of your own by name, beside those that packages install under the entry point group
-        `specchat.drafters`; settings choose them by name, and "hybrid" leaves them out. Raises ModelFileError,
-        PairError, TemplateError, SettingError or Cancelled, and then nothing stays loaded.
+        `specchat.drafters`; settings choose them by name, and "hybrid" leaves them out. `stores` are indexes of texts
+        that may be drafted from, by name; see `use_stores`. Raises ModelFileError, PairError, TemplateError,
+        TextStoreError, SettingError or Cancelled, and then nothing stays loaded.
         """
         options = options or LoadOptions()
         header = read_model(Path(target))
@@ -174,7 +184,7 @@ class Engine:
                 head = chosen, read_state_head(Path(chosen.path), of_head, this_machine().host.free)
             elif chosen:
                 head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
-            engine = cls(big, model, options, because, shortened, drafters, head)
+            engine = cls(big, model, options, because, shortened, drafters, head, stores)
             undo.pop_all()
         return engine
 
@@ -223,6 +233,7 @@ class Engine:
             self._models[0].vocabulary,
             self._template,
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
+            stores=self.stores if self._has_stores else None,
             translation=self._translation,
             plugins=self._plugins,
             controller=self.controller,
@@ -317,6 +328,18 @@ class Engine:
         """
         self.options = replace(self.options, threads=target, threads_draft=draft)
         self.threads.ask(target, draft)
+
+    def use_stores(self, stores: Mapping[str, Path]) -> None:
+        """Drafts from these indexes from the next round on; any thread may call it.
+
+        Each is a file of `stores.write_suffixes` with token ids of the target's vocabulary. The names under which they
+        were given stay those of their hits. Raises TextStoreError for a file that cannot be read, and changes nothing.
+        """
+        before, opened = self.stores.used, dict[str, Suffixes]()
+        known = {one.path: one for one in before.values()}
+        for name, path in stores.items():
+            opened[name] = known.get(path) or Suffixes(path)
+        self.stores.used = opened
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):

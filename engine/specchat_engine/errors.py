@@ -43,6 +43,10 @@ class HeaderError(ModelFileError):
     """A GGUF header that is not sound; no native code has seen the file."""
 
 
+class TextStoreError(EngineError):
+    """A store of texts that cannot be read or written."""
+
+
 class PairError(EngineError):
     """A target and a draft model whose tokenizers differ."""
 

@@ -13,6 +13,8 @@ from specchat_engine.drafters import (
     MakeDrafter,
     PluginDrafter,
     PromptLookupDrafter,
+    StoreDrafter,
+    Stores,
     Translation,
     drafting_with,
 )
@@ -27,11 +29,12 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `head` drafts from the target's hidden states. `translation` is for a draft model with another vocabulary, which
-    drafts through text. `plugins` makes drafters of others, by name. `controller` knows what passes cost and what is
-    accepted. `plain_because` says why this target cannot speculate, empty if it can. `about()` goes into the start line
-    of a trace. `passed` gets the times of the target's passes, and may add to the turn's notices. `on_cpu` is True if
-    the processors do all the computing, so that their time tells about other programs.
+    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `translation` is for
+    a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of others, by name.
+    `controller` knows what passes cost and what is accepted. `plain_because` says why this target cannot speculate,
+    empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's passes, and
+    may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that their time tells
+    about other programs.
     """
 
     target: SessionModel
@@ -39,6 +42,7 @@ class Pair:
     vocabulary: SessionVocabulary
     template: ChatTemplate
     head: HeadDrafter | None = None
+    stores: Stores | None = None
     translation: Translation | None = None
     plugins: Mapping[str, MakeDrafter] = field(default_factory=dict)
     controller: Controller = field(default_factory=Controller)
@@ -53,7 +57,8 @@ class Pair:
         model = [drafting_with(self.draft, self.translation)] if self.draft else []
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
-        return [*model, *head, PromptLookupDrafter(), *plugins]
+        stores = [StoreDrafter(self.stores)] if self.stores else []
+        return [*model, *head, PromptLookupDrafter(), *stores, *plugins]
 
     @property
     def drafting(self) -> tuple[SessionModel, ...]:

@@ -22,7 +22,7 @@ USUAL_K = 4
 HEADS = ("eagle3", "mtp", "medusa", "mlp")
 """The drafters that read the target's hidden states."""
 
-DRAFTERS = ("hybrid", "model", *HEADS, "lookup", "none")
+DRAFTERS = ("hybrid", "model", *HEADS, "lookup", "store", "none")
 SEARCHED = ("all", "conversation")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 """The names of `verifiers.VERIFIERS`, which needs numpy; settings do not."""

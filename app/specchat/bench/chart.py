@@ -13,7 +13,7 @@ from specchat.bench.samples import Estimate
 from specchat.bench.summary import ALL_KINDS
 from specchat.terminal.filter import clean_line
 from specchat.terminal.palette import BLUE, ORANGE
-from specchat_engine.settings import AUTO
+from specchat_engine.settings import AUTO, HEADS
 
 _LABELS, _PANEL, _GAP, _MARGIN = 150, 330, 24, 20
 _HEAD, _FOOT, _ROW, _BAR, _GROUP = 110, 44, 19, 12, 16
@@ -154,7 +154,9 @@ def _told(ratio: Estimate, arm: Arm) -> str:
 
 
 def _colour(arm: Arm) -> str:
-    return {"model": BLUE, "eagle3": BLUE, "mtp": BLUE, "lookup": ORANGE}.get(arm.drafter, "url(#both)")
+    if arm.drafter in ("model", *HEADS):
+        return BLUE
+    return ORANGE if arm.drafter in ("lookup", "store") else "url(#both)"
 
 
 def _strength(arm: Arm) -> float:

@@ -16,7 +16,12 @@ from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
 from specchat_engine.settings import AUTO, DRAFTERS, HEADS, USUAL_K, DraftLength, installed_drafters
 
-KS = {"model": (2, 4, 8, 16), "eagle3": (2, 4, 8), "mtp": (1, 2, 4), "lookup": (4, 8, 16)}
+KS = {
+    "model": (2, 4, 8, 16),
+    "eagle3": (2, 4, 8),
+    **dict.fromkeys(("mtp", "medusa", "mlp"), (1, 2, 4)),
+    **dict.fromkeys(("lookup", "store"), (4, 8, 16)),
+}
 """The fixed k of each drafter that are measured by default."""
 
 NEED_MODELS = ("model", "hybrid", *HEADS)

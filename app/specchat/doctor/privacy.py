@@ -110,7 +110,7 @@ def filtered(lines: Iterable[str]) -> Iterator[str]:
 _START = ("schema", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
-_SOURCES = ("model", *HEADS, "translated", "lookup", "none")
+_SOURCES = ("model", *HEADS, "translated", "lookup", "store", "none")
 _REASON = 60
 """The most characters of a reason. Reasons are written by the engine and are short."""
 

@@ -5,6 +5,7 @@ from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.drafters.plugin import MakeDrafter, PluginDrafter, with_installed
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
 from specchat_engine.drafters.state_heads import StateHead, StateHeadModel
+from specchat_engine.drafters.store import StoreDrafter, Stores
 from specchat_engine.drafters.translated import TranslatedDrafter, Translation
 from specchat_engine.models import SessionModel
 
@@ -16,6 +17,8 @@ __all__ = [
     "PromptLookupDrafter",
     "StateHead",
     "StateHeadModel",
+    "StoreDrafter",
+    "Stores",
     "TranslatedDrafter",
     "Translation",
     "drafting_with",

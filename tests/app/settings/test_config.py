@@ -140,7 +140,7 @@ def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
 def test_an_unknown_drafter_is_rejected() -> None:
     assert (
         complaint(drafter="magic")
-        == "--drafter is 'magic': use hybrid, model, eagle3, mtp, medusa, mlp, lookup or none"
+        == "--drafter is 'magic': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, store or none"
     )
 
 

@@ -178,7 +178,7 @@ def test_a_name_that_is_taken_is_refused(name: str) -> None:
 
 def test_a_drafter_that_is_not_there_is_refused(files: EngineFiles) -> None:
     nobody = Settings(drafter="nobody")
-    refusal = "there is no drafter 'nobody': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, none"
+    refusal = "there is no drafter 'nobody': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, store, none"
     with (
         Engine.load(files.target, options=LoadOptions(threads=1)) as engine,
         pytest.raises(SettingError, match=refusal),

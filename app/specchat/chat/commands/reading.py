@@ -166,9 +166,7 @@ def read_attach(argument: str, _sources: Sources) -> Read:
 def read_predict(argument: str, sources: Sources) -> Read:
     """A file that the answer will repeat."""
     file = argument.removeprefix("@")
-    return (
-        Predict(_path(file, sources)) if file else Refusal("name the file that will be repeated: /predict FILE")
-    )
+    return Predict(_path(file, sources)) if file else Refusal("name the file that will be repeated: /predict FILE")
 
 
 def read_copy(argument: str, _sources: Sources) -> Read:

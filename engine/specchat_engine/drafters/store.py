@@ -1,0 +1,98 @@
+"""Drafts what followed the last tokens in stored texts: files, folders, past chats.
+
+Sources: He et al., "REST", arXiv 2311.08252; Oliaro et al., "SuffixDecoding", arXiv 2411.04975.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
+from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.prompt.encoding import Fitted
+from specchat_engine.settings import Settings
+from specchat_engine.stores import Places, Suffixes
+
+
+class Stores:
+    """The stores that are in use, by name. Other threads may exchange them at any time.
+
+    `hits` has the tokens that each has drafted and that were accepted.
+    """
+
+    def __init__(self) -> None:
+        self.used: Mapping[str, Suffixes] = {}
+        self.hits: dict[str, int] = {}
+
+
+class StoreDrafter:
+    """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones."""
+
+    name = "store"
+    law: ProposalLaw = "point"
+    traits = DrafterTraits(name, evidence="match", cost="nothing", longest=31)
+    threads = 0
+    goes_back_freely = False
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._shortest = Settings().ngram_min
+        self._found: tuple[str, Suffixes, Places] | None = None
+        self._looked_at = -1
+
+    def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
+        """Starts a turn."""
+        self._found, self._looked_at = None, -1
+
+    def begin(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Nothing: the stores know nothing of the conversation."""
+
+    def configure(self, settings: Settings, *, may_vary: bool) -> None:
+        """Takes the shortest match from the settings."""
+        self._shortest, self._looked_at = settings.ngram_min, -1
+
+    def prospect(self, context: Context) -> Prospect:
+        """The match of the last tokens."""
+        found = self._find(context.tokens)
+        return Prospect(match=found[2].length) if found else Prospect()
+
+    def propose(self, context: Context, k: int) -> Draft:
+        """Up to k tokens, up to the first that ends an answer."""
+        found = self._find(context.tokens)
+        if found is None:
+            return Draft((), source=self.name, note="no match in the stores")
+        tokens = self._continuation(found, k)
+        ending = next((place for place, token in enumerate(tokens, 1) if token in context.ends), len(tokens))
+        return Draft(tokens[:ending], source=self.name)
+
+    def matched(self, emitted: Sequence[int]) -> list[bool]:
+        """Which of the emitted tokens followed the last match, up to and including the first that did not."""
+        right: list[bool] = []
+        if self._found:
+            for token, expected in zip(emitted, self._continuation(self._found, len(emitted)), strict=False):
+                right.append(token == expected)
+                if token != expected:
+                    break
+        return right
+
+    def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
+        """Counts what was accepted."""
+        if self._found and verdict.accepted:
+            name, hits = self._found[0], self._stores.hits
+            hits[name] = hits.get(name, 0) + verdict.accepted
+
+    def end(self, context: Context) -> None:
+        """Nothing: an answer is stored by whoever keeps it."""
+
+    def _find(self, tokens: Sequence[int]) -> tuple[str, Suffixes, Places] | None:
+        if self._looked_at != len(tokens):
+            self._looked_at = len(tokens)
+            places = ((name, one, one.find(tokens, self._shortest)) for name, one in self._stores.used.items())
+            found = [(name, one, place) for name, one, place in places if place]
+            self._found = max(found, key=lambda one: (one[2].length, one[2].count), default=None)
+        return self._found
+
+    @staticmethod
+    def _continuation(found: tuple[str, Suffixes, Places], k: int) -> tuple[int, ...]:
+        _, suffixes, places = found
+        return suffixes.continuation(places, k)
