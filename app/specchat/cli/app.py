@@ -13,6 +13,7 @@ from specchat import __version__
 from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
+from specchat.cli.store import store
 
 app = typer.Typer(
     help="Chat with local GGUF models and see speculative decoding at work. Without a command it opens the chat.",
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(models, name="models")
+app.add_typer(store, name="store")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]

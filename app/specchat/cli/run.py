@@ -13,9 +13,11 @@ from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.errors import FAILED, INTERRUPTED, ConfigError
 from specchat.settings.options import ChatOptions
 from specchat.terminal.process import stops_on_interrupt
+from specchat.texts import Collections
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine
 from specchat_engine.errors import EngineError
+from specchat_engine.gguf import read_model
 from specchat_engine.settings import HEADS
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool, prediction:
     one_line_from_native_code()
     needs_models = options.k != 0 and options.drafter in (None, "hybrid", "model", *HEADS)
     draft, load = (options.draft, options.options) if needs_models else (None, replace(options.options, head="none"))
-    with Engine.load(options.target, draft, load) as engine:
+    stores = Collections().indexes(read_model(options.target))
+    with Engine.load(options.target, draft, load, stores=stores) as engine:
         settings = options.settings(engine.recommended, engine.drafters)
         if engine.plain_because and settings.k:
             say(f"speculation is off: {engine.plain_because}")

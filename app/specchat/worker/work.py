@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
+from specchat.texts import Collections
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
     Cancel,
@@ -43,6 +44,7 @@ from specchat.worker.protocol import (
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.errors import Cancelled, EngineError, PairError
+from specchat_engine.gguf import read_model
 from specchat_engine.settings import Settings
 
 _PROGRESS_STEP = 0.01
@@ -194,7 +196,8 @@ class Work:
             tell(share)
             return not self._cancelled.is_set()
 
-        return Engine.load(command.target, draft, command.options, progress)
+        stores = Collections().indexes(read_model(Path(command.target)))
+        return Engine.load(command.target, draft, command.options, progress, stores=stores)
 
     def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
         """Sends a share from 0 to 1 as such an event, once for every hundredth."""

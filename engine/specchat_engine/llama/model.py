@@ -36,12 +36,13 @@ class LlamaModel:
         header: Header | None = None,
         tokenizer: bool = True,
         own_head: bool = False,
+        vocabulary_only: bool = False,
     ) -> None:
         """Loads a file. `gpu_layers` -1 offloads all that the build can; `progress` gets 0…1 and returns False to stop.
 
         `header` is the file's, if it was read before. Without its `tokenizer` the model knows token ids only, and its
         vocabulary has just a size; a large tokenizer takes 25 MB and a few tenths of a second. `own_head` loads the
-        layers for multi-token prediction too.
+        layers for multi-token prediction too, and `vocabulary_only` no weights at all.
 
         Raises ModelFileError if the file cannot be used, SettingError for an unknown device, and Cancelled.
         """
@@ -51,6 +52,7 @@ class LlamaModel:
         params.n_gpu_layers = gpu_layers
         params.main_gpu = main_gpu
         params.load_mtp = own_head
+        params.vocab_only = vocabulary_only
         params.use_extra_bufts = may_repack(self.header)
         keep = [device_array(devices)]
         if keep[0] is not None:

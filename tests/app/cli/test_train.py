@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -12,10 +11,7 @@ import pytest
 
 from specchat.cli import main
 from specchat.cli import train as train_module
-from specchat.cli.train_data import own_chats
 from specchat.models.last_pairs import last_draft, read_timings
-from specchat.settings.paths import sessions_db
-from specchat.store import State, Store, StoredMessage, StoredSession
 from specchat_engine.training.texts import Chat, read_texts
 from support.tiny_models import byte_vocabulary, write_tiny_model
 
@@ -181,24 +177,3 @@ def test_answers_are_written_one_a_line_and_go_on_where_they_stopped(
     assert out.read_text("utf-8") == kept
     chats, _ = read_texts([out])
     assert all(isinstance(chat, Chat) for chat in chats)
-
-
-def test_own_chats_are_read_as_they_are_shown() -> None:
-    with Store.open(sessions_db()) as store:
-        store.create(StoredSession(id=1, system="Be kind"))
-        for number, (parent, role, content, state) in enumerate(
-            [
-                (None, "user", "Hi", State.WHOLE),
-                (1, "assistant", "Hello", State.WHOLE),
-                (2, "user", "And?", State.WHOLE),
-                (3, "assistant", "unfinished", State.STREAMING),
-                (1, "assistant", "another attempt", State.WHOLE),
-            ],
-            1,
-        ):
-            store.add_message(StoredMessage(number, 1, parent, role, content, state=state))
-        store.change(replace(store.session(1), head=4))  # type: ignore[type-var]
-        store.create(StoredSession(id=2))
-    (chat,) = own_chats()
-    said = [(message.role, message.content) for message in chat.messages]
-    assert said == [("system", "Be kind"), ("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]

@@ -1,0 +1,6 @@
+"""Texts of the user's that may be drafted from: chosen files and folders, and past chats."""
+
+from specchat.texts.chats import own_chats
+from specchat.texts.collections import CHATS, Collection, Collections, vocabulary_key
+
+__all__ = ["CHATS", "Collection", "Collections", "own_chats", "vocabulary_key"]

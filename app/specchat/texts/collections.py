@@ -1,0 +1,228 @@
+"""Collections of texts on disk, each with an index for every tokenizer that it was read by.
+
+A collection is a folder: `collection.json` names its sources and what each index was made from, `KEY.suffixes` is the
+index for the tokenizer with this key. An index is written under another name first, so that a reader sees the old one
+or the new one; who writes holds a lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from specchat.errors import LibraryError
+from specchat.files import replace_text
+from specchat.settings.paths import data_folder
+from specchat.texts.chats import own_chats
+from specchat_engine.gguf import Header
+from specchat_engine.stores import write_suffixes
+
+CHATS = "chats"
+"""The source that stands for the stored conversations, and the usual name of its collection."""
+
+Tokenize = Callable[[str], Sequence[int]]
+
+_NAME = re.compile(r"[\w][\w.-]{0,63}")
+_MOST_BYTES = 8 * 2**20
+"""Larger files are data rather than texts."""
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An index: how many tokens it has, and the keys of the texts that it was made from."""
+
+    tokens: int
+    texts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Texts under a name. `sources` are files, folders or CHATS; `made` has the indexes by the tokenizer's key."""
+
+    name: str
+    folder: Path
+    sources: tuple[str, ...]
+    is_on: bool = True
+    made: Mapping[str, Made] = field(default_factory=dict)
+
+    def index(self, key: str) -> Path | None:
+        """The index for a tokenizer; None if there is none yet."""
+        path = self.folder / f"{key}.suffixes"
+        return path if key in self.made and path.is_file() else None
+
+    @property
+    def size(self) -> int:
+        """The bytes of all indexes."""
+        return sum(path.stat().st_size for path in self.folder.glob("*.suffixes"))
+
+    def texts(self) -> dict[str, Callable[[], str]]:
+        """What its sources have now: a reader for each text, by a key that changes with the text."""
+        found: dict[str, Callable[[], str]] = {}
+        for source in self.sources:
+            if source == CHATS:
+                for chat in own_chats():
+                    text = "\n\n".join(message.content for message in chat)
+                    found[f"{CHATS} {hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"] = partial(str, text)
+                continue
+            for path in _files(Path(source)):
+                stat = path.stat()
+                found[f"{path} {stat.st_size} {stat.st_mtime_ns}"] = partial(_content, path)
+        return found
+
+
+class Collections:
+    """All collections of the user. Nothing is collected until they add something."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or data_folder() / "texts"
+
+    def all(self) -> list[Collection]:
+        """The collections by name; one that cannot be read is left out."""
+        folders = sorted(path.parent for path in self.folder.glob("*/collection.json"))
+        return [found for folder in folders if (found := _read(folder))]
+
+    def get(self, name: str) -> Collection:
+        """One of them. Raises LibraryError if there is none of this name."""
+        names = [one.name for one in self.all()]
+        if name not in names:
+            known = f"there are {', '.join(names)}" if names else "add one with `specchat store add`"
+            raise LibraryError(f"there is no store {name!r}: {known}")
+        return next(one for one in self.all() if one.name == name)
+
+    def add(self, name: str, sources: Sequence[str]) -> Collection:
+        """Makes a collection, or adds sources to it. Raises LibraryError for a bad name or a source that is missing."""
+        if not _NAME.fullmatch(name):
+            raise LibraryError(f"{name!r} cannot name a store: use letters, digits, dots and dashes")
+        for source in sources:
+            if source != CHATS and not Path(source).exists():
+                raise LibraryError(f"{source} does not exist: name a text file, a folder, or {CHATS}")
+        given = [source if source == CHATS else str(Path(source).resolve()) for source in sources]
+        with self._locked(name) as folder:
+            old = _read(folder) or Collection(name, folder, ())
+            return _write(replace(old, sources=tuple(dict.fromkeys((*old.sources, *given)))))
+
+    def turn(self, name: str, *, on: bool) -> Collection:
+        """Lets a collection be used, or not. Raises LibraryError."""
+        self.get(name)
+        with self._locked(name):
+            return _write(replace(self.get(name), is_on=on))
+
+    def remove(self, name: str) -> None:
+        """Deletes a collection with its indexes; the texts themselves stay. Raises LibraryError."""
+        folder = self.get(name).folder
+        with self._locked(name):
+            shutil.rmtree(folder)
+
+    def update(self, name: str, key: str, tokenize: Tokenize, tell: Callable[[int, int], object] = max) -> Collection:
+        """Makes the index for a tokenizer anew, unless its texts are as they were.
+
+        `tell` hears how many of how many texts were read.
+
+        Raises LibraryError if it cannot be written, TextStoreError for too much text.
+        """
+        with self._locked(name) as folder:
+            collection = self.get(name)
+            texts, made = collection.texts(), collection.made.get(key)
+            if made and collection.index(key) and texts.keys() == made.texts:
+                return collection
+            unfinished = folder / f".{key}.unfinished"
+            try:
+                tokens = write_suffixes(unfinished, _documents(texts, tokenize, tell))
+                unfinished.replace(folder / f"{key}.suffixes")
+            finally:
+                unfinished.unlink(missing_ok=True)
+            now = Made(tokens, frozenset(texts))
+            return _write(replace(collection, made={**collection.made, key: now}))
+
+    def indexes(self, header: Header) -> dict[str, Path] | None:
+        """The indexes in use that a target of this header can draft from, by name; None if nothing is in use."""
+        used = [one for one in self.all() if one.is_on]
+        if not used:
+            return None
+        key = vocabulary_key(header)
+        return {one.name: path for one in used if (path := one.index(key))}
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[Path]:
+        """Only one writer at a time. Raises LibraryError if the folder cannot be made."""
+        folder = self.folder / name
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / f".{name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                folder.mkdir(exist_ok=True)
+                yield folder
+        except OSError as error:
+            raise LibraryError(f"the store {name} cannot be written: {error.strerror or error}") from None
+
+
+def vocabulary_key(header: Header) -> str:
+    """What an index belongs to: token ids mean the same for models with the same tokens."""
+    digest = hashlib.blake2b(digest_size=12)
+    tokens = header.tokens
+    for place in range(len(tokens)):
+        digest.update(tokens.raw(place) + b"\0")
+    digest.update(f"{header.tokenizer} {header.pre_tokenizer}".encode())
+    return digest.hexdigest()
+
+
+def _documents(
+    texts: Mapping[str, Callable[[], str]], tokenize: Tokenize, tell: Callable[[int, int], object]
+) -> Iterator[Sequence[int]]:
+    for done, read in enumerate(texts.values(), 1):
+        text = read()
+        if text:
+            yield tokenize(text)
+        tell(done, len(texts))
+
+
+def _files(source: Path) -> Iterator[Path]:
+    """The files of a source, without hidden ones and very large ones."""
+    if source.is_file():
+        yield source
+        return
+    for path in sorted(source.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(source).parts)
+        if not hidden and path.is_file() and path.stat().st_size <= _MOST_BYTES:
+            yield path
+
+
+def _content(path: Path) -> str:
+    """The text of a file; empty for one that is none."""
+    try:
+        content = path.read_bytes()
+        return "" if b"\0" in content else content.decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _read(folder: Path) -> Collection | None:
+    try:
+        kept = json.loads((folder / "collection.json").read_text("utf-8"))
+        if kept["schema"] != _SCHEMA:
+            return None
+        made = {key: Made(int(one["tokens"]), frozenset(one["texts"])) for key, one in kept["made"].items()}
+        return Collection(folder.name, folder, tuple(map(str, kept["sources"])), bool(kept["on"]), made)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write(collection: Collection) -> Collection:
+    kept = {
+        "schema": _SCHEMA,
+        "sources": collection.sources,
+        "on": collection.is_on,
+        "made": {key: {"tokens": one.tokens, "texts": sorted(one.texts)} for key, one in collection.made.items()},
+    }
+    replace_text(collection.folder / "collection.json", json.dumps(kept, indent=1))
+    return collection
