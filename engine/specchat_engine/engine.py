@@ -22,7 +22,7 @@ from specchat_engine.drafters import (
     with_installed,
 )
 from specchat_engine.errors import PairError, SettingError
-from specchat_engine.gguf import read_model
+from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
@@ -219,6 +219,11 @@ class Engine:
         """The target's vocabulary."""
         return self._models[0].vocabulary
 
+    @property
+    def header(self) -> Header:
+        """The header of the target's file."""
+        return self._models[0].header
+
     def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
         """A conversation. Without `settings` it uses the model's recommended sampling and the best drafter there is.
 
@@ -332,14 +337,14 @@ class Engine:
     def use_stores(self, stores: Mapping[str, Path]) -> None:
         """Drafts from these indexes from the next round on; any thread may call it.
 
-        Each is a file of `stores.write_suffixes` with token ids of the target's vocabulary. The names under which they
-        were given stay those of their hits. Raises TextStoreError for a file that cannot be read, and changes nothing.
+        Each is a file of `stores.write_suffixes` with token ids of the target's vocabulary; one that was replaced is
+        opened anew. Raises TextStoreError for a file that cannot be read, and changes nothing.
         """
-        before, opened = self.stores.used, dict[str, Suffixes]()
-        known = {one.path: one for one in before.values()}
-        for name, path in stores.items():
-            opened[name] = known.get(path) or Suffixes(path)
-        self.stores.used = opened
+        used = self.stores.used
+        self.stores.used = {
+            name: used[name] if name in used and used[name].is_of(path) else Suffixes(path)
+            for name, path in stores.items()
+        }
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):

@@ -103,15 +103,21 @@ class Commands:
                 except SpecchatError as error:
                     say(f"Nothing was exported: {error}")
             case asked.Predict(path):
-                try:
-                    say(session.predict(path))
-                except SpecchatError as error:
-                    say(str(error))
+                self._tell(lambda: session.predict(path))
+            case asked.UseStore():
+                self._tell(invocation.done)
             case asked.Regenerate():
                 self._regenerate()
             case _:
                 say("This command needs the screen: start specchat without --plain.")
         return True
+
+    def _tell(self, do: Callable[[], str]) -> None:
+        """Says what something gave, or why it failed."""
+        try:
+            self._paper.say(do())
+        except SpecchatError as error:
+            self._paper.say(str(error))
 
     def _answer(self) -> None:
         if self._session.settings is not None:

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from specchat.errors import LibraryError
@@ -144,6 +144,18 @@ class Collections:
             now = Made(tokens, frozenset(texts))
             return _write(replace(collection, made={**collection.made, key: now}))
 
+    def told(self) -> str:
+        """All collections in one line."""
+        known = self.all()
+        if not known:
+            return "There is no store yet: `specchat store add FOLDER` makes one."
+        said = (
+            f"{one.name} {'on' if one.is_on else 'off'}, "
+            f"{max((made.tokens for made in one.made.values()), default=0):,} tokens"
+            for one in known
+        )
+        return f"Stores: {' · '.join(said)}."
+
     def indexes(self, header: Header) -> dict[str, Path] | None:
         """The indexes in use that a target of this header can draft from, by name; None if nothing is in use."""
         used = [one for one in self.all() if one.is_on]
@@ -166,6 +178,7 @@ class Collections:
             raise LibraryError(f"the store {name} cannot be written: {error.strerror or error}") from None
 
 
+@lru_cache(maxsize=4)
 def vocabulary_key(header: Header) -> str:
     """What an index belongs to: token ids mean the same for models with the same tokens."""
     digest = hashlib.blake2b(digest_size=12)

@@ -43,7 +43,7 @@ from specchat.worker.protocol import (
 )
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
-from specchat_engine.errors import Cancelled, EngineError, PairError
+from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.gguf import read_model
 from specchat_engine.settings import Settings
 
@@ -199,6 +199,14 @@ class Work:
         stores = Collections().indexes(read_model(Path(command.target)))
         return Engine.load(command.target, draft, command.options, progress, stores=stores)
 
+    def _use_stores(self) -> None:
+        """Drafts from the stores that are on now, if any were when the models were loaded."""
+        engine = self._engine
+        if engine is None or "store" not in engine.drafters:
+            return
+        with suppress(TextStoreError):
+            engine.use_stores(Collections().indexes(engine.header) or {})
+
     def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
         """Sends a share from 0 to 1 as such an event, once for every hundredth."""
         told = -1.0
@@ -234,6 +242,7 @@ class Work:
                 session.cancel()
 
         session.hold, session.prediction = hold, command.prediction
+        self._use_stores()
         for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
             tell_news()
             self._send(event)

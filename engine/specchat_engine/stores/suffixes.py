@@ -60,7 +60,8 @@ class Suffixes:
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD)
-                size = os.fstat(file.fileno()).st_size
+                stat = os.fstat(file.fileno())
+                size, self._file = stat.st_size, (stat.st_dev, stat.st_ino)
                 self.num_tokens = int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
                 if head[: len(_MAGIC)] != _MAGIC or size != _HEAD + 2 * _WIDTH * self.num_tokens:
                     raise TextStoreError(f"{path} is no index of a store, or was cut off: make it again")
@@ -70,6 +71,14 @@ class Suffixes:
         self._view = memoryview(self._map)
         self._text = self._view[_HEAD : _HEAD + _WIDTH * self.num_tokens]
         self._order = self._view[_HEAD + _WIDTH * self.num_tokens :].cast("I")
+
+    def is_of(self, path: Path) -> bool:
+        """Whether this path still names the file that was opened."""
+        try:
+            stat = path.stat()
+        except OSError:
+            return False
+        return (stat.st_dev, stat.st_ino) == self._file
 
     def find(self, tail: Sequence[int], shortest: int) -> Places | None:
         """The longest match of the end of `tail`, of at least `shortest` tokens."""

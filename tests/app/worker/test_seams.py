@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.worker.conftest import OPTIONS
+from specchat.texts import Collections, vocabulary_key
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import (
     ChatMessage,
@@ -24,6 +25,8 @@ from specchat.worker.protocol import (
 from specchat_assets import builtin_pair
 from specchat_engine import Inspection, LoadOptions, Settings
 from specchat_engine.decoding.rounds import Outcome, Round
+from specchat_engine.gguf import read_model
+from specchat_engine.llama.model import LlamaModel
 from specchat_engine.sampling.params import SamplingParams
 from support.memory_models import tells_weights
 from support.tiny_models import TinyModels
@@ -202,3 +205,29 @@ def test_a_predicted_text_is_drafted_by_lookup(builtin: WorkerClient) -> None:
     events = list(builtin.generate(HELLO, turn=0, attempt=0, seed=7, settings=settings, prediction=plain.text))
     assert end_of(events).text == plain.text
     assert end_of(events).stats["num_rounds"] < plain.stats["num_rounds"] / 3
+
+
+def test_a_store_drafts_and_can_be_switched_off_between_answers(client: WorkerClient, tmp_path: Path) -> None:
+    settings = Settings(k=8, drafter="store", max_tokens=30, sampling=SamplingParams(temperature=0))
+    target, _ = builtin_pair()
+    header, collections = read_model(target), Collections()
+    (tmp_path / "said.txt").write_text("nothing yet")
+    collections.add("said", [str(tmp_path / "said.txt")])
+    model = LlamaModel(target, gpu_layers=0, vocabulary_only=True)
+
+    def index() -> None:
+        collections.update("said", vocabulary_key(header), lambda text: model.vocabulary.tokenize(text, special=False))
+
+    index()
+    *_, last = client.load(target, None, LoadOptions(threads=1, n_ctx=1024))
+    assert isinstance(last, Loaded)
+    assert "store" in last.drafters
+    plain = end_of(answer(client, settings=settings))
+    (tmp_path / "said.txt").write_text(f"Somebody said: {plain.text}")
+    index()
+    fast = end_of(answer(client, settings=settings))
+    assert fast.text == plain.text
+    assert fast.stats["num_accepted_tokens"] > plain.stats["num_accepted_tokens"] + 10
+    collections.turn("said", on=False)
+    assert end_of(answer(client, settings=settings)).stats["num_draft_tokens"] == 0
+    model.close()

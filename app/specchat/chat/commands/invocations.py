@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from specchat.chat.knobs import Knob
+from specchat.texts import Collections
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -206,6 +207,22 @@ class Predict(Invocation):
     """A file that the next answer will probably repeat."""
 
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UseStore(Invocation):
+    """Draft from a store, or not; without a name show them all."""
+
+    name: str = ""
+    on: bool = True
+
+    def done(self) -> str:
+        """Does it, and says what is so now. Raises LibraryError for a name that no store has."""
+        collections = Collections()
+        if not self.name:
+            return collections.told()
+        collections.turn(self.name, on=self.on)
+        return f"{self.name} is {'on' if self.on else 'off'} from the next answer on."
 
 
 @dataclass(frozen=True, slots=True)

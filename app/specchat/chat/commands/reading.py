@@ -30,6 +30,7 @@ from specchat.chat.commands.invocations import (
     ShowStatistics,
     ShowSystem,
     StepMode,
+    UseStore,
 )
 from specchat.settings.paths import expanded
 from specchat.terminal.filter import clean_line
@@ -161,6 +162,16 @@ def read_export(argument: str, sources: Sources) -> Read:
 def read_attach(argument: str, _sources: Sources) -> Read:
     """A file, as the user wrote it."""
     return Attach(unquoted(argument)) if argument else Refusal("name the file: /attach FILE, or @FILE in a message")
+
+
+def read_store(argument: str, _sources: Sources) -> Read:
+    """on or off with the name of a store; nothing to show them."""
+    if not argument:
+        return UseStore()
+    switch, _, name = argument.partition(" ")
+    if switch.lower() not in SWITCH or not name.strip():
+        return Refusal(f"{argument!r} says nothing about a store: /store on NAME, /store off NAME, or /store alone")
+    return UseStore(name.strip(), switch.lower() == "on")
 
 
 def read_predict(argument: str, sources: Sources) -> Read:

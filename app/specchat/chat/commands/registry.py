@@ -185,6 +185,15 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("attach", "FILE", "Add a text file to the next message; so does @FILE.", reading.read_attach, (Files(),)),
     Command(
+        "store",
+        "[on|off NAME]",
+        "The texts on disk that drafts may come from.",
+        reading.read_store,
+        (_fixed("on ", "off "),),
+        open_ended=True,
+        plain=True,
+    ),
+    Command(
         "predict",
         "FILE",
         "A text that the next answer will mostly repeat: lookup drafts it.",

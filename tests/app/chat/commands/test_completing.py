@@ -37,7 +37,7 @@ def test_a_slash_offers_all_commands_with_their_help(sources: Sources) -> None:
 
 
 def test_the_beginning_of_a_name_offers_the_commands_that_match(sources: Sources) -> None:
-    assert offered("/s", sources) == ["/sessions ", "/spec ", "/set ", "/system ", "/stats ", "/step "]
+    assert offered("/s", sources) == ["/sessions ", "/spec ", "/set ", "/system ", "/stats ", "/step ", "/store "]
     assert offered("/WH", sources) == ["/why"]
     assert offered("/x", sources) == []
 

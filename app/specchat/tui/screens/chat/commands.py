@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -53,8 +53,10 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.conversations.fork()
         case asked.Clear():
             parts.turns.go_on_from(None)
-        case asked.Predict(path):
-            _predict(parts, path)
+        case asked.Predict(file):
+            _note(parts, lambda: parts.state.session.predict(file))
+        case asked.UseStore():
+            _note(parts, invocation.done)
         case asked.Copy(part):
             _copy_part(parts, part)
         case asked.Export(kind, path):
@@ -165,10 +167,10 @@ def copy_text(parts: ChatParts, text: str, what: str) -> None:
         parts.view.note(f"there is no {what} to copy yet")
 
 
-def _predict(parts: ChatParts, path: Path) -> None:
-    """Takes a file as what the next answer will mostly repeat."""
+def _note(parts: ChatParts, do: Callable[[], str]) -> None:
+    """Notes what something gave, or why it failed."""
     try:
-        parts.view.note(parts.state.session.predict(path))
+        parts.view.note(do())
     except SpecchatError as error:
         parts.view.note(str(error))
 
