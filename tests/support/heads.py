@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from specchat_engine.llama.context import LlamaContext
+from specchat_engine.models import SessionModel
 from specchat_engine.training.gguf import Precision, read_gguf
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
@@ -114,6 +116,22 @@ class Oracle:
             return inputs[-1]
         normed: Tensor = self._model.norm(inputs[-1])
         return normed
+
+
+Drafts = TypeVar("Drafts", bound=SessionModel)
+
+
+class HeadBench(Generic[Drafts]):
+    """A target, its head, and the oracle."""
+
+    def __init__(self, target: LlamaContext, head: Drafts, oracle: Oracle) -> None:
+        self.target, self.head, self.oracle = target, head, oracle
+
+    def check(self, row: NDArray[np.float32], tokens: list[int], known: int) -> None:
+        """Compares the head's row after these tokens with the oracle's, where the target has read the first `known`."""
+        expected = self.oracle.row(tokens, known)
+        assert np.abs(row - expected).max() < 2e-3 * np.abs(expected).max()
+        assert row.argmax() == expected.argmax()
 
 
 def layer_inputs(model: LlamaModel, tokens: Sequence[int]) -> list[Tensor]:

@@ -132,13 +132,7 @@ class PromptLookupDrafter:
 
     def matched(self, emitted: Sequence[int]) -> list[bool]:
         """Which of the emitted tokens followed the last match, up to and including the first that did not."""
-        right: list[bool] = []
-        if self._match:
-            for token, expected in zip(emitted, self.continuation(self._match, len(emitted)), strict=False):
-                right.append(token == expected)
-                if token != expected:
-                    break
-        return right
+        return followed(emitted, self.continuation(self._match, len(emitted))) if self._match else []
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Learns nothing: the next proposal reads the context."""
@@ -147,3 +141,13 @@ class PromptLookupDrafter:
         """Ends the turn, and remembers its text if anything was looked up."""
         if self._indexed:
             self.read(context.tokens)
+
+
+def followed(emitted: Sequence[int], expected: Sequence[int]) -> list[bool]:
+    """Which of the emitted tokens were expected, up to and including the first that was not."""
+    right: list[bool] = []
+    for token, wanted in zip(emitted, expected, strict=False):
+        right.append(token == wanted)
+        if token != wanted:
+            break
+    return right

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
+from specchat_engine.drafters.prompt_lookup import followed
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
 from specchat_engine.stores import Places, Suffixes
@@ -67,13 +68,7 @@ class StoreDrafter:
 
     def matched(self, emitted: Sequence[int]) -> list[bool]:
         """Which of the emitted tokens followed the last match, up to and including the first that did not."""
-        right: list[bool] = []
-        if self._found:
-            for token, expected in zip(emitted, self._continuation(self._found, len(emitted)), strict=False):
-                right.append(token == expected)
-                if token != expected:
-                    break
-        return right
+        return followed(emitted, self._continuation(self._found, len(emitted))) if self._found else []
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Counts what was accepted."""

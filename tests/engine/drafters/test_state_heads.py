@@ -16,28 +16,15 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.pairing import head_in, read_state_head
-from support.heads import Oracle, random_medusa, random_speculator
+from support.heads import HeadBench, Oracle, random_medusa, random_speculator
 from support.tiny_models import write_tiny_model
 
 V = 261
 OPTIONS = LoadOptions(flash_attention="off", cache_type_k="f32", cache_type_v="f32")
 
 
-class Bench:
-    """A target, its head, and the oracle."""
-
-    def __init__(self, target: LlamaContext, head: StateHeadModel, oracle: Oracle) -> None:
-        self.target, self.head, self.oracle = target, head, oracle
-
-    def check(self, row: np.ndarray, tokens: list[int], known: int) -> None:
-        """Compares the head's row after these tokens with the oracle's, where the target has read the first `known`."""
-        expected = self.oracle.row(tokens, known)
-        assert np.abs(row - expected).max() < 2e-3 * np.abs(expected).max()
-        assert row.argmax() == expected.argmax()
-
-
 @pytest.fixture(params=["medusa", "mlp"])
-def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HeadBench[StateHeadModel]]:
     target_file, path = write_tiny_model(tmp_path / "target.gguf", layers=3), tmp_path / "head.safetensors"
     written = (random_medusa if request.param == "medusa" else random_speculator)(path, target_file)
     header = read_model(path)
@@ -47,7 +34,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     target = LlamaContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS)
     states = target.hand_out(found.layers)
     head = StateHeadModel(read_state_head(path, header), states, capacity=256, n_vocab=V)
-    yield Bench(target, head, Oracle(target_file, [written]))
+    yield HeadBench(target, head, Oracle(target_file, [written]))
     target.close()
     model.close()
 
@@ -58,7 +45,7 @@ def text(seed: int, length: int) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: Bench, seed: int) -> None:
+def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: HeadBench[StateHeadModel], seed: int) -> None:
     random, tokens = Random(seed), text(seed, 12)
     bench.target.read(tokens[:-2], bool)
     bench.target.advance(tokens[-2:-1], 1)
@@ -76,7 +63,7 @@ def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: Bench, s
         bench.head.rewind(min(bench.head.length, len(tokens) - 1))
 
 
-def test_a_prompt_leaves_no_state_and_the_next_pass_does(bench: Bench) -> None:
+def test_a_prompt_leaves_no_state_and_the_next_pass_does(bench: HeadBench[StateHeadModel]) -> None:
     tokens = text(4, 20)
     bench.target.read(tokens[:18], bool)
     assert not bench.head.has_state(tokens[:19])
@@ -87,14 +74,14 @@ def test_a_prompt_leaves_no_state_and_the_next_pass_does(bench: Bench) -> None:
     assert not bench.head.has_state(tokens[:11])
 
 
-def test_a_head_that_has_no_state_gives_a_row_all_the_same(bench: Bench) -> None:
+def test_a_head_that_has_no_state_gives_a_row_all_the_same(bench: HeadBench[StateHeadModel]) -> None:
     assert np.isfinite(bench.head.advance([5], 1)).all()
     assert bench.head.busy_ns > 0
     assert bench.head.advance([6, 7], 0).shape == (0, V)
     assert bench.head.length == 3
 
 
-def test_the_logits_of_the_target_are_the_same_with_and_without_states(bench: Bench) -> None:
+def test_the_logits_of_the_target_are_the_same_with_and_without_states(bench: HeadBench[StateHeadModel]) -> None:
     tokens = text(6, 24)
     bench.target.read(tokens[:16], bool)
     with_states = bench.target.advance(tokens[16:], 8).copy()

@@ -15,24 +15,11 @@ from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.pairing import head_in, own_head
-from support.heads import LAYERS, Oracle, random_eagle, random_predicting
+from support.heads import LAYERS, HeadBench, Oracle, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
 
 V = 261
 OPTIONS = LoadOptions(k_max=8, flash_attention="off", cache_type_k="f32", cache_type_v="f32")
-
-
-class Bench:
-    """A target, its head, and the oracle."""
-
-    def __init__(self, target: LlamaContext, head: HeadContext, oracle: Oracle) -> None:
-        self.target, self.head, self.oracle = target, head, oracle
-
-    def check(self, row: np.ndarray, tokens: list[int], known: int) -> None:
-        """Compares the head's row after these tokens with the oracle's, where the target has read the first `known`."""
-        expected = self.oracle.row(tokens, known)
-        assert np.abs(row - expected).max() < 2e-3 * np.abs(expected).max()
-        assert row.argmax() == expected.argmax()
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +28,7 @@ def target_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["eagle3", "one layer", "three layers"])
-def bench(request: pytest.FixtureRequest, target_file: Path, tmp_path: Path) -> Iterator[Bench]:
+def bench(request: pytest.FixtureRequest, target_file: Path, tmp_path: Path) -> Iterator[HeadBench[HeadContext]]:
     path = tmp_path / "head.gguf"
     if request.param == "eagle3":
         heads = [random_eagle(path, target_file)]
@@ -55,7 +42,7 @@ def bench(request: pytest.FixtureRequest, target_file: Path, tmp_path: Path) -> 
         assert found is not None
     target = LlamaContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS)
     head = HeadContext(own, target, target.hand_out(found.layers), n_ctx=256, threads=1, options=OPTIONS)
-    yield Bench(target, head, Oracle(target_file, heads))
+    yield HeadBench(target, head, Oracle(target_file, heads))
     head.close()
     target.close()
     for one in {id(own): own, id(model): model}.values():
@@ -67,7 +54,7 @@ def text(seed: int, length: int) -> list[int]:
     return [random.randrange(3, V) for _ in range(length)]
 
 
-def test_a_prompt_read_in_chunks_predicts_what_torch_predicts(bench: Bench) -> None:
+def test_a_prompt_read_in_chunks_predicts_what_torch_predicts(bench: HeadBench[HeadContext]) -> None:
     tokens = text(1, 40)
     bench.target.read(tokens[:17], bool)
     bench.target.read(tokens[:39], bool)
@@ -78,7 +65,7 @@ def test_a_prompt_read_in_chunks_predicts_what_torch_predicts(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: Bench, seed: int) -> None:
+def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: HeadBench[HeadContext], seed: int) -> None:
     random, tokens = Random(seed), text(seed, 12)
     bench.target.read(tokens[:-1], bool)
     for _ in range(8):
@@ -95,7 +82,7 @@ def test_every_drafted_row_is_right_whatever_was_accepted_before(bench: Bench, s
             bench.head.rewind(len(tokens) - 1)
 
 
-def test_another_conversation_forgets_the_states_of_the_last_one(bench: Bench) -> None:
+def test_another_conversation_forgets_the_states_of_the_last_one(bench: HeadBench[HeadContext]) -> None:
     first, second = text(1, 30), text(1, 10) + text(2, 15)
     for tokens in (first, second, first[:12]):
         bench.target.read(tokens[:-1], bool)
@@ -103,7 +90,7 @@ def test_another_conversation_forgets_the_states_of_the_last_one(bench: Bench) -
         bench.check(bench.head.advance(tokens[bench.head.length :], 1)[0], tokens, len(tokens) - 1)
 
 
-def test_rejected_tokens_are_never_read_with_the_states_of_others(bench: Bench) -> None:
+def test_rejected_tokens_are_never_read_with_the_states_of_others(bench: HeadBench[HeadContext]) -> None:
     tokens = text(3, 10)
     bench.target.read(tokens[:-1], bool)
     bench.head.advance(tokens, 1)
@@ -114,7 +101,7 @@ def test_rejected_tokens_are_never_read_with_the_states_of_others(bench: Bench) 
     bench.check(bench.head.advance(tokens[bench.head.length :], 1)[0], tokens, len(tokens) - 1)
 
 
-def test_after_a_memory_without_states_it_reads_on_from_the_first_that_is_kept(bench: Bench) -> None:
+def test_after_a_memory_without_states_it_reads_on_from_the_first_that_is_kept(bench: HeadBench[HeadContext]) -> None:
     tokens = text(4, 30)
     bench.target.read(tokens[:20], bool)
     assert bench.target.states is not None
@@ -127,7 +114,7 @@ def test_after_a_memory_without_states_it_reads_on_from_the_first_that_is_kept(b
     assert bench.head.length == 30
 
 
-def test_a_pass_without_any_states_costs_what_others_cost_and_leaves_nothing(bench: Bench) -> None:
+def test_a_pass_without_any_states_costs_what_others_cost_and_leaves_nothing(bench: HeadBench[HeadContext]) -> None:
     assert np.isfinite(bench.head.advance([0], 1)).all()
     assert bench.head.busy_ns > 0
     bench.head.rewind(0)
