@@ -35,13 +35,16 @@ def state_head(head: Header, path: Path) -> Head:
 
 
 def read_state_head(path: Path, head: Header, free: int = 0) -> StateHead:
-    """Reads the weights of such a head.
+    """Reads the weights of such a head. From now on numpy multiplies with one thread: its others would wait in a busy
+    loop after each product, and take the processors from llama.cpp's.
 
     Raises PairError if they take more bytes of memory than are `free`, where 0 means that this is not known.
     """
     import ml_dtypes  # noqa: F401  numpy knows bfloat16 once it is imported
     from safetensors import safe_open
+    from threadpoolctl import threadpool_limits
 
+    threadpool_limits(1, user_api="blas")
     with safe_open(path, "numpy") as file:
         return LAYOUTS[head.architecture](head).read(_Weights(path, file, free or inf))
 
