@@ -110,6 +110,11 @@ class Shares:
         return sum(self._accepted)
 
     @property
+    def tested(self) -> float:
+        """How many compared tokens are remembered."""
+        return sum(self._tested)
+
+    @property
     def known(self) -> bool:
         """Whether any drafted token was compared with the target's choice."""
         return any(self._tested)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from math import sqrt
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
 from specchat_engine.policy.acceptance import Evidence, Shares
@@ -15,13 +16,17 @@ _WORTH_IT = 1.04
 """Drafts that cost passes must promise this many times the speed of plain decoding, as estimates close to 1 tend to be
 optimistic."""
 
+HOPED = 0.95
+"""The acceptance that an untried draft may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """The best draft of one drafter: at most `k` tokens. `costs[n]` is the milliseconds of a round with n of them.
 
     Rounds that take longer than `limit` could lose too much, so `costs` ends before them, but not before a first token.
-    `rate` is the expected number of tokens per millisecond, `gain` the same relative to plain decoding.
+    `rate` is the expected number of tokens per millisecond, `gain` the same relative to plain decoding. `hope` is what
+    the gain may turn out to be: with drafts of any length, and with as good an acceptance as what was seen leaves open.
     """
 
     drafter: DrafterTraits
@@ -32,6 +37,7 @@ class Candidate:
     stop: EarlyStop | None
     rate: float
     gain: float
+    hope: float
 
     def pays(self, *, fixed: bool) -> bool:
         """Whether to make this draft. With a fixed k some draft has to be made."""
@@ -49,26 +55,33 @@ def weigh(
     drafter: DrafterTraits,
     shares: Shares,
     evidence: Evidence,
-    costs: Sequence[float],
+    all_costs: Sequence[float],
+    known: int,
     limit: float,
     plain_rate: float,
     pace: float,
 ) -> Candidate:
-    """The best draft that `costs` and `limit` allow. With a fixed k it has the full length and never ends early.
+    """The best draft of at most `known` tokens that costs no more than `limit`. With a fixed k it has the full length
+    and never ends early. `all_costs` go on to the longest draft that the drafter may make.
 
     Rates are in tokens per millisecond. Drafts that end early are measured against `pace`, others against `plain_rate`.
     """
-    costs = [*costs[:2], *takewhile(lambda cost: cost <= limit, costs[2:])]
+    costs = [*all_costs[:2], *takewhile(lambda cost: cost <= limit, all_costs[2 : known + 1])]
     prospect, most, fixed = situation.prospects[drafter], len(costs) - 1, situation.fixed
     lengths = range(most if fixed else 1, most + 1)
-    p_accept = shares.p_accept()
+    p_accept, hope = shares.p_accept(), 0.0
     if drafter.evidence == "confidence":  # known only while drafting, so every token is taken as an average one
         mean = sum(p * often for p, often in zip(p_accept, shares.frequency(), strict=True))
         option = best_length([mean] * most, costs, lengths, pace)
         bounds = (0.0,) * most if fixed else stop_bounds(mean, costs, pace)
         k, stop = min(len(bounds) + 1, most), EarlyStop(bounds, p_accept, evidence.classify)
+        if not fixed:
+            hopeful = max(mean, min(HOPED, mean + sqrt(mean * (1 - mean) / (shares.tested + 1))))
+            longest = len(all_costs) - 1
+            hope = best_length([hopeful] * longest, all_costs, range(1, longest + 1), pace).rate / plain_rate
     else:
         tokens = [p_accept[evidence.classify(prospect.match + ahead)] for ahead in range(most)]
         option = best_length(tokens, costs, lengths, plain_rate)
         k, stop = option.k, None
-    return Candidate(drafter, prospect, costs, limit, k, stop, option.rate, option.rate / plain_rate)
+    gain = option.rate / plain_rate
+    return Candidate(drafter, prospect, costs, limit, k, stop, option.rate, gain, max(gain, hope))

@@ -25,7 +25,7 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.acceptance import EVIDENCE, Acceptance, evidence_for
-from specchat_engine.policy.candidates import Candidate, weigh
+from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.early_stop import EarlyStop, Option
 from specchat_engine.policy.loss_budget import LossBudget
@@ -47,11 +47,11 @@ _FIRST_READING = 0.5
 _MOST_AT_STAKE, _MOST_IN_TRIALS = 24.0, 5.0
 """So many plain rounds may be lost at most, by a draft that promises a gain and by one that is tried."""
 
+_GAINED = 6.0
+"""Drafts must have gained this many plain rounds before one is made that promises less than another."""
+
 _READ_WIDTH = 16
 """The cost of reading many tokens at once is first taken from target passes over this many tokens."""
-
-_HOPED = 0.95
-"""A draft is only tried if it would gain with this acceptance."""
 
 _LITTLE_READ = 8
 """A round with more unread tokens measures reading, any other round measures drafting."""
@@ -124,7 +124,9 @@ class Controller:
     def decide(self, situation: Situation) -> Decision:
         """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
 
-        If several drafters gain nothing, the one with the best prospects is tried.
+        Of several drafts that pay, the one that promises most is made. Once drafts have gained something, it is the one
+        with the best hopes, so that no drafter is passed over only because less is known of it. If several drafters
+        gain nothing, the one with the best prospects is tried.
         """
         if not (situation.longest and situation.prospects):
             return Decision(None, 0, "nothing may be drafted")
@@ -146,9 +148,11 @@ class Controller:
         ]
         candidates.sort(key=lambda candidate: candidate.gain, reverse=True)
         affordable = [candidate for candidate in candidates if candidate.costs[1] <= candidate.limit]
-        for candidate in affordable:
-            if candidate.pays(fixed=situation.fixed):
-                return candidate.decision(fixed=situation.fixed)
+        paying = [candidate for candidate in affordable if candidate.pays(fixed=situation.fixed)]
+        if paying:
+            may_explore = self._budget.left(self._kind) >= _GAINED
+            chosen = max(paying, key=lambda one: one.hope) if may_explore else paying[0]
+            return chosen.decision(fixed=situation.fixed)
         for candidate in affordable:
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial
@@ -243,15 +247,15 @@ class Controller:
         shares, most = self.acceptance.of(self._kind, drafter.name, sort), situation.longest
         if not situation.fixed:
             most = min(most, drafter.longest)
-            if drafter.evidence != "match":
-                most = min(most, _FIRST_DRAFT + int(shares.accepted))
+        is_limited = not situation.fixed and drafter.evidence != "match"
+        known = min(most, _FIRST_DRAFT + int(shares.accepted)) if is_limited else most
         read_ms = self._reading_ms(situation, drafter)
         share_ms = read_ms / max(1.0, self._usual_drafts.get((self._kind, drafter.name), _DRAFTS))
         costs = self._round_ms(situation, drafter, share_ms, verify_ms, most)
         limit = costs[0] + may_lose - max(0.0, read_ms - share_ms - self._free_reading_ms(drafter, plain.milliseconds))
         # The speed to beat is the drafter's own: what its last best draft promised.
         pace = max(plain.rate, self._promised_rate.get(drafter.name, 0.0))
-        candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, limit, plain.rate, pace)
+        candidate = weigh(situation, drafter, shares, EVIDENCE[sort], costs, known, limit, plain.rate, pace)
         self._promised_rate[drafter.name] = candidate.rate
         return candidate
 
@@ -304,7 +308,7 @@ class Controller:
         for k in range(1, len(costs)):
             if costs[k] > limit:
                 return None
-            if expected_tokens(_HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
+            if expected_tokens(HOPED, k) - 1 > (costs[k] - costs[0]) / plain_ms:
                 shares = self.acceptance.of(self._kind, drafter.name, drafter.evidence)
                 reason = "tried again" if shares.known else "not tried yet on this kind of text"
                 stop = EarlyStop((0.0,) * k, shares.p_accept(), EVIDENCE[drafter.evidence].classify)

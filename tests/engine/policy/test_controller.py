@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -401,3 +402,44 @@ def test_of_two_drafters_without_a_gain_the_more_promising_one_is_tried() -> Non
     controller.acceptance.learn("prose", "other", "confidence", [0.95] * 50, 10)
     for prospects in ({MODEL: Prospect(), other: Prospect()}, {other: Prospect(), MODEL: Prospect()}):
         assert controller.decide(Situation(100, 64, prospects)).drafter == other
+
+
+EAGLE = DrafterTraits("eagle3", evidence="confidence", cost="step")
+
+
+def contest(
+    controller: Controller, rounds: int, right: dict[str, int], drafters: Sequence[DrafterTraits] = (EAGLE, MODEL)
+) -> list[str]:
+    """Rounds with drafters that are always as sure, of whose tokens so many are right; who drafted."""
+    made = []
+    for _ in range(rounds):
+        now = Situation(100, 64, {drafter: Prospect() for drafter in drafters})
+        decision = controller.decide(now)
+        name = decision.drafter.name if decision.drafter else "none"
+        outcome = outcome_of(decision, right.get(name, 0), 0.05)
+        controller.learn(now, decision, replace(outcome, confidence=(0.95,) * outcome.drafted))
+        made.append(name)
+    return made
+
+
+@pytest.mark.parametrize(("best", "other"), [("model", "eagle3"), ("eagle3", "model")])
+def test_a_drafter_that_pays_does_not_hide_a_better_one(best: str, other: str) -> None:
+    controller = knowing(0.05)
+    for length in (1, 4, 16):
+        controller.costs_of("eagle3").by_threads.current.observe(length, 0, STEP * length)
+    alone = [drafter for drafter in (EAGLE, MODEL) if drafter.name == other]
+    assert contest(controller, 60, {other: 4}, alone).count(other) > 50
+    made = contest(controller, 120, {best: 16, other: 4})
+    assert made[60:].count(best) > 50
+
+
+def test_a_worse_drafter_is_tried_only_with_what_drafts_have_gained_and_not_for_long() -> None:
+    controller = knowing(0.05)
+    for length in (1, 4, 16):
+        controller.costs_of("eagle3").by_threads.current.observe(length, 0, STEP * length)
+    for _ in range(60):
+        controller.acceptance.learn("prose", "model", "confidence", (0.95,) * 9, 8)
+    assert contest(controller, 1, {"model": 8}) == ["model"]
+    made = contest(controller, 100, {"model": 8})
+    assert 0 < made.count("eagle3") < 12
+    assert made[40:].count("eagle3") < 3
