@@ -57,15 +57,21 @@ def check(result: Result) -> int:
     )
     speedup = _overall(benchmark, best)
     say(f"over all kinds: {speedup:.2f} × plain decoding")
+    to_beat = 1.0
     if before and str(before) != result.draft:
         earlier = measured(["-m", str(result.target), "-d", str(before)], (best,))
         if earlier:
+            to_beat = max(to_beat, _overall(earlier, best))
             say(f"with {before.name}, its draft so far: {_overall(earlier, best):.2f} × plain decoding")
     if result.draft != "mtp":
         path = str(Path(result.draft).absolute())
         others = [one for one in read_timings(result.target) if one.draft != path]
         write_timings(result.target, [*others, Timing(path, speedup, best.drafter, str(best.k), alphas)])
-        remember_pair(result.target, Path(result.draft))
+        if speedup > to_beat:
+            remember_pair(result.target, Path(result.draft))
+            say(f"{Path(result.draft).name} is remembered as this target's draft")
+        else:
+            say(f"{Path(result.draft).name} gains no more than what there is: -d uses it all the same")
     return 0
 
 

@@ -138,7 +138,7 @@ def test_a_head_is_trained_and_drafts(
     assert capsys.readouterr().out
 
 
-def test_the_result_is_verified_measured_and_remembered(
+def test_the_result_is_verified_measured_and_remembered_where_it_gains(
     target: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from specchat_engine.training import runs
@@ -152,9 +152,9 @@ def test_the_result_is_verified_measured_and_remembered(
     assert "0 unexplained" in captured.out
     assert "\nfacts\t" in captured.out
     assert "over all kinds: " in captured.err
-    assert last_draft(target) == out
     (timing,) = read_timings(target)
     assert timing.draft == str(out)
+    assert last_draft(target) == (out if timing.speedup > 1 else None)
     assert timing.alphas
     assert all(0 <= alpha <= 1 for alpha in timing.alphas.values())
 
