@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from specchat.chat.knobs import Knob
-from specchat.texts import Collections
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.settings import AUTO, DraftLength, Settings
 
@@ -218,6 +217,8 @@ class UseStore(Invocation):
 
     def done(self) -> str:
         """Does it, and says what is so now. Raises LibraryError for a name that no store has."""
+        from specchat.texts import Collections  # it needs numpy, which the chat does not load before its first frame
+
         collections = Collections()
         if not self.name:
             return collections.told()
