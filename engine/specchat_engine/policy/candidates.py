@@ -16,8 +16,8 @@ _WORTH_IT = 1.04
 """Drafts that cost passes must promise this many times the speed of plain decoding, as estimates close to 1 tend to be
 optimistic."""
 
-HOPED = 0.95
-"""The acceptance that an untried draft may have."""
+HOPED, _BEST = 0.95, 0.99
+"""The acceptance that an untried draft must gain with, and the best that one may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def weigh(
         bounds = (0.0,) * most if fixed else stop_bounds(mean, costs, pace)
         k, stop = min(len(bounds) + 1, most), EarlyStop(bounds, p_accept, evidence.classify)
         if not fixed:
-            hopeful = max(mean, min(HOPED, mean + sqrt(mean * (1 - mean) / (shares.tested + 1))))
+            hopeful = max(mean, min(_BEST, mean + sqrt(mean * (1 - mean) / (shares.tested + 1))))
             longest = len(all_costs) - 1
             hope = best_length([hopeful] * longest, all_costs, range(1, longest + 1), pace).rate / plain_rate
     else:

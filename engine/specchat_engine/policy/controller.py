@@ -31,6 +31,7 @@ from specchat_engine.policy.early_stop import EarlyStop, Option
 from specchat_engine.policy.loss_budget import LossBudget
 from specchat_engine.policy.sharpness import Sharpness
 from specchat_engine.policy.situation import Decision, Outcome, Situation
+from specchat_engine.policy.track_record import TrackRecord
 from specchat_engine.settings import USUAL_K
 
 _FIRST_DRAFT = 4
@@ -85,6 +86,7 @@ class Controller:
         self.acceptance = Acceptance()
         self._kind = ""
         self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
+        self._record = TrackRecord()
         self._promised_rate: dict[str, float] = {}
         self._made: Counter[str] = Counter()
         self._usual_drafts: dict[tuple[str, str], float] = {}
@@ -125,8 +127,9 @@ class Controller:
         """Who drafts in the next round, and how much. A draft that pays comes first, then a trial, then plain decoding.
 
         Of several drafts that pay, the one that promises most is made. Once drafts have gained something, it is the one
-        with the best hopes, so that no drafter is passed over only because less is known of it. If several drafters
-        gain nothing, the one with the best prospects is tried.
+        with the best hopes, so that no drafter is passed over only because less is known of it. What a drafter's rounds
+        really gained replaces what was expected of them. If several drafters gain nothing, the one with the best
+        prospects is tried.
         """
         if not (situation.longest and situation.prospects):
             return Decision(None, 0, "nothing may be drafted")
@@ -151,8 +154,13 @@ class Controller:
         paying = [candidate for candidate in affordable if candidate.pays(fixed=situation.fixed)]
         if paying:
             may_explore = self._budget.left(self._kind) >= _GAINED
-            chosen = max(paying, key=lambda one: one.hope) if may_explore else paying[0]
-            return chosen.decision(fixed=situation.fixed)
+
+            def gain(one: Candidate) -> float:
+                if one.drafter.evidence == "match":  # which says more about the next draft than those before
+                    return one.gain
+                return self._record.gain(self._kind, one.drafter.name, one.hope if may_explore else one.gain)
+
+            return max(paying, key=gain).decision(fixed=situation.fixed)
         for candidate in affordable:
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial
@@ -183,6 +191,8 @@ class Controller:
         if not situation.after_pause:
             gained = self._gained(situation, drafter, outcome)
             self._budget.credit(self._kind, gained)
+            took = self._in_plain_rounds(outcome.milliseconds, situation.depth)
+            self._record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
         if drafter.evidence == "match":

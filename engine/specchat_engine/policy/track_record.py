@@ -1,0 +1,23 @@
+"""What drafters really brought: tokens for the time of a plain round."""
+
+from __future__ import annotations
+
+_WEIGHT, _FADE = 10.0, 0.98
+"""The weight of an expectation, in plain rounds, and how much older rounds count."""
+
+
+class TrackRecord:
+    """How many plain rounds each drafter's rounds took, and how many tokens they emitted, by kind of text."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def observe(self, kind: str, drafter: str, plain_rounds: float, emitted: int) -> None:
+        """Learns what a round with a draft took and brought."""
+        time, tokens = self._sums.get((kind, drafter), (0.0, 0.0))
+        self._sums[kind, drafter] = _FADE * time + plain_rounds, _FADE * tokens + emitted
+
+    def gain(self, kind: str, drafter: str, expected: float) -> float:
+        """The gain over plain decoding: the expected one for a new drafter, more and more what it really was."""
+        time, tokens = self._sums.get((kind, drafter), (0.0, 0.0))
+        return (tokens + _WEIGHT * expected) / (time + _WEIGHT)
