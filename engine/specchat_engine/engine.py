@@ -197,10 +197,15 @@ class Engine:
         return self._target
 
     @property
+    def can_branch(self) -> bool:
+        """Whether the target can read trees: recurrent and hybrid memories hold one continuation alone."""
+        return self._target.max_leaves > 1
+
+    @property
     def memory_use(self) -> MemoryUse:
         """How many bytes the pair takes, by purpose."""
         target = self._target.buffers
-        others = [context.buffers for context in self._drafting if not isinstance(context, StateHeadModel)]
+        others = [context.buffers for context in self._drafting]
         weights = [model.weight_bytes for model in self._models]
         if isinstance(self._head, StateHeadModel):
             weights.append(self._head.size_bytes)
@@ -256,6 +261,11 @@ class Engine:
         self.vocabulary.check_open()
         if settings.k != AUTO and settings.k > self.options.k_max:
             raise SettingError(f"k is {settings.k}: the models were loaded for at most {self.options.k_max}")
+        if settings.tree not in (0, AUTO) and not self.can_branch:
+            raise SettingError(
+                f"tree is {settings.tree}, and this target's memory ({self.header.architecture}) cannot hold several "
+                "continuations: use 0"
+            )
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter not in ("hybrid", *self.drafters):
             what = "a head of the target" if settings.drafter in HEADS else "a draft model"

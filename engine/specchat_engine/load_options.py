@@ -99,6 +99,17 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Buffers:
+    """Bytes on all devices together for the cache and for the working memory of passes.
+
+    None is what llama.cpp does not log.
+    """
+
+    cache: int | None = None
+    compute: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryUse:
     """The memory of a loaded pair in bytes: 0 where nothing is loaded, None if llama.cpp does not report it.
 

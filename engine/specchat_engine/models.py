@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,25 @@ class CausalModel(Protocol):
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first `length` tokens."""
+
+
+@runtime_checkable
+class BranchingModel(CausalModel, Protocol):
+    """A model that can read several continuations in one pass."""
+
+    @property
+    def max_leaves(self) -> int:
+        """How many leaves a tree may have; 1 if the memory cannot branch."""
+
+    def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
+        """Reads a token and a tree that follows it: logits [n + 1, V] of the token and of the tree's n tokens.
+
+        `parents` has the index of the token that each one follows, -1 for `token`. The memory has the tree only until
+        `take` or `rewind`.
+        """
+
+    def take(self, path: Sequence[int]) -> None:
+        """Keeps this path of the tree, given by indexes from its root on, and forgets the rest."""
 
 
 class SessionModel(CausalModel, Protocol):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DraftLength = int | Literal["auto"]
 Sharpness = float | Literal["auto"]
+TreeSize = int | Literal["auto"]
 
 USUAL_K = 4
 """The fixed k to start from."""
@@ -62,6 +63,10 @@ class Settings:
     The draft model draws from q to the power of `sharpness`. If it is "auto", the power that agrees best with the
     target is learned; it is 1 if the text depends on drafts and k is fixed.
 
+    `tree` is how many tokens a draft may have beside its chain, which makes it a tree: the target then chooses between
+    several continuations. With "auto" it has those that are worth their time, and none if k is fixed. Trees need the
+    verifier "coupled" and a memory that can branch.
+
     Raises SettingError for a value that is not allowed.
     """
 
@@ -70,6 +75,7 @@ class Settings:
     verifier: str = setting("coupled", OneOf(VERIFIER_NAMES))
     sampling: SamplingParams = field(default_factory=SamplingParams)
     sharpness: Sharpness = setting(AUTO, Range(0.1, 100.0, "1 draws from q itself", auto=True))
+    tree: TreeSize = setting(AUTO, Range(0, K_LIMIT, "0 is a chain", whole=True, auto=True))
     max_tokens: int = setting(0, Range(0, 2**31 - 1, "0 is no limit", whole=True))
     stop: tuple[str, ...] = ()
     lookup: str = setting("all", OneOf(SEARCHED))
@@ -79,5 +85,9 @@ class Settings:
     def __post_init__(self) -> None:
         check(self)
         check_ngrams(self.ngram_min, self.ngram_max)
+        if self.tree not in (0, AUTO) and self.verifier != "coupled":
+            raise SettingError(
+                f"tree is {self.tree}, which the verifier {self.verifier!r} cannot judge: use coupled, or 0"
+            )
         if "" in self.stop:
             raise SettingError("a stop string is empty: it would end every answer at once")

@@ -35,7 +35,9 @@ class ScriptedModel:
         self.max_rows = max_rows
         self.goes_back_freely = True
         self.law = law
+        self.max_leaves = 16
         self._chunk = chunk
+        self._tree: tuple[int, ...] | None = None
         self._rows: NDArray[np.float32] | None = None
 
     @property
@@ -50,15 +52,44 @@ class ScriptedModel:
         """
         if not tokens or not 0 <= rows <= min(len(tokens), self.max_rows):
             raise DecodeError(f"a pass over {len(tokens)} tokens for {rows} rows; at most {self.max_rows} are reserved")
-        if len(self.tokens) + len(tokens) > self.capacity:
-            raise DecodeError(f"{len(self.tokens) + len(tokens)} tokens do not fit a context of {self.capacity}")
+        self._check_room(len(tokens))
+        self.tokens += tokens
+        ends = range(len(self.tokens) - rows + 1, len(self.tokens) + 1)
+        return self._answer(len(tokens), [tuple(self.tokens[:end]) for end in ends])
+
+    def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
+        """Reads a token and a tree that follows it; logits [n + 1, V]. Raises DecodeError as `advance` does."""
+        leaves = len(tree) - len({*parents} - {-1})
+        if len(tree) + 1 > self.max_rows or leaves > self.max_leaves or len(parents) != len(tree):
+            raise DecodeError(f"a tree of {len(tree)} tokens with {leaves} leaves; at most {self.max_leaves}")
+        self._check_room(len(tree) + 1)
+        self.tokens.append(token)
+        paths: list[tuple[int, ...]] = []
+        for one, parent in zip(tree, parents, strict=True):
+            paths.append((*(paths[parent] if parent >= 0 else self.tokens), one))
+        self._tree = tuple(tree)
+        return self._answer(len(tree) + 1, [tuple(self.tokens), *paths])
+
+    def take(self, path: Sequence[int]) -> None:
+        """Keeps this path of the tree. Raises DecodeError without a tree."""
+        if self._tree is None:
+            raise DecodeError("there is no tree to take a path of")
+        self.tokens += [self._tree[node] for node in path]
+        self._tree = None
+
+    def _check_room(self, count: int) -> None:
+        if self._tree is not None:
+            raise DecodeError("a pass while the memory has a tree")
+        if len(self.tokens) + count > self.capacity:
+            raise DecodeError(f"{len(self.tokens) + count} tokens do not fit a context of {self.capacity}")
+
+    def _answer(self, count: int, texts: Sequence[tuple[int, ...]]) -> NDArray[np.float32]:
+        """The logits after these texts, of a pass over `count` tokens."""
         if self._rows is not None:
             self._rows.fill(np.nan)
-        self.tokens += tokens
-        self.passes.append(len(tokens))
+        self.passes.append(count)
         self.busy_ns += 1000
-        ends = range(len(self.tokens) - rows + 1, len(self.tokens) + 1)
-        self._rows = np.array([self.law(tuple(self.tokens[:end])) for end in ends], dtype=np.float32)
+        self._rows = np.array([self.law(text) for text in texts], dtype=np.float32)
         return self._rows
 
     def checkpoint(self) -> None:
@@ -68,6 +99,7 @@ class ScriptedModel:
         """Forgets all but the first `length` tokens."""
         if length < 0:
             raise DecodeError(f"a cut back to {length} tokens")
+        self._tree = None
         del self.tokens[length:]
 
     def keep(self, tokens: Sequence[int]) -> None:
@@ -84,6 +116,7 @@ class ScriptedModel:
 
     def clear(self) -> None:
         """Forgets everything."""
+        self._tree = None
         self.tokens.clear()
 
 

@@ -72,6 +72,7 @@ class Loop:
     ends: frozenset[int] = frozenset()
     verifier: Verifier = COUPLED
     sharpness: float = 1.0
+    branches: Callable[[Draft], Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
         self.target = ScriptedModel(self.law)
@@ -104,7 +105,9 @@ class Loop:
     def _plan(self, context: Context) -> Plan:
         k = min(self.ks(self.rounds), self.wanted - context.position - 1)
         self.rounds += 1
-        return Plan(self.drafter, k, context.sampler, "test", self.verifier, sharpness=self.sharpness)
+        return Plan(
+            self.drafter, k, context.sampler, "test", self.verifier, sharpness=self.sharpness, branches=self.branches
+        )
 
     def _limit(self, tokens: Sequence[int]) -> tuple[int, str | None]:
         for count, token in enumerate(tokens, 1):

@@ -1,4 +1,4 @@
-"""Ten ways to get speculative decoding wrong, each put into our own code for a moment."""
+"""Twelve ways to get speculative decoding wrong, each put into our own code for a moment."""
 
 from __future__ import annotations
 
@@ -179,6 +179,29 @@ def judges_by_a_stale_row(patch: pytest.MonkeyPatch, memory: type[Any]) -> None:
     patch.setattr(memory, "advance", stale)
 
 
+def takes_the_first_branch(patch: pytest.MonkeyPatch, memory: type[Any]) -> None:
+    """Of a tree the memory keeps a path through the first branch, as long as the right one."""
+    take = memory.take
+
+    def wrong(self: Any, path: Sequence[int]) -> None:
+        take(self, range(len(path)))
+
+    patch.setattr(memory, "take", wrong)
+
+
+def judges_a_branch_by_its_siblings_row(patch: pytest.MonkeyPatch, _: type[Any]) -> None:
+    """What follows a runner-up is drawn from the row after the token that it replaces."""
+    coupled = VERIFIERS["coupled"]
+
+    def walk(drafted: Sequence[int], parents: Sequence[int], rows: Rows, chance: Chance) -> Verdict:
+        assert coupled.walk
+        first = {parent: node for node, parent in reversed([*enumerate(parents)])}
+        return coupled.walk(drafted, parents, lambda place: rows(first[parents[place - 1]] + 1 if place else 0), chance)
+
+    wrong = replace(coupled, walk=walk)
+    patch.setattr("specchat_engine.policy.planner.VERIFIERS", MappingProxyType({**VERIFIERS, "coupled": wrong}))
+
+
 PLANTED: Mapping[str, Plant] = {
     plant.__name__.replace("_", " "): plant
     for plant in (
@@ -192,5 +215,7 @@ PLANTED: Mapping[str, Plant] = {
         accepts_five_per_cent_too_often,
         penalises_without_the_draft,
         judges_by_a_stale_row,
+        takes_the_first_branch,
+        judges_a_branch_by_its_siblings_row,
     )
 }

@@ -17,6 +17,7 @@ from specchat.bench.summary import overall
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine import Engine, Round, SamplingParams, Settings
 from specchat_engine.policy.controller import Controller
+from specchat_engine.settings import AUTO, TreeSize
 
 WARM_UP_TOKENS = 16
 
@@ -30,6 +31,7 @@ class Setup:
     verifier: str
     max_tokens: int
     seed: int
+    tree: TreeSize = AUTO
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
         """The settings with which an arm answers."""
@@ -37,6 +39,7 @@ class Setup:
             k=arm.k,
             drafter=arm.drafter,
             verifier=self.verifier,
+            tree=self.tree,
             sampling=replace(self.sampling, temperature=temperature),
             max_tokens=self.max_tokens,
         )

@@ -171,6 +171,20 @@ class ChatSession:
         self.prediction = read_attachment(path).text
         return f"The next answer is drafted from {path.name} where it repeats it."
 
+    @staticmethod
+    def use_store(name: str, *, on: bool) -> str:
+        """Drafts from a store or no longer does, or lists all stores if no name is given. Says what is so now.
+
+        Raises LibraryError for a name that no store has.
+        """
+        from specchat.texts import Collections  # it needs numpy, which the chat does not load before its first frame
+
+        collections = Collections()
+        if not name:
+            return collections.told()
+        collections.turn(name, on=on)
+        return f"{name} is {'on' if on else 'off'} from the next answer on."
+
     def broke(self, died: bool) -> bool:
         """Called when an answer failed. Returns True if the engine died so often in a row that speculation is now off.
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
+from specchat.bench.plan import NEED_MODELS
 from specchat.cli.reporting import one_line_from_native_code, say
 from specchat.cli.verify_reports import described, measured, report_for
 from specchat.errors import FAILED, INTERRUPTED
@@ -19,10 +20,13 @@ from specchat_engine import Engine, EngineError, SamplingParams, Session, Settin
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
-from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength
+from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength, TreeSize
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 4, 16)
+TREE = 4
+"""How many tokens a tree has beside its chain by default."""
+
 MAX_TOKENS = 64
 """The default length of answers, in tokens."""
 
@@ -39,14 +43,16 @@ forgets a penalty."""
 class Scope:
     """What is compared. The first verifier is compared with every k, the others with the middle one.
 
-    Hybrid drafting is compared with k auto, unless k was given. `hard` adds what wrong rules do not survive: drafts
-    that are made to mislead and, unless a temperature was given, `OPEN` sampling.
+    Hybrid drafting is compared with k auto, unless k was given. `tree` holds for all drafts; where it is auto, the
+    middle k is compared with `TREE` as well, if the target can branch. `hard` adds what wrong rules do not survive:
+    drafts that are made to mislead and, unless a temperature was given, `OPEN` sampling.
     """
 
     temperatures: Sequence[float]
     drafters: Sequence[str]
     ks: Sequence[DraftLength]
     verifiers: Sequence[str]
+    tree: TreeSize = AUTO
     hard: bool = True
 
 
@@ -66,7 +72,7 @@ def verify(options: ChatOptions, given: Collection[str], prompts: int, *, as_jso
             say(f"there is nothing to verify, speculation is off: {engine.plain_because}")
             return FAILED
         scope = scope_of(options, given, engine.drafters)
-        cases = [*all_cases(scope, options, engine.recommended, prompts)]
+        cases = [*all_cases(scope, options, engine.recommended, prompts, branches=engine.can_branch)]
         seed = SEED if options.seed is None else options.seed
 
         def session_for(settings: Settings) -> Session:
@@ -119,11 +125,15 @@ def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]
                 f"{', '.join(scope.verifiers)}"
             )
         scope = replace(scope, verifiers=(options.verifier,))
+    if "tree" in given:
+        scope = replace(scope, tree=options.tree, verifiers=("coupled",) if options.tree else scope.verifiers)
     return scope
 
 
-def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int) -> Iterator[Case]:
-    """What to ask, grouped by prompt and sampling."""
+def all_cases(
+    scope: Scope, options: ChatOptions, recommended: SamplingParams, prompts: int, *, branches: bool = True
+) -> Iterator[Case]:
+    """What to ask, grouped by prompt and sampling. `branches` says whether the target can read trees."""
     own = options.sampled(recommended)
     samplings = [replace(own, temperature=temperature) for temperature in scope.temperatures]
     if scope.hard and scope.temperatures == TEMPERATURES:
@@ -133,7 +143,11 @@ def all_cases(scope: Scope, options: ChatOptions, recommended: SamplingParams, p
         is_open = sampling not in samplings[: len(scope.temperatures)]
         for prompt, verifier in product(texts[:prompts], scope.verifiers):
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):
-                yield Case(kind, prompt, replace(base, drafter=drafter, k=k, verifier=verifier))
+                settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)
+                yield Case(kind, prompt, settings)
+                middle = scope.ks[len(scope.ks) // 2]
+                if scope.tree == AUTO and branches and drafter in NEED_MODELS and (verifier, k) == ("coupled", middle):
+                    yield Case(kind, prompt, replace(settings, tree=TREE))
 
 
 def _drafts(scope: Scope, *, first: bool, is_open: bool) -> Iterator[tuple[str, DraftLength]]:

@@ -35,6 +35,7 @@ def described(case: Case) -> dict[str, Any]:
         "prompt": case.prompt,
         "temperature": settings.sampling.temperature,
         "drafter": settings.drafter,
+        "tree": settings.tree,
         "k": settings.k,
         "verifier": settings.verifier,
     }

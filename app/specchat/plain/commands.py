@@ -104,8 +104,8 @@ class Commands:
                     say(f"Nothing was exported: {error}")
             case asked.Predict(path):
                 self._tell(lambda: session.predict(path))
-            case asked.UseStore():
-                self._tell(invocation.done)
+            case asked.UseStore(name, used):
+                self._tell(lambda: session.use_store(name, on=used))
             case asked.Regenerate():
                 self._regenerate()
             case _:

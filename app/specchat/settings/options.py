@@ -9,7 +9,7 @@ from typing import Any
 
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
-from specchat_engine.settings import DraftLength, Settings, Sharpness
+from specchat_engine.settings import DraftLength, Settings, Sharpness, TreeSize
 
 DEFAULT_VERIFIER = Settings().verifier
 
@@ -30,6 +30,7 @@ class ChatOptions:
     drafter: str | None = None
     verifier: str = DEFAULT_VERIFIER
     sharpness: Sharpness = Settings().sharpness
+    tree: TreeSize = Settings().tree
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 0
@@ -52,6 +53,7 @@ class ChatOptions:
             drafter=drafter if drafter in drafters else "lookup",
             verifier=self.verifier,
             sharpness=self.sharpness,
+            tree=self.tree,
             lookup=self.lookup,
             sampling=self.sampled(recommended),
             max_tokens=self.max_tokens,

@@ -24,6 +24,7 @@ from specchat_engine.settings import (
     DraftLength,
     Settings,
     Sharpness,
+    TreeSize,
     installed_drafters,
 )
 
@@ -87,6 +88,12 @@ class Config:
         "Power of q that the draft model draws with; 1 is q itself",
         "--sharpness",
         of=(Settings, "sharpness"),
+    )
+    tree: TreeSize = setting(
+        Group.DRAFTING,
+        "Drafted tokens beside the chain; 0 is a chain alone",
+        "--tree",
+        of=(Settings, "tree"),
     )
 
     temperature: float | None = setting(

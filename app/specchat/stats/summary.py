@@ -32,8 +32,8 @@ def is_disturbed(stats: Mapping[str, Any] | None) -> bool:
 class Figures(Timed):
     """Counts and milliseconds of some rounds; `a + b` are those of both.
 
-    At position i of the drafts, `drafted_at[i]` tokens were drafted, `tested_at[i]` of them compared and
-    `accepted_at[i]` accepted. `round_ms` is the distribution of the rounds' times.
+    At position i of the drafts, which in a tree several tokens may share, `drafted_at[i]` tokens were drafted,
+    `tested_at[i]` of them compared and `accepted_at[i]` accepted. `round_ms` is the distribution of the rounds' times.
     """
 
     num_rounds: int = 0
@@ -54,16 +54,18 @@ class Figures(Timed):
         stats = TurnStats()
         for event in rounds:
             stats.observe(event)
-        drafts = [[token.outcome for token in event.drafted] for event in rounds if event.drafted]
-        longest = range(max(map(len, drafts), default=0))
-        reached = [[draft[place] for draft in drafts if place < len(draft)] for place in longest]
+        reached: list[list[Outcome]] = []
+        for event in rounds:
+            for token, depth in zip(event.drafted, event.depths, strict=True):
+                reached += [[] for _ in range(depth + 1 - len(reached))]
+                reached[depth].append(token.outcome)
         return cls(
             num_rounds=stats.num_rounds,
             num_tokens=stats.num_tokens,
             num_drafts=stats.num_drafts,
             drafted_at=tuple(len(outcomes) for outcomes in reached),
             tested_at=tuple(len(outcomes) - outcomes.count(Outcome.DISCARDED) for outcomes in reached),
-            accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(longest)),
+            accepted_at=_filled(tuple(stats.num_accepted_tokens_per_pos), len(reached)),
             draft_ms=stats.draft_ms,
             verify_ms=stats.verify_ms,
             rollback_ms=stats.rollback_ms,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from specchat.terminal.strands import strands
 from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
 
 BLUE = "#4f9dea"
@@ -47,5 +48,9 @@ LOOKS: Mapping[Outcome | TokenKind, Look] = MappingProxyType(
 
 
 def word_of(event: Round) -> str:
-    """A round as a word of the ribbon: `●●○·◆`."""
-    return "".join(LOOKS[token.outcome].glyph for token in event.drafted) + LOOKS[event.token.kind].glyph
+    """A round as a word of the ribbon: `●●○·◆`, with branches beside the path in parentheses: `●(○)●◆`."""
+    drafted = ""
+    for tokens, aside in strands(event):
+        word = "".join(LOOKS[token.outcome].glyph for token in tokens)
+        drafted += f"({word})" if aside else word
+    return drafted + LOOKS[event.token.kind].glyph

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from specchat.terminal.filter import TerminalFilter, clean
 from specchat.terminal.palette import LOOKS
+from specchat.terminal.strands import strands
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TokenKind
 
 FOLD_ABOVE = 2
@@ -73,7 +74,7 @@ def shown(text: str) -> str:
 class Inker:
     """Turns the rounds of one answer, in order, into pieces. Rejected and discarded tokens come before the correction.
 
-    Every token of a round is in exactly one piece, in the order of `Round.drafted` with the target's own token last.
+    Every token of a round is in exactly one piece, in the order of `strands` with the target's own token last.
     """
 
     __slots__ = ("_filter",)
@@ -83,19 +84,20 @@ class Inker:
 
     def pieces(self, event: Round) -> Iterator[Piece]:
         """The pieces of one round in reading order."""
-        discarded: list[DraftedToken] = []
-        for token in event.drafted:
-            if token.outcome is Outcome.ACCEPTED:
-                yield self._emitted(token.text, Ink.ACCEPTED)
-            elif token.outcome is Outcome.REJECTED:
-                yield _not_in_answer(token.text, Ink.REJECTED)
+        for strand in strands(event):
+            discarded: list[DraftedToken] = []
+            for token in strand.tokens:
+                if token.outcome is Outcome.ACCEPTED:
+                    yield self._emitted(token.text, Ink.ACCEPTED)
+                elif token.outcome is Outcome.REJECTED:
+                    yield _not_in_answer(token.text, Ink.REJECTED)
+                else:
+                    discarded.append(token)
+            if len(discarded) > FOLD_ABOVE:
+                yield Piece("⋯", Ink.DISCARDED, len(discarded))
             else:
-                discarded.append(token)
-        if len(discarded) > FOLD_ABOVE:
-            yield Piece("⋯", Ink.DISCARDED, len(discarded))
-        else:
-            for token in discarded:
-                yield _not_in_answer(token.text, Ink.DISCARDED)
+                for token in discarded:
+                    yield _not_in_answer(token.text, Ink.DISCARDED)
         if event.token.kind is not TokenKind.NONE:
             yield self._emitted(event.token.text, Ink(event.token.kind.value))
 
@@ -118,7 +120,7 @@ def round_text(event: Round, stream: TerminalFilter) -> Text:
     `stream` is the filter of the whole answer. The rejected token does not pass it. Discarded tokens are left out.
     """
     text = Text()
-    for token in event.drafted:
+    for token in (token for strand in strands(event) for token in strand.tokens):
         if token.outcome is Outcome.ACCEPTED:
             text.append(stream.feed(token.text), LOOKS[token.outcome].style)
         elif token.outcome is Outcome.REJECTED:

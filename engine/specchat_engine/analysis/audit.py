@@ -26,7 +26,7 @@ from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.recheck import Acceptance, faults
 from specchat_engine.analysis.recording import Pass, Recording, record, watched
 from specchat_engine.grammar.constraint import GrammarVocabulary
-from specchat_engine.models import SessionModel
+from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.params import SamplingParams
@@ -264,10 +264,15 @@ def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[
     _read_anew(target, tokens[:-1])
     start = len(tokens)
     for each in recording.passes:
-        logits = target.advance((tokens[-1], *each.drafted), len(each.drafted) + 1)
+        if each.parents and isinstance(target, BranchingModel):
+            logits = target.advance_tree(tokens[-1], each.drafted, each.parents)
+        else:
+            logits = target.advance((tokens[-1], *each.drafted), len(each.drafted) + 1)
         offset = start + place - len(tokens)
         if offset <= len(each.drafted) and offset < max(1, len(each.emitted)):
             return np.array(logits[offset])
+        if each.parents and isinstance(target, BranchingModel):
+            target.take(range(each.accepted))
         tokens += each.emitted
         target.rewind(len(tokens) - 1)
     return np.array(target.advance(tokens[-1:], 1)[0])

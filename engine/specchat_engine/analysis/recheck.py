@@ -39,12 +39,13 @@ def faults(
         return
     own = each.emitted[each.accepted] if len(each.emitted) > each.accepted else None
     laws: list[Law] = []
+    depths = each.depths
     for offset in range(each.accepted + (own is not None)):
         found = law(logits[offset], settings.sampling, [*before, *each.drafted[:offset]])
         laws.append(found)
         if found.slack < _CLOSE:
             return  # rounding decides what survives
-        told = [(each.drafted[offset], each.p[offset])] if offset < len(each.drafted) else []
+        told = [(token, p) for token, p, depth in zip(each.drafted, each.p, depths, strict=True) if depth == offset]
         told += [(own, each.own_p)] if own is not None and offset == each.accepted else []
         for token, p in told:
             expected = found.probability(token)
@@ -124,7 +125,8 @@ class Acceptance:
 
     A token y that was drawn from q with the noise with which the target draws from p is the target's with a
     probability of at least p(y) / (p(y) + q(y)): P(x = y) = 1 / Σ_v max(p_v / p_y, q_v / q_y) by Daliri, Musco, Suresh,
-    and that sum is at most 1 / p_y + 1 / q_y. With other noise it would be p(y). Each position counts once.
+    and that sum is at most 1 / p_y + 1 / q_y. With other noise it would be p(y). Each position counts once, and trees
+    do not, since their runners-up are no draws.
     """
 
     expected: float = 0.0
@@ -136,7 +138,8 @@ class Acceptance:
         """Counts the compared tokens of an answer. Answers with the same `text` have the same tokens."""
         place = 0
         for each in recording.passes:
-            for offset, (token, p, q) in enumerate(zip(each.drafted, each.p, each.q, strict=True)):
+            chain = () if each.parents else zip(each.drafted, each.p, each.q, strict=True)
+            for offset, (token, p, q) in enumerate(chain):
                 key = (text, place + offset, token)
                 if p and q and p + q < _UNSURE and key not in self._seen:
                     self._seen.add(key)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.decoding.rounds import Round
-from specchat_engine.models import SessionModel
+from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.session import Session
 
 Logits = NDArray[np.float32]
@@ -20,9 +20,10 @@ Logits = NDArray[np.float32]
 class Pass:
     """One round in ids: what was drafted, and what was emitted.
 
-    `p` and `q` have the probabilities that the round told for the drafted tokens, `own_p` that of the target's own
-    token; None where there was none. `other` is the likeliest token that the target did not take, -1 if there was none;
-    `tempting` says that it is likelier than the one taken.
+    `parents` are those of a tree, as in a round; the accepted tokens come first. `p` and `q` have the probabilities
+    that the round told for the drafted tokens, `own_p` that of the target's own token; None where there was none.
+    `other` is the likeliest token that the target did not take, -1 if there was none; `tempting` says that it is
+    likelier than the one taken.
     """
 
     drafted: tuple[int, ...]
@@ -33,6 +34,13 @@ class Pass:
     accepted: int = 0
     other: int = -1
     tempting: bool = False
+    parents: tuple[int, ...] = ()
+
+    @property
+    def depths(self) -> list[int | None]:
+        """How many accepted tokens each drafted token follows, None if it also follows one that was not accepted."""
+        parents = self.parents or range(-1, len(self.drafted) - 1)
+        return [parent + 1 if parent < self.accepted else None for parent in parents]
 
     @classmethod
     def of(cls, event: Round) -> Pass:
@@ -47,6 +55,7 @@ class Pass:
             event.num_accepted,
             next((candidate.id for candidate in event.top if candidate.id != own), -1),
             bool(event.top) and event.top[0].id != own,
+            event.parents,
         )
 
 
@@ -75,7 +84,8 @@ def record(session: Session, prompt: str, hear: Callable[[Pass], None] = lambda 
 
 @contextmanager
 def watched(target: SessionModel) -> Iterator[Callable[[], Logits]]:
-    """Meanwhile gives, whenever it is called, the logits of the latest pass that gave some."""
+    """Meanwhile gives, whenever it is called, the logits of the latest pass that gave some; of a tree, the rows of the
+    path that was taken."""
     advance, latest = target.advance, np.empty((0, 0), np.float32)
 
     def kept(tokens: Sequence[int], rows: int) -> Logits:
@@ -85,8 +95,26 @@ def watched(target: SessionModel) -> Iterator[Callable[[], Logits]]:
             latest = logits.copy()
         return logits
 
-    target.advance = kept  # type: ignore[method-assign]
+    def kept_tree(token: int, tree: Sequence[int], parents: Sequence[int]) -> Logits:
+        nonlocal latest
+        logits = advance_tree(token, tree, parents)
+        latest = logits.copy()
+        return logits
+
+    def taken(path: Sequence[int]) -> None:
+        nonlocal latest
+        latest = latest[[0, *(node + 1 for node in path)]]
+        take(path)
+
+    watching: dict[str, Callable[..., object]] = {"advance": kept}
+    if isinstance(target, BranchingModel):
+        advance_tree, take = target.advance_tree, target.take
+        watching |= {"advance_tree": kept_tree, "take": taken}
+    before = {name: getattr(target, name) for name in watching}
+    for name, function in watching.items():
+        setattr(target, name, function)
     try:
         yield lambda: latest
     finally:
-        target.advance = advance  # type: ignore[method-assign]
+        for name, function in before.items():
+            setattr(target, name, function)

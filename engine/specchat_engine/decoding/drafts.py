@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, Protocol
 
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
+
+ROOT: Final = -1
+"""The parent of tokens that follow the context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,10 @@ class Draft:
 
     `confidence[i]` in [0, 1] says how sure the drafter was of token i, if it was asked. `note` says why it drafted
     less than it was allowed.
+
+    `parents[i]` is the index of the token that token i follows, which comes before it, or ROOT; without parents the
+    draft is a chain. `runners_up[i]` is what would have been drafted in place of token i, if that was asked for. A tree
+    begins with a chain, to which its confidences belong.
     """
 
     tokens: tuple[int, ...]
@@ -24,9 +31,38 @@ class Draft:
     source: str = "none"
     note: str = ""
     confidence: tuple[float, ...] = ()
+    parents: tuple[int, ...] = ()
+    runners_up: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def trunk(self) -> int:
+        """How many tokens its first chain has, all of them without parents. The other tokens branch off from it."""
+        return next((place for place, parent in enumerate(self.parents) if parent != place - 1), len(self.tokens))
+
+    def path(self, place: int) -> list[int]:
+        """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
+        if not self.parents:
+            return list(range(place + 1))
+        found = []
+        while place != ROOT:
+            found.append(place)
+            place = self.parents[place]
+        return found[::-1]
+
+    def branched(self, places: Sequence[int]) -> Draft:
+        """This chain with its runners-up at these places as leaves."""
+        if not places:
+            return self
+        count = len(self.tokens)
+        return replace(
+            self,
+            tokens=self.tokens + tuple(self.runners_up[place] for place in places),
+            rows=self.rows + tuple(self.rows[place] for place in places) if self.rows else (),
+            parents=(*range(-1, count - 1), *(place - 1 for place in places)),
+        )
 
 
 NOTHING = Draft(())
@@ -39,7 +75,8 @@ class Context:
     `sampler` is the rule in force at the next position, `proposer` what a drafter draws by: the same rule with the
     noise that the verifier wants there. `ends` are the ids that end an answer. `worth_more`, where there
     is one, gets the confidence of each drafted token in turn, and says whether drafting another one pays; it must
-    not be asked about a token that is then left out. Drafters that sharpen draw with this `sharpness`.
+    not be asked about a token that is then left out. Drafters that sharpen draw with this `sharpness`. `branching` asks
+    for runners-up.
     """
 
     tokens: list[int]
@@ -48,6 +85,7 @@ class Context:
     ends: frozenset[int] = frozenset()
     worth_more: Callable[[float], bool] | None = None
     sharpness: float = 1.0
+    branching: bool = False
     proposer: Sampler = field(init=False)
 
     def __post_init__(self) -> None:

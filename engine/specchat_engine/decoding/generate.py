@@ -12,7 +12,7 @@ from specchat_engine.decoding.drafts import NOTHING, Context, Draft, Drafter
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.verification import RoundChance, Rows, SharedChance, Verdict, Verifier, proposer
 from specchat_engine.errors import SettingError
-from specchat_engine.models import CausalModel
+from specchat_engine.models import BranchingModel, CausalModel
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
 
@@ -23,7 +23,7 @@ class Plan:
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
     is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
-    the draft is drawn from.
+    the draft is drawn from. `branches`, if there is one, chooses the places of a chain that get its runner-up as well.
     """
 
     drafter: Drafter | None
@@ -34,6 +34,7 @@ class Plan:
     stop: Callable[[], Callable[[float], bool]] | None = None
     expected: float | None = None
     sharpness: float = 1.0
+    branches: Callable[[Draft], Sequence[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,10 @@ def generate(
         draft = _drafted(now, context)
         try:
             verdict = _verified(target, context, now, draft)
-            emitted = [*draft.tokens[: verdict.accepted], *([] if verdict.token is None else [verdict.token])]
+            emitted = [*accepted_tokens(draft, verdict), *([] if verdict.token is None else [verdict.token])]
             kept, end = limit(emitted)
             if kept < len(emitted):
-                verdict = replace(verdict, accepted=kept, token=None, kind=TokenKind.NONE, judged=verdict.judged[:kept])
+                verdict = cut_short(verdict, kept)
             context.tokens += emitted[:kept]
         finally:
             target.rewind(len(context.tokens) - 1)
@@ -92,24 +93,59 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     context.worth_more = plan.stop() if plan.stop else None
     context.sharpness = plan.sharpness
     context.proposer = sampler if couples else proposer(sampler, context.position)
-    return plan.drafter.propose(context, plan.k)
+    context.branching = plan.branches is not None
+    draft = plan.drafter.propose(context, plan.k)
+    return draft.branched(plan.branches(draft)) if plan.branches and draft.runners_up else draft
 
 
 def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
     """One pass over the last token and the draft, judged by the plan's rule."""
     sampler, verifier, position = plan.sampler, plan.verifier, context.position
+    if draft.parents:
+        return _walked(target, context, plan, draft)
     logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
     chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
     proposals = _proposals(plan, draft) if verifier.weighs_q and draft.tokens else ()
     return verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
 
 
+def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
+    """The same for a tree, of which the target's memory keeps the accepted path. Raises SettingError for a rule or a
+    target that takes chains only."""
+    walk = plan.verifier.walk
+    if walk is None or not isinstance(target, BranchingModel):
+        raise SettingError(f"trees need the verifier 'coupled', not {plan.verifier.name!r}, and a target with branches")
+    logits = target.advance_tree(context.tokens[-1], draft.tokens, draft.parents)
+    chance = SharedChance(plan.sampler, context.position)
+    verdict = walk(draft.tokens, draft.parents, _rows(context, draft, logits), chance)
+    target.take(verdict.path)
+    return verdict
+
+
+def accepted_tokens(draft: Draft, verdict: Verdict) -> list[int]:
+    """The drafted tokens that were accepted, in the order of the text."""
+    return [draft.tokens[place] for place in (verdict.path if draft.parents else range(verdict.accepted))]
+
+
+def cut_short(verdict: Verdict, kept: int) -> Verdict:
+    """The same verdict if the answer ends after so many of its tokens."""
+    return replace(
+        verdict,
+        accepted=kept,
+        token=None,
+        kind=TokenKind.NONE,
+        judged=verdict.judged[:kept],
+        path=verdict.path[:kept],
+    )
+
+
 def _rows(context: Context, draft: Draft, logits: NDArray[np.float32]) -> Rows:
-    """The target's candidates of a pass: row i of the logits follows the first i drafted tokens."""
+    """The target's candidates of a pass: row i of the logits follows the first i drafted tokens, in a tree a path."""
     sampler, tokens = context.sampler, context.tokens
 
     def rows(place: int) -> Candidates:
-        return sampler.candidates(logits[place], tokens, draft.tokens[:place])
+        before = [draft.tokens[one] for one in draft.path(place - 1)] if draft.parents else draft.tokens[:place]
+        return sampler.candidates(logits[place], tokens, before)
 
     return rows
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns, process_time_ns
 from typing import Protocol
 
+from specchat_engine.decoding.drafts import ROOT
 from specchat_engine.decoding.generate import Step
 from specchat_engine.decoding.rounds import (
     Candidate,
@@ -95,6 +96,7 @@ class Recorder:
             expected=None if step.draft.note else step.plan.expected,
             sharpness=step.plan.sharpness,
             drafted=self._drafted(step, texts),
+            parents=_parents(step),
             token=_own_token(step, texts),
             top=self._top(step),
             ms=times,
@@ -137,17 +139,21 @@ class Recorder:
         return _Clocks(perf_counter_ns(), drafted, self._target.busy_ns, rolled_back)
 
     def _drafted(self, step: Step, texts: list[str]) -> tuple[DraftedToken, ...]:
-        accepted, p, q = step.verdict.accepted, step.verdict.judged, step.draft.rows
-        return tuple(
-            DraftedToken(
-                id=token,
-                text=texts[place] if place < accepted else self._text(token),
-                q=q[place].probability(token) if q else None,
-                p=p[place].probability(token) if place < len(p) else None,
-                outcome=_outcome(place, accepted, len(p)),
+        draft, accepted, p, q = step.draft, step.verdict.accepted, step.verdict.judged, step.draft.rows
+        found = []
+        for place, node in enumerate(_accepted_first(step)):
+            token = draft.tokens[node]
+            depth = _compared_at(step, node)
+            found.append(
+                DraftedToken(
+                    id=token,
+                    text=texts[place] if place < accepted else self._text(token),
+                    q=q[node].probability(token) if q else None,
+                    p=None if depth is None else p[depth].probability(token),
+                    outcome=_outcome(place, accepted, compared=depth is not None),
+                )
             )
-            for place, token in enumerate(step.draft.tokens)
-        )
+        return tuple(found)
 
     def _top(self, step: Step) -> tuple[Candidate, ...]:
         if step.verdict.token is None:
@@ -174,7 +180,35 @@ def _own_token(step: Step, texts: list[str]) -> TargetToken:
     return TargetToken(token, texts[-1], step.verdict.row.probability(token), step.verdict.kind)
 
 
-def _outcome(place: int, accepted: int, compared: int) -> Outcome:
+def _outcome(place: int, accepted: int, *, compared: bool) -> Outcome:
     if place < accepted:
         return Outcome.ACCEPTED
-    return Outcome.REJECTED if place < compared else Outcome.DISCARDED
+    return Outcome.REJECTED if compared else Outcome.DISCARDED
+
+
+def _accepted_first(step: Step) -> list[int]:
+    """The indexes of the drafted tokens: first the accepted ones, then those that were compared, then the others."""
+    nodes = range(len(step.draft.tokens))
+    if not step.draft.parents:
+        return [*nodes]
+    path = step.verdict.path
+    rest = [node for node in nodes if node not in path]
+    return [*path, *sorted(rest, key=lambda node: _compared_at(step, node) is None)]
+
+
+def _parents(step: Step) -> tuple[int, ...]:
+    """The parents of a tree's tokens by their places in the round; none for a chain."""
+    if not step.draft.parents:
+        return ()
+    order = _accepted_first(step)
+    places = {node: place for place, node in enumerate(order)} | {ROOT: ROOT}
+    return tuple(places[step.draft.parents[node]] for node in order)
+
+
+def _compared_at(step: Step, node: int) -> int | None:
+    """The row of `judged` that a drafted token was compared with, None if it was not compared."""
+    draft, judged = step.draft, len(step.verdict.judged)
+    if not draft.parents:
+        return node if node < judged else None
+    before = [*draft.path(draft.parents[node])]
+    return len(before) if len(before) < judged and before == [*step.verdict.path[: len(before)]] else None

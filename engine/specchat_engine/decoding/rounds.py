@@ -79,7 +79,9 @@ class Round:
     """One draft, verified: `k` tokens were allowed, for this `reason`. `t_ms` is the time since the turn began.
 
     `expected` is the forecast that decided about the draft, in times the speed of plain decoding; None without one.
-    `sharpness` is the power of the draft model's distribution that the draft was drawn from.
+    `sharpness` is the power of the draft model's distribution that the draft was drawn from. The accepted tokens come
+    first in `drafted`, in the order of the text. `parents[i]` is the index of the drafted token that the i-th follows,
+    -1 for none; it is empty if the draft is a chain.
     """
 
     index: int
@@ -93,6 +95,15 @@ class Round:
     t_ms: float
     expected: float | None = None
     sharpness: float = 1.0
+    parents: tuple[int, ...] = ()
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """How many drafted tokens come before each one on its path."""
+        found: list[int] = []
+        for parent in self.parents or range(-1, len(self.drafted) - 1):
+            found.append(found[parent] + 1 if parent >= 0 else 0)
+        return tuple(found)
 
     @property
     def num_accepted(self) -> int:

@@ -30,7 +30,8 @@ class Verdict:
 
     The first `accepted` drafted tokens stand. `judged` has the target's candidates that drafted tokens were compared
     with, the rejected one's included. `token` is the target's own token after the accepted ones (None for kind NONE),
-    and `row` the target's candidates at its place.
+    and `row` the target's candidates at its place. `path` has the indexes of the accepted tokens of a tree, and
+    `judged` then has one row for each place that tokens were compared at.
     """
 
     accepted: int
@@ -38,15 +39,17 @@ class Verdict:
     kind: TokenKind
     judged: tuple[Candidates, ...]
     row: Candidates
+    path: tuple[int, ...] = ()
 
     @property
     def compared(self) -> int:
-        """How many drafted tokens were compared: the accepted ones and the rejected one."""
+        """At how many places drafted tokens were compared: those of the accepted ones and of the rejected one."""
         return len(self.judged)
 
 
 Rows = Callable[[int], Candidates]
-"""Gives the target's candidates after the first i drafted tokens, for i = 0 … k."""
+"""Gives the target's candidates after the first i drafted tokens, for i = 0 … k; in a tree, after token i - 1 and those
+that it follows."""
 
 
 class Chance(Protocol):
@@ -62,13 +65,17 @@ class Chance(Protocol):
 Decide = Callable[[Sequence[int], Rows, Sequence[Candidates], Chance], Verdict]
 """Judges drafted tokens by the target's rows and, if the rule needs them, the drafter's rows of q."""
 
+Walk = Callable[[Sequence[int], Sequence[int], Rows, Chance], Verdict]
+"""Judges a tree: drafted tokens and their parents."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
     """One rule that decides which drafted tokens stand.
 
     `couples`: the rule needs drafter and target to draw with the same noise; otherwise they must not. `weighs_q`: the
-    rule compares p with q, so it needs the distribution that the proposals were drawn from.
+    rule compares p with q, so it needs the distribution that the proposals were drawn from. `walk` judges trees, if the
+    rule can.
     """
 
     name: str
@@ -76,6 +83,7 @@ class Verifier:
     lossless: bool
     couples: bool
     weighs_q: bool
+    walk: Walk | None = None
 
     def check(self, drafter: str, law: ProposalLaw) -> None:
         """Raises SettingError if this rule cannot keep its promise with such a drafter."""

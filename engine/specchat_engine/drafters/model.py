@@ -81,6 +81,7 @@ class ModelDrafter:
         tokens: list[int] = []
         rows: list[Candidates] = []
         confidence: list[float] = []
+        runners_up: list[int] = []
         for place in range(min(k, room)):
             row = model.advance(tokens[-1:] or context.tokens[model.length :], 1)[0]
             if not tokens and k > 1:
@@ -90,16 +91,19 @@ class ModelDrafter:
             token = proposer.draw(sharpened, start + place)
             tokens.append(token)
             rows.append(sharpened)
+            if context.branching:
+                runners_up.append(proposer.runner_up(row, sharpened, token, start + place))
             if worth_more:
                 confidence.append(proposer.confidence(row, candidates, token))
                 if not worth_more(confidence[-1]):
                     break
             if token in context.ends:
                 break
-        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence))
+        return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), runners_up=tuple(runners_up))
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Drops what was not accepted."""
+        """Drops what was not accepted, or branched off from what it has read."""
         valid = len(context.tokens) - (verdict.token is not None)
+        valid -= sum(node >= draft.trunk for node in verdict.path)
         if self.model.length > valid:
             self.model.rewind(valid)

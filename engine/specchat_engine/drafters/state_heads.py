@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.load_options import Buffers
 from specchat_engine.prompt.encoding import common_prefix
 
 Floats = NDArray[np.float32]
@@ -30,8 +31,10 @@ class States(Protocol):
         """The states [stop - start, width] of the tokens at these positions."""
 
 
-class Head(Protocol):
+class Predictor(Protocol):
     """What predicts several tokens in turn, the first from one hidden state and the token that followed it."""
+
+    buffers: Buffers
 
     @property
     def size_bytes(self) -> int:
@@ -48,7 +51,9 @@ class Head(Protocol):
 
 
 class StateHead(ABC):
-    """Predicts several tokens in turn, the first from one hidden state and the token that followed it."""
+    """A predictor with weights in this process."""
+
+    buffers = Buffers(0, 0)
 
     def __init__(self, width: int, outputs: Sequence[Floats]) -> None:
         """The state has `width` numbers. `outputs` has a matrix [n, inner width] for each token that it can predict.
@@ -190,7 +195,7 @@ def gelu(x: Floats) -> Floats:
 class StateHeadModel:
     """A head as a model for drafting: the first token after those that the target has read starts from its state."""
 
-    def __init__(self, head: Head, states: States, *, capacity: int, n_vocab: int) -> None:
+    def __init__(self, head: Predictor, states: States, *, capacity: int, n_vocab: int) -> None:
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
@@ -211,6 +216,11 @@ class StateHeadModel:
     def size_bytes(self) -> int:
         """The memory of its weights."""
         return self._head.size_bytes
+
+    @property
+    def buffers(self) -> Buffers:
+        """The memory beside its weights."""
+        return self._head.buffers
 
     def has_state(self, tokens: Sequence[int]) -> bool:
         """Whether the state is there from which to draft after these tokens, of which the target has not read the

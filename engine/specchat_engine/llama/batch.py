@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from specchat_engine.llama.branches import Branches
 from specchat_engine.llama.library import api
 
 
 class Batch:
-    """Tokens of one sequence with their positions, and which of them get logits."""
+    """Tokens with their positions, and which of them get logits. They belong to sequence 0, or to those of a tree."""
 
-    __slots__ = ("_position", "_token", "_wanted", "size", "struct")
+    __slots__ = ("_branched", "_position", "_token", "_wanted", "size", "struct")
 
-    def __init__(self, size: int) -> None:
-        """For at most `size` tokens. The batch is False if llama.cpp has no memory for it."""
+    def __init__(self, size: int, sequences: int = 1) -> None:
+        """For at most `size` tokens of at most so many sequences. The batch is False if llama.cpp has no memory for
+        it."""
         self.size = size
-        self.struct: Any = api.llama_batch_init(size, 0, 1)
+        self._branched = 0
+        self.struct: Any = api.llama_batch_init(size, 0, sequences)
         if not self:
             return
         self._token, self._position, self._wanted = (
@@ -37,10 +40,24 @@ class Batch:
     def fill(self, tokens: Sequence[int], start: int, rows: int) -> None:
         """Makes the next pass read these tokens from position `start` on, with logits for the last `rows` of them."""
         count = len(tokens)
+        for place in range(self._branched):
+            self.struct.n_seq_id[place], self.struct.seq_id[place][0] = 1, 0
+        self._branched = 0
         self._token[:count] = tokens
         self._position[:count] = range(start, start + count)
         self.struct.n_tokens = count
         self._wanted[:count] = [place >= count - rows for place in range(count)]
+
+    def fill_tree(self, token: int, tree: Sequence[int], start: int, branches: Branches) -> None:
+        """Makes the next pass read a token at position `start` and a tree that follows it, all with logits."""
+        count = len(tree) + 1
+        self.fill([token, *tree], start, count)
+        self._position[:count] = [start, *(start + depth for depth in branches.depths)]
+        for place, members in enumerate([range(branches.count), *branches.members]):
+            self.struct.n_seq_id[place] = len(members)
+            for index, sequence in enumerate(members):
+                self.struct.seq_id[place][index] = sequence
+        self._branched = count
 
     def free(self) -> None:
         """Frees the memory."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
 from specchat_engine.llama.batch import Batch
+from specchat_engine.llama.branches import Branches
 from specchat_engine.llama.hidden import HiddenStates
 from specchat_engine.llama.library import api, floats
 from specchat_engine.llama.logs import last_words, native_log, read_buffers
@@ -31,6 +32,9 @@ _FLASH_ATTENTION = {
     "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
     "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
 }
+
+LEAVES = 16
+"""The most leaves of a tree that a pass reads."""
 
 _DRAFTED = 32
 """A pass with more tokens than this without logits reads a prompt."""
@@ -73,18 +77,22 @@ class LlamaContext:
         self._computing = threads, threads
         self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
         params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
+        if max_rows > 1 and model.can_branch:
+            params.n_seq_max, params.kv_unified = min(LEAVES, max_rows), True
         self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
         self.buffers = read_buffers(native_log.sizes)
         self.capacity: int = api.llama_n_ctx(self.handle)
         self._memory = api.llama_get_memory(self.handle)
         self._n_vocab = model.vocabulary.size
-        self._batch = Batch(api.llama_n_batch(self.handle))
+        self._batch = Batch(api.llama_n_batch(self.handle), params.n_seq_max)
         self._size = self._batch.size
         if not (self._memory and self._batch):
             self.close()
             raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")
         self._rollback = Rollback(self.handle, self._memory, model.window)
+        self._tree: Branches | None = None
         self._settle()
+        self.max_leaves = 1 if self._rollback.bounded else params.n_seq_max
 
     @property
     def length(self) -> int:
@@ -124,6 +132,30 @@ class LlamaContext:
             tokens = tokens[self._size :]
         return self._decode(tokens, rows)
 
+    def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
+        """Reads a token and a tree that follows it; logits [n + 1, V], overwritten by the next pass.
+
+        Raises DecodeError as `advance` does, and for a tree with too many leaves.
+        """
+        rows, start = len(tree) + 1, self.length
+        branches = Branches(self._memory, start + 1, tree, parents)
+        if rows > self.max_rows or branches.count > self.max_leaves:
+            raise DecodeError(
+                f"a tree of {len(tree)} tokens with {branches.count} leaves: {self.max_rows - 1} tokens and "
+                f"{self.max_leaves} leaves are reserved"
+            )
+        self._check_room(rows)
+        branches.open(start)
+        self._batch.fill_tree(token, tree, start, branches)
+        self._tree = branches
+        logits = self._compute(rows, rows)
+        self.tokens.append(token)
+        return logits
+
+    def take(self, path: Sequence[int]) -> None:
+        """Keeps this path of the tree that was read last. Raises DecodeError if llama.cpp fails to."""
+        self._end_tree(path)
+
     def checkpoint(self) -> None:
         """Makes sure that `rewind` can return to this length or a longer one at little cost, any number of times.
 
@@ -155,6 +187,7 @@ class LlamaContext:
 
         Raises DecodeError if llama.cpp fails to do what it did in the trial; the memory is then empty.
         """
+        self._end_tree()
         if length >= len(self.tokens):
             return
         begin, busy = perf_counter_ns(), self.busy_ns
@@ -204,6 +237,7 @@ class LlamaContext:
 
     def clear(self) -> None:
         """Forgets everything."""
+        self._tree = None
         if self.handle:
             api.llama_memory_clear(self._memory, True)
             self._rollback.forgotten()
@@ -223,6 +257,21 @@ class LlamaContext:
         if not self.handle:
             raise DecodeError("the model was closed: load it again")
 
+    def _end_tree(self, path: Sequence[int] = ()) -> None:
+        """Leaves a path of the tree in memory, if there is a tree."""
+        branches, self._tree = self._tree, None
+        if branches is None:
+            return
+        begin = perf_counter_ns()
+        tokens = branches.close(path)
+        if tokens is None:
+            self.clear()
+            raise DecodeError(f"{self.model.path.name} cannot keep one branch of a tree: use --tree 0 with this model")
+        if self.states:
+            self.states.take(self.length, path)
+        self.tokens += tokens
+        self.rollback_ns += perf_counter_ns() - begin
+
     def _settle(self) -> None:
         """Finds out by a trial how this memory goes back."""
         try:
@@ -239,6 +288,7 @@ class LlamaContext:
 
         Raises DecodeError if llama.cpp fails; the memory is then empty.
         """
+        self._end_tree()
         drop = len(self.tokens) - length
         if drop <= 0:
             return []
@@ -259,12 +309,23 @@ class LlamaContext:
         return lost
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
-        count = len(tokens)
-        start = len(self.tokens)
+        self._check_room(len(tokens))
+        self._batch.fill(tokens, len(self.tokens), rows)
+        logits = self._compute(len(tokens), rows)
+        self.tokens += tokens
+        if self._rollback.bounded:
+            self._rollback.passed(len(tokens))
+        return logits
+
+    def _check_room(self, count: int) -> None:
+        """Raises DecodeError if the memory cannot take so many more tokens, or once it is closed."""
         self._check_open()
-        if start + count > self.capacity:
-            raise DecodeError(f"{start + count} tokens do not fit a context of {self.capacity}: use a larger -c")
-        self._batch.fill(tokens, start, rows)
+        if self.length + count > self.capacity:
+            raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")
+
+    def _compute(self, count: int, rows: int) -> NDArray[np.float32]:
+        """Makes a pass over the batch, which holds `count` tokens; logits [rows, V]."""
+        start = self.length
         threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
         if threads != self._computing:
             self._computing = threads
@@ -279,14 +340,11 @@ class LlamaContext:
         self.busy_ns += perf_counter_ns() - begin
         if code != 0 or (rows and not logits):
             self._fail(start, count, code)
-        self.tokens += tokens
-        if self._rollback.bounded:
-            self._rollback.passed(count)
         return floats(logits, rows, self._n_vocab)
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""
-        if code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length)):
+        if self._tree or (code != _INVALID and (self._rollback.bounded or not self._rollback.cut(length))):
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")

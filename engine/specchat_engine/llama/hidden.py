@@ -79,6 +79,13 @@ class HiddenStates:
             into[:] = floats(read(self._context, *layer), count, width)
         self.end = start + count
 
+    def take(self, start: int, path: Sequence[int]) -> None:
+        """Of the states from position `start` on, which are those of a tree, keeps those of a path."""
+        if self.end > start:
+            first = start - self.first
+            self._rows[first : first + len(path)] = self._rows[[first + node for node in path]]
+            self.end = start + len(path)
+
     def cut(self, length: int) -> None:
         """Forgets the states of all but the first `length` tokens of the memory."""
         self.end = min(self.end, length)

@@ -11,11 +11,11 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from specchat_engine.llama.library import abort_callback, api, set_abort_callback
+from specchat_engine.load_options import Buffers
 
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
 _SIZE = " buffer size = "
@@ -121,14 +121,6 @@ _LINE = re.compile(r"(\S+)\s+(KV|RS|compute) buffer size\s*=\s*([\d.]+) MiB")
 _WEIGHTS = re.compile(r"\S+\s+model buffer size\s*=\s*([\d.]+) MiB")
 
 _MIB = 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Buffers:
-    """Bytes on all devices together for the cache and for the working memory of passes; None if not logged."""
-
-    cache: int | None = None
-    compute: int | None = None
 
 
 def read_buffers(lines: Iterable[str]) -> Buffers:

@@ -90,6 +90,7 @@ class LlamaModel:
         gpu = has_gpu(devices)
         self.on_gpu, self.on_cpu = whole and gpu, not (gpu and gpu_layers)
         self.window: int = api.llama_model_n_swa(self.handle)
+        self.can_branch = not (api.llama_model_is_recurrent(self.handle) or api.llama_model_is_hybrid(self.handle))
         template = api.llama_model_chat_template(self.handle, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 

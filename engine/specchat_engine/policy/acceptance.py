@@ -30,6 +30,7 @@ class count, and the shares follow the text."""
 _SHARPNESS = "sharpness"
 """The key of what is known about sharpening, beside the sorts of evidence."""
 
+RUNNER_UP = "runner-up"
 PASTED = "pasted"
 _LONG_REQUEST = 280
 _CODE = re.compile(
@@ -76,6 +77,12 @@ EVIDENCE = {
     "confidence": Evidence(
         edges=(0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997),
         expected=(0.25, 0.42, 0.58, 0.72, 0.85, 0.92, 0.96, 0.98, 0.99, 0.995),
+        usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
+    ),
+    # Whether the token that a drafter would have drafted instead is right.
+    RUNNER_UP: Evidence(
+        edges=(0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997),
+        expected=(0.22, 0.21, 0.2, 0.14, 0.08, 0.05, 0.02, 0.01, 0.005, 0.002),
         usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),

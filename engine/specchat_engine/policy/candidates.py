@@ -39,9 +39,11 @@ class Candidate:
     gain: float
     hope: float
 
-    def pays(self, *, fixed: bool) -> bool:
-        """Whether to make this draft. With a fixed k some draft has to be made."""
-        return fixed or self.gain > (1.0 if self.drafter.cost == "nothing" else _WORTH_IT)
+    def pays(self, *, fixed: bool, hoping: bool = False) -> bool:
+        """Whether to make this draft, by its gain or by what it may turn out to gain. With a fixed k some draft has to
+        be made."""
+        gain = self.hope if hoping else self.gain
+        return fixed or gain > (1.0 if self.drafter.cost == "nothing" else _WORTH_IT)
 
     def decision(self, *, fixed: bool) -> Decision:
         """The decision to make this draft."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -24,7 +25,8 @@ from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
-from specchat_engine.policy.acceptance import EVIDENCE, Acceptance, evidence_for
+from specchat_engine.policy.acceptance import EVIDENCE, RUNNER_UP, Acceptance, evidence_for
+from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
 from specchat_engine.policy.early_stop import EarlyStop, Option
@@ -151,16 +153,21 @@ class Controller:
         ]
         candidates.sort(key=lambda candidate: candidate.gain, reverse=True)
         affordable = [candidate for candidate in candidates if candidate.costs[1] <= candidate.limit]
-        paying = [candidate for candidate in affordable if candidate.pays(fixed=situation.fixed)]
-        if paying:
-            may_explore = self._budget.left(self._kind) >= _GAINED
+        may_explore = not situation.fixed and self._budget.left(self._kind) >= _GAINED
+        paying = [one for one in affordable if one.pays(fixed=situation.fixed, hoping=may_explore)]
+        if any(one.pays(fixed=situation.fixed) for one in paying):
 
             def gain(one: Candidate) -> float:
                 if one.drafter.evidence == "match":  # which says more about the next draft than those before
                     return one.gain
-                return self._record.gain(self._kind, one.drafter.name, one.hope if may_explore else one.gain)
+                if may_explore:
+                    return self._record.hope(self._kind, one.drafter.name, one.hope)
+                return self._record.gain(self._kind, one.drafter.name, one.gain)
 
-            return max(paying, key=gain).decision(fixed=situation.fixed)
+            best = max(paying, key=gain)
+            return replace(
+                best.decision(fixed=situation.fixed), branches=self._branches(situation, best, verify_ms, plain)
+            )
         for candidate in affordable:
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial
@@ -191,7 +198,8 @@ class Controller:
         if not situation.after_pause:
             gained = self._gained(situation, drafter, outcome)
             self._budget.credit(self._kind, gained)
-            took = self._in_plain_rounds(outcome.milliseconds, situation.depth)
+            steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
+            took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth)
             self._record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
@@ -203,6 +211,9 @@ class Controller:
             values: Sequence[float] = (0.0,) * outcome.compared
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
+            runners_up = self.acceptance.of(self._kind, drafter.name, RUNNER_UP)
+            for value, replaced in zip(values, outcome.replaced, strict=False):
+                runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
 
     def sharpness(self, drafter: str) -> Sharpness:
@@ -269,6 +280,24 @@ class Controller:
         self._promised_rate[drafter.name] = candidate.rate
         return candidate
 
+    def _branches(
+        self, situation: Situation, best: Candidate, verify_ms: Sequence[float], plain: Option
+    ) -> Branching | None:
+        """What makes a tree of a draft, if that may pay. Only a drafter that reports confidences has runners-up."""
+        name, sort = best.drafter.name, best.drafter.evidence
+        if not situation.tree or sort != "confidence":
+            return None
+        rule = Branching(
+            situation.tree,
+            situation.tree_fixed,
+            self.acceptance.of(self._kind, name, sort).p_accept(),
+            self.acceptance.of(self._kind, name, RUNNER_UP).p_accept(),
+            EVIDENCE[RUNNER_UP].classify,
+            verify_ms,
+            max(plain.rate, best.rate),
+        )
+        return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
+
     def _reading_ms(self, situation: Situation, drafter: DrafterTraits) -> float:
         """The time that a drafter needs to read what it has missed. The first step of the draft reads the last token.
 
@@ -331,7 +360,8 @@ class Controller:
         self._since_plain_run = 0 if self._plain_run >= _PLAIN_RUN else self._since_plain_run + 1
         first_after_draft = plain and self._plain_run == 1
         if not first_after_draft or not self.target.seen(1):
-            self.target.observe(outcome.drafted + 1, situation.depth, outcome.verify_ms)
+            width = outcome.drafted + outcome.branches + 1
+            self.target.observe(width, situation.depth, outcome.verify_ms)
         if plain:
             self._overhead_ms += _OVERHEAD_WEIGHT * (outcome.other_ms - self._overhead_ms)
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import Protocol
 
-from specchat_engine.decoding.drafts import Context, Drafter, DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.rounds import RoundTimes
-from specchat_engine.decoding.verification import Verifier
+from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
-from specchat_engine.models import SessionModel
+from specchat_engine.models import BranchingModel, SessionModel
 from specchat_engine.policy.acceptance import kind_of
+from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.encoding import Fitted
@@ -158,7 +159,8 @@ class Planner:
         if not allowed.names:
             return Plan(None, 0, sampler, allowed.because, COUPLED)
         if settings.k != AUTO and len(allowed.names) == 1:
-            return self._fixed(context, settings.k, longest, sampler)
+            return self._fixed(context, settings, longest, sampler)
+        tree = self._tree(settings)
         prospects, because = self._prospects(context)
         situation = Situation(
             depth=len(context.tokens),
@@ -167,6 +169,8 @@ class Planner:
             fixed=settings.k != AUTO,
             opening=context.position < _OPENING,
             after_pause=after_pause,
+            tree=tree,
+            tree_fixed=settings.tree != AUTO,
         )
         decision = self._controller.decide(situation)
         if decision.drafter is None:
@@ -179,7 +183,17 @@ class Planner:
         self._note(situation, decision, began)
         stop = decision.stop.begin if decision.stop else None
         power = self._sharpness(name, settings)
-        return Plan(drafter, decision.k, sampler, decision.reason, allowed.verifier, stop, decision.expected, power)
+        return Plan(
+            drafter,
+            decision.k,
+            sampler,
+            decision.reason,
+            allowed.verifier,
+            stop,
+            decision.expected,
+            power,
+            decision.branches,
+        )
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""
@@ -189,10 +203,16 @@ class Planner:
         (situation, decision), self._planned = self._planned, None
         draft, verdict = step.draft, step.verdict
         emitted = context.tokens[situation.depth :]
+        compared, accepted = along_the_chain(draft, verdict)
         outcome = Outcome(
-            drafted=len(draft.tokens),
-            accepted=verdict.accepted,
-            compared=verdict.compared,
+            drafted=draft.trunk,
+            accepted=accepted,
+            compared=compared,
+            branches=len(draft.tokens) - draft.trunk,
+            replaced=[
+                place >= accepted and draft.runners_up[place] == emitted[place]
+                for place in range(min(compared, len(draft.runners_up), len(emitted)))
+            ],
             emitted=step.kept,
             verify_ms=times.verify,
             draft_ms=times.draft,
@@ -238,12 +258,22 @@ class Planner:
         """Whether a drafter has to wait with reading until the first token is out."""
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
 
-    def _fixed(self, context: Context, k: int, longest: int, sampler: Sampler) -> Plan:
+    def _tree(self, settings: Settings) -> int:
+        """How many tokens a draft may have beside its chain."""
+        target = self._target
+        if not (self._allowed.verifier.walk and isinstance(target, BranchingModel)):
+            return 0
+        most = target.max_leaves - 1
+        if settings.tree == AUTO:
+            return most if settings.k == AUTO else 0
+        return min(most, settings.tree)
+
+    def _fixed(self, context: Context, settings: Settings, longest: int, sampler: Sampler) -> Plan:
         """A round with a fixed k and only one drafter, so nothing has to be decided.
 
         Nothing is learned either: drafters report confidences only if asked, and then each takes extra time.
         """
-        drafter = self.drafters[self._allowed.names[0]]
+        drafter, k = self.drafters[self._allowed.names[0]], int(settings.k)
         if drafter.traits.cost != "nothing":
             prospect = drafter.prospect(context)
             if prospect.note or self._waits(context, prospect):
@@ -252,8 +282,12 @@ class Planner:
         reserved = self._target.max_rows - 1
         limited = "all that are still wanted" if longest < reserved else "all that were reserved at load"
         reason = "fixed" if k <= longest else limited
-        power = self._sharpness(drafter.traits, self._allowed.settings)
-        return Plan(drafter, min(k, longest), sampler, reason, self._allowed.verifier, sharpness=power)
+        power = self._sharpness(drafter.traits, settings)
+        tree = min(self._tree(settings), self._target.max_rows - 1 - min(k, longest))
+        branches = Branching(tree, fixed=True) if tree > 0 else None
+        return Plan(
+            drafter, min(k, longest), sampler, reason, self._allowed.verifier, sharpness=power, branches=branches
+        )
 
     def _sharpness(self, drafter: DrafterTraits, settings: Settings) -> float:
         """The power of q that a drafter draws from."""
@@ -267,7 +301,8 @@ class Planner:
         if not (draft.rows and plan.verifier.couples and self.drafters[draft.source].traits.sharpens):
             return
         sharpness, begin = self._controller.sharpness(draft.source), len(context.tokens) - step.kept
-        for place, row in enumerate(draft.rows[: min(step.verdict.compared, step.kept)]):
+        compared, _ = along_the_chain(draft, step.verdict)
+        for place, row in enumerate(draft.rows[: min(compared, step.kept)]):
             if row.only is None:
                 noise = gumbel(plan.sampler.seed, begin + place - context.prompt_length, row.ids)
                 sharpness.observe(row, noise, context.tokens[begin + place], plan.sharpness)
@@ -291,3 +326,11 @@ class Planner:
         """Remembers the decision, and the time that it took, which does not belong to the cost of the round."""
         self._planned = situation, decision
         self._thinking_ms = (perf_counter_ns() - began_ns) / 1e6
+
+
+def along_the_chain(draft: Draft, verdict: Verdict) -> tuple[int, int]:
+    """How many tokens of a draft's chain were compared and accepted."""
+    if not draft.parents:
+        return verdict.compared, verdict.accepted
+    accepted = sum(node == place for place, node in enumerate(verdict.path))
+    return min(len(verdict.judged), accepted + 1, draft.trunk), accepted

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.early_stop import EarlyStop
 
 
@@ -15,7 +16,8 @@ class Situation:
 
     `depth` is the length of the context, `longest` the largest number of drafted tokens. With `fixed` a draft of
     `longest` tokens is made, and only its drafter is chosen. `opening` is True in the first tokens of an answer.
-    `after_pause` is True if the models were idle, so that the times of this round say nothing about other rounds.
+    `after_pause` is True if the models were idle, so that the times of this round say nothing about other rounds. A
+    draft may have `tree` tokens beside its chain, and has exactly so many if possible where that is `tree_fixed`.
     """
 
     depth: int
@@ -24,6 +26,8 @@ class Situation:
     fixed: bool = False
     opening: bool = False
     after_pause: bool = False
+    tree: int = 0
+    tree_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Decision:
     """Who drafts, how many tokens at most, and why. Without a drafter the round is plain. `stop` ends drafts early.
 
     `expected` is the speed of the best draft that was considered, in times that of plain decoding; None if none was.
-    A `trial` promises no gain. It is made to learn how good the drafts are.
+    A `trial` promises no gain. It is made to learn how good the drafts are. `branches` makes a tree of the draft.
     """
 
     drafter: DrafterTraits | None
@@ -40,11 +44,15 @@ class Decision:
     stop: EarlyStop | None = None
     expected: float | None = None
     trial: bool = False
+    branches: Branching | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
+
+    Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
+    `replaced` says of each compared token whether its runner-up was right instead, as far as there were some.
 
     `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
     Whoever drafted does not matter.
@@ -58,6 +66,8 @@ class Outcome:
     draft_ms: float
     other_ms: float
     confidence: Sequence[float] = ()
+    branches: int = 0
+    replaced: Sequence[bool] = ()
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
 
     @property

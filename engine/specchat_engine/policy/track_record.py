@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 _WEIGHT, _FADE = 10.0, 0.98
 """The weight of an expectation, in plain rounds, and how much older rounds count."""
+
+_SPREAD = 1.5
+"""How far the gain that a time of one plain round shows may lie from the usual one."""
 
 
 class TrackRecord:
@@ -21,3 +26,12 @@ class TrackRecord:
         """The gain over plain decoding: the expected one for a new drafter, more and more what it really was."""
         time, tokens = self._sums.get((kind, drafter), (0.0, 0.0))
         return (tokens + _WEIGHT * expected) / (time + _WEIGHT)
+
+    def hope(self, kind: str, drafter: str, expected: float) -> float:
+        """What the gain may turn out to be: the less of it was seen, and the more of others, the more.
+
+        Source: UCB1 by Auer, Cesa-Bianchi, Fischer, "Finite-time Analysis of the Multiarmed Bandit Problem", 2002.
+        """
+        time, _ = self._sums.get((kind, drafter), (0.0, 0.0))
+        total = sum(others for (text, _), (others, _) in self._sums.items() if text == kind)
+        return self.gain(kind, drafter, expected) + _SPREAD * sqrt(log(total + 1) / (time + 1))

@@ -110,6 +110,17 @@ class Sampler:
             ids, log_p = ids[possible], log_p[possible]
         return int(ids[(log_p + gumbel(self.seed, position, ids)).argmax()])
 
+    def runner_up(self, logits: NDArray[np.float32], candidates: Candidates, token: int, position: int) -> int:
+        """What would be drawn if a row [V] and its candidates did not have this token; the next best logit if they have
+        nothing else."""
+        others = candidates.ids != token
+        if others.any():
+            ids = candidates.ids[others]
+            return int(ids[(candidates.log_p[others] + gumbel(self.seed, position, ids)).argmax()])
+        rest = logits.copy()
+        rest[token] = -math.inf
+        return int(rest.argmax())
+
     def confidence(self, logits: NDArray[np.float32], candidates: Candidates, token: int) -> float:
         """How sure a row [V] and its candidates are of a token, in [0, 1]: a hint for when to stop drafting.
 

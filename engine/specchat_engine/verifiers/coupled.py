@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from specchat_engine.decoding.drafts import ROOT
 from specchat_engine.decoding.rounds import TokenKind
 from specchat_engine.decoding.verification import Chance, Rows, Verdict, Verifier
 from specchat_engine.sampling.candidates import Candidates
@@ -27,4 +28,25 @@ def coupled(drafted: Sequence[int], rows: Rows, _proposals: Sequence[Candidates]
     return Verdict(len(drafted), token, TokenKind.BONUS if drafted else TokenKind.PLAIN, tuple(judged), row)
 
 
-COUPLED = Verifier("coupled", coupled, lossless=True, couples=True, weighs_q=False)
+def coupled_tree(drafted: Sequence[int], parents: Sequence[int], rows: Rows, chance: Chance) -> Verdict:
+    """Walks down from the root while the target's token is a child of the place reached. Lossless as `coupled` is."""
+    children: dict[int, dict[int, int]] = {}
+    for node, parent in enumerate(parents):
+        children.setdefault(parent, {}).setdefault(drafted[node], node)
+    judged: list[Candidates] = []
+    path: list[int] = []
+    node = ROOT
+    while True:
+        row = rows(node + 1)
+        token = chance.draw(len(path), row)
+        following = children.get(node, {})
+        if following:
+            judged.append(row)
+        if token not in following:
+            kind = TokenKind.CORRECTION if following else TokenKind.BONUS
+            return Verdict(len(path), token, kind, tuple(judged), row, tuple(path))
+        node = following[token]
+        path.append(node)
+
+
+COUPLED = Verifier("coupled", coupled, lossless=True, couples=True, weighs_q=False, walk=coupled_tree)

@@ -105,7 +105,18 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     }
     open_sampling = {(1.5, "model", 4, v) for v in verifiers}
     assert ways == coupled | others | hybrid | misleading | open_sampling
-    assert len(cases) == KINDS * len(ways)
+    trees = [(line["temperature"], line["drafter"], line["k"]) for line in cases if line["tree"] == 4]
+    assert set(trees) == {(t, "model", 4) for t in (0, 0.8, 1.5)}
+    assert len(cases) == KINDS * len(ways) + len(trees) == KINDS * (len(ways) + 3)
+
+
+def test_a_tree_that_is_asked_for_is_what_all_drafts_are_compared_with(
+    capsys: pytest.CaptureFixture[str], tiny: list[str]
+) -> None:
+    assert main([*tiny, "--json", "--tree", "2", "--drafter", "model", "--temp", "0.8"]) == 0
+    *cases, audited = json_lines(capsys.readouterr().out)
+    assert {(line["tree"], line["verifier"]) for line in cases} == {(2, "coupled")}
+    assert audited["unexplained"] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The audit notices each of ten bugs that were put into the code on purpose, and none in code without them."""
+"""The audit notices each of twelve bugs that were put into the code on purpose, and none in code without them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ WAYS = (
     ("adversary", 4, "rejection"),
     ("adversary", 4, "block"),
 )
+TREES = (("model", 3, 3), ("model", 1, 1))
 
 
 def sure_of_every_other(spread: float) -> Law:
@@ -46,11 +47,11 @@ def audited(seed: int = 5) -> Audit:
         Case(
             "test",
             prompt,
-            replace(Settings(k=k, max_tokens=100), drafter=drafter, verifier=verifier, sampling=sampling),
+            replace(Settings(k=k, max_tokens=100), drafter=drafter, verifier=verifier, sampling=sampling, tree=tree),
         )
         for prompt in PROMPTS
         for sampling in (replace(USUAL, temperature=0.0), USUAL, OPEN)
-        for drafter, k, verifier in WAYS
+        for drafter, k, verifier, tree in (*((*way, 0) for way in WAYS), *((d, k, "coupled", n) for d, k, n in TREES))
     ]
 
     def session_for(settings: Settings) -> Session:
@@ -63,7 +64,7 @@ def audited(seed: int = 5) -> Audit:
 def test_sound_code_raises_no_alarm(seed: int) -> None:
     result = audited(seed)
     assert [finding.reason for finding in result.findings] == []
-    assert result.compared == 63
+    assert result.compared == 81
 
 
 @pytest.mark.parametrize("bug", PLANTED)

@@ -57,6 +57,21 @@ def test_what_the_memory_drops_the_states_drop_too(target: tuple[LlamaContext, P
     assert (states.first, states.end) == (0, 0)
 
 
+def test_of_a_tree_the_states_of_the_path_stay(target: tuple[LlamaContext, Path]) -> None:
+    context, _ = target
+    states = context.hand_out((1,))
+    for path in ([1, 2], [0], []):
+        context.clear()
+        context.advance([3, 4, 5], 0)
+        context.advance_tree(6, [10, 11, 12], [-1, -1, 1])
+        context.take(path)
+        said = [3, 4, 5, 6, *([10, 11, 12][node] for node in path)]
+        found = states.rows(0, states.end).copy()
+        context.clear()
+        context.advance(said, 1)
+        np.testing.assert_allclose(found, states.rows(0, len(said)), atol=2e-3)
+
+
 def test_only_the_latest_are_kept_when_memory_is_full(
     target: tuple[LlamaContext, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

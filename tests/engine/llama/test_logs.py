@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from specchat_engine import Engine, LoadOptions
-from specchat_engine.llama.logs import Buffers, read_buffers, read_weights
+from specchat_engine.llama.logs import read_buffers, read_weights
+from specchat_engine.load_options import Buffers
 from support.memory_models import tells_weights
 from support.tiny_models import EngineFiles
 

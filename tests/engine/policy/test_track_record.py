@@ -28,3 +28,24 @@ def test_later_rounds_count_more() -> None:
         for _ in range(200):
             record.observe("prose", "model", 3.0, round(3 * gain))
     assert record.gain("prose", "model", 1.0) < 1.1
+
+
+def test_an_unlucky_start_is_forgiven_the_sooner_the_more_the_others_were_used() -> None:
+    record = TrackRecord()
+    for _ in range(3):
+        record.observe("prose", "model", 2.5, 1)
+    for _ in range(5):
+        record.observe("prose", "eagle3", 2.0, 3)
+    before = record.hope("prose", "model", 1.7)
+    for _ in range(200):
+        record.observe("prose", "eagle3", 2.0, 3)
+    assert record.hope("prose", "model", 1.7) > before > record.gain("prose", "model", 1.7)
+    assert record.hope("prose", "model", 1.7) > record.hope("prose", "eagle3", 1.5)
+
+
+def test_what_was_seen_often_holds_no_surprise() -> None:
+    record = TrackRecord()
+    for _ in range(300):
+        record.observe("prose", "model", 2.0, 2)
+        record.observe("prose", "eagle3", 2.0, 3)
+    assert record.hope("prose", "model", 1.0) < record.gain("prose", "eagle3", 1.5)

@@ -215,16 +215,6 @@ class UseStore(Invocation):
     name: str = ""
     on: bool = True
 
-    def done(self) -> str:
-        """Does it, and says what is so now. Raises LibraryError for a name that no store has."""
-        from specchat.texts import Collections  # it needs numpy, which the chat does not load before its first frame
-
-        collections = Collections()
-        if not self.name:
-            return collections.told()
-        collections.turn(self.name, on=self.on)
-        return f"{self.name} is {'on' if self.on else 'off'} from the next answer on."
-
 
 @dataclass(frozen=True, slots=True)
 class Copy(Invocation):

@@ -19,7 +19,7 @@ from specchat.traces.trace import Trace
 from specchat.tui.pace import Pace
 from specchat.tui.widgets.key_row import KeyRow
 from specchat_engine.analysis.inspection import InspectedToken, Inspection
-from specchat_engine.decoding.rounds import Outcome, TokenKind
+from specchat_engine.decoding.rounds import Outcome
 
 Look = Callable[[int, tuple[int, ...]], Awaitable[Inspection | str]]
 """Inspects an output position and these tokens. Returns a text if that is not possible."""
@@ -217,16 +217,17 @@ def position_of(trace: Trace, place: int) -> int:
 def spots(trace: Trace, place: int) -> list[Spot]:
     """The tokens of round `place`, the target's own after the drafted ones."""
     event, at = trace.rounds[place], position_of(trace, place)
+    drawn = [*(token.text for token in event.drafted[: event.num_accepted]), event.token.text]
     found = []
-    for number, token in enumerate(event.drafted):
+    for token, depth in zip(event.drafted, event.depths, strict=True):
         compared = token.outcome is not Outcome.DISCARDED
         remark = ""
-        if token.outcome is Outcome.REJECTED and event.token.kind is not TokenKind.NONE:
-            remark = f"rejected: the target drew {visible(event.token.text)}"
+        if token.outcome is Outcome.REJECTED and depth < len(drawn) and drawn[depth]:
+            remark = f"rejected: the target drew {visible(drawn[depth])}"
         elif not compared:
             remark = "never compared"
         look = LOOKS[token.outcome]
-        position = at + number if compared else None
+        position = at + depth if compared else None
         found.append(Spot(token.id, token.text, look.glyph, token.outcome.value, token.q, token.p, position, remark))
     own = event.token
     if own.id is not None:

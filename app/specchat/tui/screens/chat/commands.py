@@ -55,8 +55,8 @@ async def perform(parts: ChatParts, invocation: asked.Invocation) -> None:
             parts.turns.go_on_from(None)
         case asked.Predict(file):
             _note(parts, lambda: parts.state.session.predict(file))
-        case asked.UseStore():
-            _note(parts, invocation.done)
+        case asked.UseStore(name, used):
+            _note(parts, lambda: parts.state.session.use_store(name, on=used))
         case asked.Copy(part):
             _copy_part(parts, part)
         case asked.Export(kind, path):

@@ -1,0 +1,58 @@
+"""A tree in a model's memory: each leaf is a sequence of llama.cpp, and shared tokens belong to all leaves above them.
+
+Sequence 0 is the text itself, and the first leaf too. The memory must be one for all sequences (`kv_unified`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from specchat_engine.llama.library import api
+
+
+class Branches:
+    """The sequences of one tree after `start` tokens of text."""
+
+    def __init__(self, memory: Any, start: int, tree: Sequence[int], parents: Sequence[int]) -> None:
+        """`parents[i]` is the index of the token that token i of the tree follows, -1 for the last one of the text."""
+        self._memory = memory
+        self._start = start
+        self._tree = tuple(tree)
+        self.depths: list[int] = []
+        """How many tokens of the tree lie on the way to each token, itself included."""
+        for parent in parents:
+            self.depths.append(self.depths[parent] + 1 if parent >= 0 else 1)
+        leaves = leaves_of(parents)
+        self.count = max(1, len(leaves))
+        self.members: list[list[int]] = [[] for _ in tree]
+        """The sequences of each token."""
+        for sequence, leaf in enumerate(leaves):
+            node = leaf
+            while node >= 0:
+                self.members[node].append(sequence)
+                node = parents[node]
+
+    def open(self, length: int) -> None:
+        """Gives the text, which has `length` tokens in memory, to all sequences."""
+        for sequence in range(1, self.count):
+            api.llama_memory_seq_cp(self._memory, 0, sequence, 0, length)
+
+    def close(self, path: Sequence[int]) -> list[int] | None:
+        """Leaves this path after the text, in sequence 0 alone; its tokens, or None if llama.cpp refuses."""
+        end = self._start + len(path)
+        leaf = self.members[path[-1]][0] if path else 0
+        if leaf:
+            done = api.llama_memory_seq_rm(self._memory, 0, self._start, -1)
+            api.llama_memory_seq_cp(self._memory, leaf, 0, self._start, end)
+        else:
+            done = api.llama_memory_seq_rm(self._memory, 0, end, -1)
+        for sequence in range(1, self.count):
+            done = api.llama_memory_seq_rm(self._memory, sequence, -1, -1) and done
+        return [self._tree[node] for node in path] if done else None
+
+
+def leaves_of(parents: Sequence[int]) -> list[int]:
+    """The tokens that no other one follows, in their order."""
+    inner = {*parents}
+    return [node for node in range(len(parents)) if node not in inner]
