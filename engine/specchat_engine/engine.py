@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from specchat_engine.codec import to_json
 from specchat_engine.drafters import (
+    LookaheadDrafter,
     MakeDrafter,
     StateHead,
     StateHeadModel,
@@ -37,13 +38,13 @@ from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
 from specchat_engine.pair import Pair
-from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, what_drafts
+from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, several, what_drafts
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
-from specchat_engine.settings import AUTO, HEADS, Settings
+from specchat_engine.settings import AUTO, FURTHER_MODEL, HEADS, Settings
 from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
@@ -55,6 +56,7 @@ _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
+    `further` has the draft models beside the first, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
@@ -71,10 +73,12 @@ class Engine:
         drafters: Mapping[str, MakeDrafter] | None = None,
         head: tuple[Head, LlamaModel | StateHead] | None = None,
         stores: Mapping[str, Path] | None = None,
+        further: Sequence[tuple[LlamaModel, str]] = (),
     ) -> None:
         """Takes over loaded models that were checked to be a pair; use `Engine.load`.
 
-        `head` comes with what computes it: its model, which is the target for layers of its own, or its weights. Raises
+        `further` draft models come with the reason why they draft through text, empty if they do not. `head` comes with
+        what computes it: its model, which is the target for layers of its own, or its weights. Raises
         PairError for a draft model that cannot go back, ModelFileError, and SettingError for a drafter's name.
         """
         self._plugins = with_installed(drafters or {})
@@ -82,7 +86,7 @@ class Engine:
         self.shortened_because = shortened_because
         self.options = options
         of_head = head[1] if head and isinstance(head[1], LlamaModel) and head[1] is not target else None
-        self._models = [model for model in (target, draft, of_head) if model]
+        self._models = [model for model in (target, draft, *(model for model, _ in further), of_head) if model]
         self._template = template_of(target)
         self._processors = read_processors()
         usual = self._processors.usual
@@ -90,36 +94,44 @@ class Engine:
         self._draft: LlamaContext | None = None
         self._head: HeadContext | StateHeadModel | None = None
         self._translation: Translation | None = None
+        self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
         with ExitStack() as undo:
             self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
             undo.callback(self._target.close)
-            if draft:
-                self._translation = translation_between(target, draft) if self.translated_because else None
-                reach = min(n_ctx, draft.n_ctx_train)
-                self._draft = LlamaContext(draft, n_ctx=reach, max_rows=1, threads=usual, options=options)
-                undo.callback(self._draft.close)
-            if self._draft and not self._draft.can_go_back:
-                raise PairError(
-                    f"{self._draft.model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup"
+            drafting = [(draft, self.translated_because), *further] if draft else [*further]
+            for number, (model, because) in enumerate(drafting, 1):
+                context = LlamaContext(
+                    model, n_ctx=min(n_ctx, model.n_ctx_train), max_rows=1, threads=usual, options=options
                 )
+                undo.callback(context.close)
+                if not context.can_go_back:
+                    raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")
+                translation = translation_between(target, model) if because else None
+                if model is draft:
+                    self._draft, self._translation = context, translation
+                else:
+                    self._further[f"{FURTHER_MODEL}{number}"] = context, translation
             if head:
                 self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
-        with_threads = self._head if isinstance(self._head, HeadContext) else None
-        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads)
+        with_threads = [self._head] if isinstance(self._head, HeadContext) else []
+        others = [context for context, _ in self._further.values()]
+        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads, others)
         self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
+        self.further = {name: info_of(context) for name, (context, _) in self._further.items()}
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
         self.stores = Stores()
-        drafting = (*(["model"] if draft else []), *([head[0].name] if head else []))
+        models = (*(["model"] if draft else []), *self._further, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
-        own = ("hybrid", *drafting, *looking) if drafting or stores is not None else looking
-        self.drafters: tuple[str, ...] = (*own, *self._plugins, "none")
+        own = ("hybrid", *models, *looking) if models or stores is not None else looking
+        of_passes = ("recycling", "lookahead") if LookaheadDrafter.fits(self._target) else ("recycling",)
+        self.drafters: tuple[str, ...] = (*own, *of_passes, *self._plugins, "none")
         self._has_stores = stores is not None
         if stores:
             self.use_stores(stores)
@@ -155,12 +167,17 @@ class Engine:
         TextStoreError, SettingError or Cancelled, and then nothing stays loaded.
         """
         options = options or LoadOptions()
+        draft, files, of_head_file = several(draft, options.drafts, options.head)
+        options = replace(options, drafts=tuple(files), head=of_head_file)
         header = read_model(Path(target))
         draft, chosen = what_drafts(header, draft, options.head)
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
         of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
-        options, shortened = with_room(header, small or of_head, options, this_machine())
+        more = [(Path(path), read_model(Path(path))) for path in options.drafts]
+        whys = [check_pair(header, one) for _, one in more]
+        beside = [one for _, one in more]
+        options, shortened = with_room(header, small or of_head, options, this_machine(), beside)
         with ExitStack() as undo:
 
             def loaded(path: str | Path, layers: int, devices: Sequence[str], **more: Any) -> LlamaModel:
@@ -179,12 +196,16 @@ class Engine:
             )
             there = options.gpu_layers_draft, options.devices_draft
             model = loaded(draft, *there, header=small, tokenizer=bool(because)) if draft else None
+            further = [
+                (loaded(path, *there, header=one, tokenizer=bool(why)), why)
+                for (path, one), why in zip(more, whys, strict=True)
+            ]
             head: tuple[Head, LlamaModel | StateHead] | None = None
             if chosen and of_head and NORMED in chosen.layers:
                 head = chosen, read_state_head(Path(chosen.path), of_head, this_machine().host.free)
             elif chosen:
                 head = chosen, loaded(chosen.path, *there, header=of_head) if chosen.path else big
-            engine = cls(big, model, options, because, shortened, drafters, head, stores)
+            engine = cls(big, model, options, because, shortened, drafters, head, stores, further)
             undo.pop_all()
         return engine
 
@@ -242,6 +263,7 @@ class Engine:
             self._draft,
             self._models[0].vocabulary,
             self._template,
+            further=self._further,
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
             translation=self._translation,
@@ -267,6 +289,11 @@ class Engine:
                 "continuations: use 0"
             )
         AllowedDrafters.under(settings, self.drafters)
+        if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
+            raise SettingError(
+                f"the drafter 'lookahead' needs passes over {LookaheadDrafter.WIDEST + 1} tokens of several "
+                "continuations, for which this target's memory or the k it was loaded for is too small: use lookup"
+            )
         if settings.drafter not in ("hybrid", *self.drafters):
             what = "a head of the target" if settings.drafter in HEADS else "a draft model"
             raise SettingError(f"the drafter {settings.drafter!r} needs {what}: name one with -d, or use lookup")
@@ -314,12 +341,14 @@ class Engine:
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:
-        return {"target": self._target} | ({"draft": self._draft} if self._draft else {})
+        drafts = {"draft": self._draft} if self._draft else {}
+        return {"target": self._target, **drafts, **{name: context for name, (context, _) in self._further.items()}}
 
     @property
     def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
         """The contexts that draft."""
-        return tuple(context for context in (self._draft, self._head) if context)
+        further = (context for context, _ in self._further.values())
+        return tuple(context for context in (self._draft, *further, self._head) if context)
 
     @property
     def _files(self) -> str:
@@ -389,6 +418,8 @@ class Engine:
     def _measure_passes(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)
         yield from measure(self._target, self._draft, self.controller, threads=threads)
+        for name, (context, _) in self._further.items():
+            yield from measure(self._target, context, self.controller, name, threads)
         if self.head:
             yield from measure(self._target, self._head, self.controller, self.head.name, threads)
 

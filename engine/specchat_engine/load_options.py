@@ -39,7 +39,8 @@ class LoadOptions:
     target uses. Threads alone can change without a reload: see `Engine.use_threads`. A prompt is read `batch_size`
     tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
     `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
-    is reserved for `k_max` + 1 rows of logits. `head` is the file of a head that drafts from the target's hidden
+    is reserved for `k_max` + 1 rows of logits. `drafts` are the files of further draft models, which draft under the
+    names "model-2", "model-3" and so on. `head` is the file of a head that drafts from the target's hidden
     states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which takes the target's
     own if it has some. Raises SettingError for a value that is not allowed.
     """
@@ -60,6 +61,7 @@ class LoadOptions:
     cache_type_v: str = setting("f16", OneOf(CACHE_TYPES))
     k_max: int = setting(32, Range(1, K_LIMIT, whole=True))
     head: str = AUTO
+    drafts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check(self)

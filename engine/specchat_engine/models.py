@@ -31,6 +31,10 @@ class BranchingModel(CausalModel, Protocol):
     """A model that can read several continuations in one pass."""
 
     @property
+    def max_rows(self) -> int:
+        """How many rows of logits one pass may give."""
+
+    @property
     def max_leaves(self) -> int:
         """How many leaves a tree may have; 1 if the memory cannot branch."""
 

@@ -10,11 +10,13 @@ from typing import Any
 
 from specchat_engine.drafters import (
     HeadDrafter,
+    LookaheadDrafter,
     MakeDrafter,
     PluginDrafter,
     PromptLookupDrafter,
     StoreDrafter,
     Stores,
+    TokenRecyclingDrafter,
     Translation,
     drafting_with,
 )
@@ -29,8 +31,9 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `translation` is for
-    a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of others, by name.
+    `further` are more draft models by the names of their drafters. `head` drafts from the target's hidden states, and
+    `stores` are texts that may be drafted from. `translation` is for a draft model with another vocabulary, which
+    drafts through text. `plugins` makes drafters of others, by name.
     `controller` knows what passes cost and what is accepted. `plain_because` says why this target cannot speculate,
     empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's passes, and
     may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that their time tells
@@ -41,6 +44,7 @@ class Pair:
     draft: SessionModel | None
     vocabulary: SessionVocabulary
     template: ChatTemplate
+    further: Mapping[str, tuple[SessionModel, Translation | None]] = field(default_factory=dict)
     head: HeadDrafter | None = None
     stores: Stores | None = None
     translation: Translation | None = None
@@ -55,15 +59,18 @@ class Pair:
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""
         model = [drafting_with(self.draft, self.translation)] if self.draft else []
+        model += [drafting_with(one, translation, name) for name, (one, translation) in self.further.items()]
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
         stores = [StoreDrafter(self.stores)] if self.stores else []
-        return [*model, *head, PromptLookupDrafter(), *stores, *plugins]
+        lookahead = [LookaheadDrafter()] if LookaheadDrafter.fits(self.target) else []
+        return [*model, *head, PromptLookupDrafter(), *stores, TokenRecyclingDrafter(), *lookahead, *plugins]
 
     @property
     def drafting(self) -> tuple[SessionModel, ...]:
         """The models that draft."""
-        return tuple(model for model in (self.draft, self.head and self.head.model) if model)
+        further = (model for model, _ in self.further.values())
+        return tuple(model for model in (self.draft, *further, self.head and self.head.model) if model)
 
     @contextmanager
     def released(self) -> Iterator[None]:

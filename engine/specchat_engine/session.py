@@ -292,7 +292,7 @@ class Session:
         pair = self.pair
         recorder = Recorder(pair.target, pair.drafting, pair.vocabulary.piece, turn.transcript, began)
         plan = partial(self._plan, turn, recorder)
-        for step in generate(pair.target, context, plan, turn.transcript.receive):
+        for step in generate(pair.target, context, plan, turn.transcript.receive, self._planner.watch):
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason

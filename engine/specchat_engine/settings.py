@@ -23,7 +23,16 @@ USUAL_K = 4
 HEADS = ("eagle3", "mtp", "medusa", "mlp")
 """The drafters that read the target's hidden states."""
 
-DRAFTERS = ("hybrid", "model", *HEADS, "lookup", "store", "none")
+TOGETHER = ("model", *HEADS, "lookup", "store")
+"""The drafters between which "hybrid" chooses. The others did not pay on any machine that was measured."""
+
+NEED_TREES = ("lookahead",)
+"""The drafters whose drafts are always trees."""
+
+FURTHER_MODEL = "model-"
+"""What the names of further draft models begin with, before a number from 2 on."""
+
+DRAFTERS = ("hybrid", *TOGETHER, "recycling", "lookahead", "none")
 SEARCHED = ("all", "conversation")
 VERIFIER_NAMES = ("coupled", "rejection", "block", "typical")
 """The names of `verifiers.VERIFIERS`, which needs numpy; settings do not."""
@@ -42,6 +51,11 @@ def installed_drafters() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=DRAFTER_GROUP) if point.name not in DRAFTERS}
+
+
+def drafts_together(name: str) -> bool:
+    """Whether "hybrid" may choose this drafter."""
+    return name in TOGETHER or name.startswith(FURTHER_MODEL)
 
 
 def check_ngrams(shortest: int, longest: int) -> None:

@@ -10,6 +10,7 @@ from specchat_engine import Drafter, SamplingParams
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Step, generate
 from specchat_engine.decoding.verification import ProposalLaw, Verdict, Verifier
+from specchat_engine.policy.planner import WatchingDrafter
 from specchat_engine.sampling.sampler import Sampler
 from specchat_engine.testing import Law, ScriptedModel
 from specchat_engine.verifiers import COUPLED
@@ -90,7 +91,8 @@ class Loop:
 
     def steps(self) -> Iterator[Step]:
         """The rounds of the run."""
-        return generate(self.target, self.context, self._plan, self._limit)
+        watch = self.drafter.watch if isinstance(self.drafter, WatchingDrafter) else None
+        return generate(self.target, self.context, self._plan, self._limit, watch)
 
     def run(self) -> list[int]:
         """The whole answer."""

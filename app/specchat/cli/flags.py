@@ -28,6 +28,10 @@ def takes_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[.
         @wraps(command)
         def with_options(**values: Any) -> None:
             given = {setting.key: values.pop(setting.key) for setting in settings}
+            for setting in settings:
+                if setting.more and given[setting.key]:
+                    given[setting.key], *further = given[setting.key]
+                    given |= {setting.more: further} if further else {}
             command(flags={key: value for key, value in given.items() if value is not None}, **values)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
@@ -41,7 +45,7 @@ def takes_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[.
 
 
 def _option(setting: Setting) -> inspect.Parameter:
-    repeated = isinstance(setting.kind, ListOf) and setting.kind.repeated
+    repeated = bool(setting.more) or (isinstance(setting.kind, ListOf) and setting.kind.repeated)
     option = typer.Option(*setting.flags, metavar=setting.kind.metavar, help=setting.help_line)
     annotation: Any = Annotated[list[str] | None if repeated else str | None, option]
     return inspect.Parameter(setting.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -67,6 +67,7 @@ def answer_once(prompt: str, options: ChatOptions, *, as_json: bool, prediction:
             say(source)
         code = _stream(session, prompt, output_for(sys.stdout, as_json=as_json))
         keep(engine)
+        Collections().count(engine.stores.taken_hits())
         return code
 
 

@@ -49,13 +49,14 @@ def show(*, as_json: bool) -> None:
     if not known:
         say("there is no store yet: `specchat store add FOLDER` makes one")
     print_rows(
-        ("store", "used", "tokens", "size", "sources"),
+        ("store", "used", "tokens", "size", "hits", "sources"),
         (
             (
                 one.name,
                 "on" if one.is_on else "off",
                 f"{max((made.tokens for made in one.made.values()), default=0):,}",
                 format_size(one.size),
+                f"{one.hits:,}",
                 ", ".join(one.sources),
             )
             for one in known
@@ -86,5 +87,6 @@ def _as_json(collection: Collection) -> dict[str, object]:
         "on": collection.is_on,
         "sources": list(collection.sources),
         "size": collection.size,
+        "hits": collection.hits,
         "indexes": {key: made.tokens for key, made in collection.made.items()},
     }

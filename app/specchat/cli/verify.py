@@ -20,7 +20,7 @@ from specchat_engine import Engine, EngineError, SamplingParams, Session, Settin
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
-from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, VERIFIER_NAMES, DraftLength, TreeSize
+from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, NEED_TREES, VERIFIER_NAMES, DraftLength, TreeSize
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 4, 16)
@@ -43,9 +43,9 @@ forgets a penalty."""
 class Scope:
     """What is compared. The first verifier is compared with every k, the others with the middle one.
 
-    Hybrid drafting is compared with k auto, unless k was given. `tree` holds for all drafts; where it is auto, the
-    middle k is compared with `TREE` as well, if the target can branch. `hard` adds what wrong rules do not survive:
-    drafts that are made to mislead and, unless a temperature was given, `OPEN` sampling.
+    Hybrid drafting is compared with k auto, unless k was given. `tree` holds for all drafts.
+    `hard` adds what wrong rules do not survive: drafts that are made to mislead, the middle k with `TREE` as well, if
+    the target can branch, and, unless a temperature was given, `OPEN` sampling.
     """
 
     temperatures: Sequence[float]
@@ -146,7 +146,8 @@ def all_cases(
                 settings = replace(base, drafter=drafter, k=k, verifier=verifier, tree=scope.tree)
                 yield Case(kind, prompt, settings)
                 middle = scope.ks[len(scope.ks) // 2]
-                if scope.tree == AUTO and branches and drafter in NEED_MODELS and (verifier, k) == ("coupled", middle):
+                branching = scope.tree == AUTO and scope.hard and branches and drafter in NEED_MODELS
+                if branching and (verifier, k) == ("coupled", middle):
                     yield Case(kind, prompt, replace(settings, tree=TREE))
 
 
@@ -156,7 +157,7 @@ def _drafts(scope: Scope, *, first: bool, is_open: bool) -> Iterator[tuple[str, 
     if is_open:
         yield from product(("model",) if "model" in scope.drafters else (), middle)
     else:
-        for drafter in scope.drafters:
+        for drafter in scope.drafters if first else [name for name in scope.drafters if name not in NEED_TREES]:
             is_auto = drafter == "hybrid" and scope.ks == KS
             yield from product((drafter,), (AUTO,) if is_auto else scope.ks if first else middle)
     if scope.hard:

@@ -14,7 +14,7 @@ from specchat_engine.codec import from_json
 from specchat_engine.decoding.rounds import DraftedToken, Round, TargetToken
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import round_line
-from specchat_engine.settings import HEADS
+from specchat_engine.settings import DRAFTERS, FURTHER_MODEL
 
 HIDDEN = "<hidden>"
 
@@ -110,7 +110,7 @@ def filtered(lines: Iterable[str]) -> Iterator[str]:
 _START = ("schema", "drafter", "verifier", "lossless", "seed", "turn", "prompt_tokens", "versions", "machine")
 _MODEL = ("name", "description", "architecture", "n_params", "size_bytes", "n_ctx", "n_ctx_train", "n_vocab")
 _ENDINGS = ("end", "stop", "length", "context", "cancelled", "error")
-_SOURCES = ("model", *HEADS, "translated", "lookup", "store", "none")
+_SOURCES = (*DRAFTERS, "translated", *(f"{FURTHER_MODEL}{number}" for number in range(2, 10)))
 _REASON = 60
 """The most characters of a reason. Reasons are written by the engine and are short."""
 

@@ -35,7 +35,8 @@ def chat_options(config: Config) -> ChatOptions:
     options = load_options(config)
     if options.head not in _HEADS:
         options = replace(options, head=str(find_path(options.head)))
-    if draft and _is_head(draft) and options.head == AUTO:
+    options = replace(options, drafts=tuple(str(find_path(name)) for name in options.drafts))
+    if draft and _is_head(draft) and options.head == AUTO and not options.drafts:
         draft, options = None, replace(options, head=str(draft))
     return ChatOptions(
         target,

@@ -48,7 +48,20 @@ class Config:
         kind=_MODEL,
         usual="built-in pair",
     )
-    draft: Path | None = setting(Group.MODELS, "Draft model or head of the target", "-d", "--draft", kind=_MODEL)
+    draft: Path | None = setting(
+        Group.MODELS,
+        "Draft model or head of the target; again for more of them",
+        "-d",
+        "--draft",
+        kind=_MODEL,
+        more="drafts",
+    )
+    drafts: tuple[str, ...] = setting(
+        Group.MODELS,
+        "Draft models beside the first",
+        of=(LoadOptions, "drafts"),
+        kind=ListOf("FILE|NAME", "use the names or files of draft models", str),
+    )
     head: str = setting(
         Group.MODELS,
         "Head beside a draft model: a file, mtp or none",

@@ -51,7 +51,8 @@ class Setting:
     """One setting.
 
     `home` and `name` are the engine's dataclass and field that hold it, if there are such. `usual` says what applies if
-    nobody sets it. A setting with `steps` has a knob.
+    nobody sets it. A setting with `steps` has a knob. If its flag is repeated, the further values are those of the
+    setting `more`.
     """
 
     key: str = ""
@@ -63,6 +64,7 @@ class Setting:
     home: type | None
     name: str
     steps: Steps | None
+    more: str = ""
 
     @property
     def typed(self) -> str:
@@ -111,6 +113,7 @@ def setting(
     usual: str | None = None,
     steps: Steps | None = None,
     is_open: bool = False,
+    more: str = "",
     factory: Callable[[], Any] | None = None,
 ) -> Any:
     """A field of the configuration, with the setting that it is among its metadata.
@@ -141,6 +144,7 @@ def setting(
         home=home,
         name=name,
         steps=steps,
+        more=more,
     )
     if factory is not None:
         return field(default_factory=factory, metadata={"setting": declared})

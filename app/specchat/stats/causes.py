@@ -11,7 +11,7 @@ from specchat.stats.curve import Basis, curve_of
 from specchat.stats.what_if import Point, WhatIf, predicted
 from specchat.terminal.blocks import per_cent
 from specchat_engine.analysis.theory import expected_tokens
-from specchat_engine.decoding.rounds import BY_MODEL, Outcome
+from specchat_engine.decoding.rounds import Outcome, by_model
 from specchat_engine.settings import AUTO, HEADS
 
 _TESTED, _ROUNDS = 40, 12
@@ -58,7 +58,7 @@ def _drafts(turn: Answered) -> Iterator[Advice]:
     if prediction is None or prediction.chain.num_tested < _TESTED or turn.figures.num_drafts < _ROUNDS:
         return
     yield from _length(turn, prediction)
-    if prediction.chain.source in BY_MODEL:
+    if by_model(prediction.chain.source):
         yield from _temperature(turn, prediction)
         if prediction.chain.source not in HEADS:
             yield from _large_draft(turn, prediction)
@@ -108,7 +108,7 @@ def _temperature(turn: Answered, prediction: WhatIf) -> Iterator[Advice]:
     rejected = [
         event.top[0].id == token.id
         for event in turn.rounds
-        if event.source in BY_MODEL and event.top
+        if by_model(event.source) and event.top
         for token in event.drafted
         if token.outcome is Outcome.REJECTED
     ]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from specchat.stats.summary import Figures
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.rounds import BY_MODEL, Round
+from specchat_engine.decoding.rounds import Round, by_model
 from specchat_engine.decoding.stats import speedup_over_plain
 
 _OFTEN, _SOME = 8, 3
@@ -94,7 +94,7 @@ def _passes(rounds: Iterable[Round]) -> tuple[dict[int, list[float]], list[float
         if event.index == 0:
             continue
         by_width.setdefault(len(event.drafted) + 1, []).append(event.ms.verify)
-        if event.source in BY_MODEL and event.drafted:
+        if by_model(event.source) and event.drafted:
             steps.append(event.ms.draft / len(event.drafted))
     return by_width, steps
 

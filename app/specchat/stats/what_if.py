@@ -9,7 +9,7 @@ from specchat.stats.curve import Basis, CostCurve, curve_of
 from specchat.stats.summary import Figures
 from specchat_engine.analysis.theory import expected_tokens_by_position
 from specchat_engine.decoding.costs import MeasuredCosts
-from specchat_engine.decoding.rounds import BY_MODEL, Round
+from specchat_engine.decoding.rounds import Round, by_model
 from specchat_engine.settings import AUTO, HEADS, DraftLength
 
 _PRIOR = 2.0
@@ -200,7 +200,7 @@ def _point(chain: Chain, curve: CostCurve, step_ms: float, between_ms: float, k:
 
 def _step_ms(rounds: Sequence[Round], source: str, costs: MeasuredCosts) -> float | None:
     """Milliseconds per drafted token: the recorded step of the draft model, else the mean over the rounds."""
-    if source in BY_MODEL and source not in HEADS and costs.draft_step is not None:
+    if by_model(source) and source not in HEADS and costs.draft_step is not None:
         return costs.draft_step
     own = [event for event in rounds if event.source == source and event.drafted]
     drafted = sum(len(event.drafted) for event in own)
@@ -211,12 +211,12 @@ def chain_of(rounds: Sequence[Round], source: str) -> Chain:
     """The acceptance of one source in these rounds."""
     own = [event for event in rounds if event.source == source]
     figures = Figures.of(own)
-    return Chain(source, figures.tested_at, figures.accepted_at, _reach(rounds) if source not in BY_MODEL else ())
+    return Chain(source, figures.tested_at, figures.accepted_at, _reach(rounds) if not by_model(source) else ())
 
 
 def _reach(rounds: Sequence[Round]) -> tuple[float, ...]:
     """For each position that k allowed, the share of rounds that drafted a token there, without passes."""
-    drafts = [(event.k, len(event.drafted)) for event in rounds if event.source not in BY_MODEL]
+    drafts = [(event.k, len(event.drafted)) for event in rounds if not by_model(event.source)]
     found: list[float] = []
     for position in range(max((k for k, _ in drafts), default=0)):
         lengths = [length for k, length in drafts if k > position]

@@ -2,5 +2,6 @@
 
 from specchat.texts.chats import own_chats
 from specchat.texts.collections import CHATS, Collection, Collections, vocabulary_key
+from specchat.texts.refreshing import Refreshing
 
-__all__ = ["CHATS", "Collection", "Collections", "own_chats", "vocabulary_key"]
+__all__ = ["CHATS", "Collection", "Collections", "Refreshing", "own_chats", "vocabulary_key"]

@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -35,6 +35,7 @@ _MOST_BYTES = 8 * 2**20
 """Larger files are data rather than texts."""
 
 _SCHEMA = 1
+_HITS = "hits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,14 @@ class Collection:
         """The index for a tokenizer; None if there is none yet."""
         path = self.folder / f"{key}.suffixes"
         return path if key in self.made and path.is_file() else None
+
+    @property
+    def hits(self) -> int:
+        """How many accepted tokens were drafted from it so far."""
+        try:
+            return int((self.folder / _HITS).read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
 
     @property
     def size(self) -> int:
@@ -144,6 +153,13 @@ class Collections:
             now = Made(tokens, frozenset(texts))
             return _write(replace(collection, made={**collection.made, key: now}))
 
+    def count(self, hits: Mapping[str, int]) -> None:
+        """Adds accepted tokens to the collections that they were drafted from. It never waits for a writer."""
+        for one in self.all():
+            if hits.get(one.name):
+                with suppress(OSError):  # it was just deleted, or the disk is full
+                    replace_text(one.folder / _HITS, str(one.hits + hits[one.name]))
+
     def told(self) -> str:
         """All collections in one line."""
         known = self.all()
@@ -151,7 +167,7 @@ class Collections:
             return "There is no store yet: `specchat store add FOLDER` makes one."
         said = (
             f"{one.name} {'on' if one.is_on else 'off'}, "
-            f"{max((made.tokens for made in one.made.values()), default=0):,} tokens"
+            f"{max((made.tokens for made in one.made.values()), default=0):,} tokens, {one.hits:,} hits"
             for one in known
         )
         return f"Stores: {' · '.join(said)}."

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
-from specchat.texts import Collections
+from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
     Cancel,
@@ -71,6 +71,7 @@ class Work:
         self._session: Session | None = None
         self._measuring: Iterator[None] = iter(())
         self._measured = False
+        self._refreshing = Refreshing()
 
     def hear(self, command: Command) -> None:
         """Does what cannot wait for the running command, and prepares for the one that was heard."""
@@ -150,6 +151,7 @@ class Work:
 
     def close(self) -> None:
         """Frees the models."""
+        self._refreshing.stop()
         if self._engine is not None:
             self._engine.close()
 
@@ -207,6 +209,13 @@ class Work:
         with suppress(TextStoreError):
             engine.use_stores(Collections().indexes(engine.header) or {})
 
+    def _count_hits(self, engine: Engine) -> None:
+        """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
+        if "store" not in engine.drafters:
+            return
+        Collections().count(engine.stores.taken_hits())
+        self._refreshing.after_answer(Path(engine.target.path))
+
     def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
         """Sends a share from 0 to 1 as such an event, once for every hundredth."""
         told = -1.0
@@ -248,6 +257,7 @@ class Work:
             self._send(event)
         tell_news()
         if self._engine is not None:
+            self._count_hits(self._engine)
             keep(self._engine)
             self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))

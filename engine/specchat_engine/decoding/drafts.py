@@ -109,7 +109,7 @@ class DrafterTraits:
     `evidence` tells how likely a drafted token stands: the drafter's own "confidence", the length of the "match" that
     it continues, or "nothing". `cost`: each "step" is a pass of its own, a "draft" is one pass, or drafting costs
     "nothing". Where k is free, drafts have at most `longest` tokens. A drafter `sharpens` if it draws from its rows to
-    the power of `Context.sharpness`.
+    the power of `Context.sharpness`. All of its drafts are trees with up to `beside` tokens beside a chain of k.
     """
 
     name: str
@@ -117,6 +117,7 @@ class DrafterTraits:
     cost: Literal["step", "draft", "nothing"]
     longest: int = 16
     sharpens: bool = False
+    beside: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,17 +52,23 @@ Limit = Callable[[Sequence[int]], tuple[int, str | None]]
 """Given the tokens that a round would emit: how many to keep, and why the answer ends there (None: it continues)."""
 
 
+Watch = Callable[[Context, Draft, Verdict, NDArray[np.float32]], None]
+"""Sees a pass before the context grows: the draft, the verdict, and the target's logits [n + 1, V], which the next pass
+overwrites. Row 0 follows the context, row i + 1 the i-th drafted token."""
+
+
 def generate(
     target: CausalModel,
     context: Context,
     plan: Callable[[Context], Plan],
     limit: Limit,
+    watch: Watch | None = None,
 ) -> Iterator[Step]:
     """Extends the context round by round until `limit` ends the answer.
 
     Before and after each round the target's memory holds all tokens of the context but the last, also after an
     exception and when the caller stops iterating. `limit` decides before the memory is cut, so that each round has one
-    cut. Source: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1, with any verifier.
+    cut. `watch` sees every pass. Source: Leviathan, Kalman, Matias, arXiv 2211.17192, algorithm 1, with any verifier.
 
     Raises SettingError if a plan's verifier cannot keep its promise with the plan's drafter.
     """
@@ -71,7 +77,7 @@ def generate(
         now = plan(context)
         draft = _drafted(now, context)
         try:
-            verdict = _verified(target, context, now, draft)
+            verdict = _verified(target, context, now, draft, watch)
             emitted = [*accepted_tokens(draft, verdict), *([] if verdict.token is None else [verdict.token])]
             kept, end = limit(emitted)
             if kept < len(emitted):
@@ -98,18 +104,21 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     return draft.branched(plan.branches(draft)) if plan.branches and draft.runners_up else draft
 
 
-def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
+def _verified(target: CausalModel, context: Context, plan: Plan, draft: Draft, watch: Watch | None) -> Verdict:
     """One pass over the last token and the draft, judged by the plan's rule."""
     sampler, verifier, position = plan.sampler, plan.verifier, context.position
     if draft.parents:
-        return _walked(target, context, plan, draft)
+        return _walked(target, context, plan, draft, watch)
     logits = target.advance((context.tokens[-1], *draft.tokens), len(draft.tokens) + 1)
     chance = SharedChance(sampler, position) if verifier.couples else RoundChance(sampler, position)
     proposals = _proposals(plan, draft) if verifier.weighs_q and draft.tokens else ()
-    return verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
+    verdict = verifier.decide(draft.tokens, _rows(context, draft, logits), proposals, chance)
+    if watch:
+        watch(context, draft, verdict, logits)
+    return verdict
 
 
-def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> Verdict:
+def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft, watch: Watch | None) -> Verdict:
     """The same for a tree, of which the target's memory keeps the accepted path. Raises SettingError for a rule or a
     target that takes chains only."""
     walk = plan.verifier.walk
@@ -118,6 +127,8 @@ def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft) -> 
     logits = target.advance_tree(context.tokens[-1], draft.tokens, draft.parents)
     chance = SharedChance(plan.sampler, context.position)
     verdict = walk(draft.tokens, draft.parents, _rows(context, draft, logits), chance)
+    if watch:
+        watch(context, draft, verdict, logits)
     target.take(verdict.path)
     return verdict
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from specchat_engine.settings import HEADS
+from specchat_engine.settings import FURTHER_MODEL, HEADS
 
-BY_MODEL = frozenset(("model", *HEADS, "translated"))
-"""The sources of rounds with a pass for each drafted token: a draft model, also translated through text, or a head."""
+_BY_MODEL = frozenset(("model", *HEADS, "translated"))
+
+
+def by_model(source: str) -> bool:
+    """Whether rounds of this source have a pass for each drafted token: those of a draft model, also translated through
+    text, or of a head."""
+    return source in _BY_MODEL or source.startswith(FURTHER_MODEL)
 
 
 class Outcome(StrEnum):

@@ -1,16 +1,19 @@
 """What proposes tokens: a small model, a model with another vocabulary, a head, the text so far, or one of your own."""
 
 from specchat_engine.drafters.head import HeadDrafter, head_drafter
+from specchat_engine.drafters.lookahead import LookaheadDrafter
 from specchat_engine.drafters.model import ModelDrafter
 from specchat_engine.drafters.plugin import MakeDrafter, PluginDrafter, with_installed
 from specchat_engine.drafters.prompt_lookup import PromptLookupDrafter
 from specchat_engine.drafters.state_heads import StateHead, StateHeadModel
 from specchat_engine.drafters.store import StoreDrafter, Stores
+from specchat_engine.drafters.token_recycling import TokenRecyclingDrafter
 from specchat_engine.drafters.translated import TranslatedDrafter, Translation
 from specchat_engine.models import SessionModel
 
 __all__ = [
     "HeadDrafter",
+    "LookaheadDrafter",
     "MakeDrafter",
     "ModelDrafter",
     "PluginDrafter",
@@ -19,6 +22,7 @@ __all__ = [
     "StateHeadModel",
     "StoreDrafter",
     "Stores",
+    "TokenRecyclingDrafter",
     "TranslatedDrafter",
     "Translation",
     "drafting_with",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 
-def drafting_with(model: SessionModel, translation: Translation | None) -> ModelDrafter | TranslatedDrafter:
+def drafting_with(
+    model: SessionModel, translation: Translation | None, name: str = ModelDrafter.name
+) -> ModelDrafter | TranslatedDrafter:
     """The drafter for a draft model, through text if there is a translation."""
-    return TranslatedDrafter(model, translation) if translation else ModelDrafter(model)
+    return TranslatedDrafter(model, translation, name) if translation else ModelDrafter(model, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
@@ -19,8 +20,11 @@ class ModelDrafter:
     law: ProposalLaw = "drawn"
     traits = DrafterTraits(name, evidence="confidence", cost="step", sharpens=True)
 
-    def __init__(self, model: SessionModel) -> None:
+    def __init__(self, model: SessionModel, name: str = name) -> None:
+        """`name` tells several draft models of one target apart."""
         self.model = model
+        self.name = name
+        self.traits = replace(self.traits, name=name)
 
     def open(self, tokens: Sequence[int], _: Fitted) -> None:
         """Opens a turn with these tokens: keeps their common prefix in memory and drops the rest."""

@@ -25,6 +25,11 @@ class Stores:
         self.used: Mapping[str, Suffixes] = {}
         self.hits: dict[str, int] = {}
 
+    def taken_hits(self) -> dict[str, int]:
+        """The hits since the last call."""
+        taken, self.hits = self.hits, {}
+        return taken
+
 
 class StoreDrafter:
     """Proposes what followed the longest match in any of the stores most often, of the more frequent of equal ones."""

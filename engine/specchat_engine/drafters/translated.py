@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,11 @@ class TranslatedDrafter:
     law: ProposalLaw = "point"
     traits = DrafterTraits(name, evidence="confidence", cost="step")
 
-    def __init__(self, model: SessionModel, translation: Translation) -> None:
+    def __init__(self, model: SessionModel, translation: Translation, name: str = name) -> None:
+        """`name` tells several draft models of one target apart."""
         self.model = model
+        self.name = name
+        self.traits = replace(self.traits, name=name)
         self._translation = translation
         self._pieces, self._entries = translation.target.piece, translation.entries
         self._own_pieces, self._own_entries = translation.draft.piece, translation.own_entries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from specchat_engine.errors import ModelFileError
@@ -17,18 +18,24 @@ _SPARE = 8
 their files, so the system can drop and read them again."""
 
 
-def with_room(target: Header, draft: Header | None, options: LoadOptions, machine: Machine) -> tuple[LoadOptions, str]:
+def with_room(
+    target: Header, draft: Header | None, options: LoadOptions, machine: Machine, further: Sequence[Header] = ()
+) -> tuple[LoadOptions, str]:
     """The options to load a pair with, and why their context is shorter than the model's own; empty if it is not.
 
-    Only main memory is looked at, because the estimate for GPUs is too coarse. Raises ModelFileError if a context that
-    the options name does not fit, or none does.
+    `further` are more draft models. Only main memory is looked at, because the estimate for GPUs is too coarse. Raises
+    ModelFileError if a context that the options name does not fit, or none does.
     """
     free = machine.host.free
     wanted = options.n_ctx or target.n_ctx_train
 
     def taken(n_ctx: int) -> tuple[int, int]:
         """Bytes of main memory: the weights, and everything beside them."""
-        parts = where_it_goes(target, draft, replace(options, n_ctx=n_ctx), machine).parts
+        shorter = replace(options, n_ctx=n_ctx)
+        parts = [*where_it_goes(target, draft, shorter, machine).parts]
+        for one in further:
+            beside = where_it_goes(target, one, shorter, machine).parts
+            parts += (part for part in beside if part.model == "draft")
         here = [part for part in parts if part.device == machine.host.name]
         weights = sum(part.size for part in here if part.what == "weights")
         return weights, sum(part.size for part in here) - weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -88,6 +88,21 @@ def what_drafts(target: Header, draft: str | Path | None, head: str) -> tuple[st
             "use a draft model or lookup"
         )
     return draft, own
+
+
+def several(draft: str | Path | None, further: Sequence[str], head: str) -> tuple[str | Path | None, list[str], str]:
+    """The first draft model, the further ones and the head, of files that may be either in any order.
+
+    Raises ModelFileError, and PairError for a second head.
+    """
+    named = [str(one) for one in (draft, *further) if one]
+    if len(named) < 2:
+        return draft, [], head
+    heads = [one for one in named if one == "mtp" or (Path(one).exists() and read_model(Path(one)).is_head)]
+    if len(heads) + (head not in (AUTO, "none")) > 1:
+        raise PairError(f"{', '.join(heads)} are heads: a target can have one of them beside its draft models")
+    models = [one for one in named if one not in heads]
+    return (models[0] if models else None), models[1:], heads[0] if heads else head
 
 
 def own_head(target: Header) -> Head | None:

@@ -141,7 +141,8 @@ class Controller:
             self._plain_hold_rounds -= 1
             return self._plain_hold
         self._plain_hold_rounds = 0
-        verify_ms = self.target.curve(situation.depth, situation.longest + 1)
+        widest = situation.longest + 1 + max(drafter.beside for drafter in situation.prospects)
+        verify_ms = self.target.curve(situation.depth, widest)
         if verify_ms is None:
             return self._blind(situation)
         plain = Option(0, 1.0, verify_ms[1] + self._overhead_ms)
@@ -293,7 +294,7 @@ class Controller:
             self.acceptance.of(self._kind, name, sort).p_accept(),
             self.acceptance.of(self._kind, name, RUNNER_UP).p_accept(),
             EVIDENCE[RUNNER_UP].classify,
-            verify_ms,
+            verify_ms[: situation.longest + 2],
             max(plain.rate, best.rate),
         )
         return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
@@ -330,7 +331,11 @@ class Controller:
     ) -> list[float]:
         """The milliseconds of a round with a draft of 0 to `most` tokens. Without a draft nothing has to be read."""
         draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, verify_ms[1])
-        drafting = [self._overhead_ms + verify_ms[n + 1] + draft_ms[n] + read_ms for n in range(1, most + 1)]
+        widths = range(2 + drafter.beside, most + 2 + drafter.beside)
+        drafting = [
+            self._overhead_ms + verify_ms[width] + drafting_ms + read_ms
+            for width, drafting_ms in zip(widths, draft_ms[1:], strict=False)
+        ]
         return [self._overhead_ms + verify_ms[1], *drafting]
 
     def _trial(self, candidate: Candidate, plain_ms: float) -> Decision | None:
@@ -392,6 +397,7 @@ class Controller:
             "acceptance": self.acceptance.to_json(),
             "budgets": self._budget.to_json(),
             "trials": self._trials.to_json(),
+            "gains": self._record.to_json(),
         }
 
     @classmethod
@@ -405,6 +411,7 @@ class Controller:
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
             controller._budget.take(kept.get("budgets", {}))
             controller._trials.take(kept.get("trials", {}))
+            controller._record.take(kept.get("gains", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

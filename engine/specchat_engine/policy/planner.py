@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft, Drafter, DrafterTraits, Prospect
 from specchat_engine.decoding.generate import Plan, Step
@@ -20,7 +23,7 @@ from specchat_engine.policy.situation import Decision, Outcome, Situation
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
-from specchat_engine.settings import AUTO, DRAFTERS, Settings
+from specchat_engine.settings import AUTO, DRAFTERS, NEED_TREES, Settings, drafts_together
 from specchat_engine.verifiers import COUPLED, VERIFIERS
 
 _READ_AT_ONCE = 64
@@ -65,6 +68,14 @@ class PlannedDrafter(Drafter, Protocol):
         """Ends the turn."""
 
 
+@runtime_checkable
+class WatchingDrafter(PlannedDrafter, Protocol):
+    """A drafter that learns from the target's passes, whoever drafted."""
+
+    def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Sees a pass; see `generate.Watch`."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowedDrafters:
     """The drafters that the settings allow, the rule that verifies them, and why none is allowed."""
@@ -89,7 +100,10 @@ class AllowedDrafters:
         because = plain_because or ("k is 0" if settings.k == 0 else "no drafter")
         if not (plain_because or settings.k == 0 or settings.drafter == "none"):
             wanted = settings.drafter if settings.drafter in ("hybrid", *loaded) else "lookup"
-            names = tuple(name for name in loaded if wanted == name or (wanted == "hybrid" and name in DRAFTERS))
+            if wanted in NEED_TREES and not VERIFIERS[settings.verifier].walk:
+                because = f"{wanted} drafts trees, which the verifier {settings.verifier} cannot judge"
+                return cls(settings, (), VERIFIERS[settings.verifier], because)
+            names = tuple(name for name in loaded if wanted == name or (wanted == "hybrid" and drafts_together(name)))
         return cls(settings, names, VERIFIERS[settings.verifier], because)
 
     @property
@@ -195,6 +209,13 @@ class Planner:
             decision.branches,
         )
 
+    def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Shows a pass to those of the allowed drafters that watch."""
+        for name in self._allowed.names:
+            drafter = self.drafters[name]
+            if isinstance(drafter, WatchingDrafter):
+                drafter.watch(context, draft, verdict, logits)
+
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""
         self._learn_sharpness(context, step)
@@ -204,11 +225,14 @@ class Planner:
         draft, verdict = step.draft, step.verdict
         emitted = context.tokens[situation.depth :]
         compared, accepted = along_the_chain(draft, verdict)
+        length = draft.trunk
+        if decision.drafter and decision.drafter.beside:
+            compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
         outcome = Outcome(
-            drafted=draft.trunk,
+            drafted=length,
             accepted=accepted,
             compared=compared,
-            branches=len(draft.tokens) - draft.trunk,
+            branches=len(draft.tokens) - length,
             replaced=[
                 place >= accepted and draft.runners_up[place] == emitted[place]
                 for place in range(min(compared, len(draft.runners_up), len(emitted)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from collections.abc import Mapping
+from math import inf, log, sqrt
+from typing import Any
 
 _WEIGHT, _FADE = 10.0, 0.98
 """The weight of an expectation, in plain rounds, and how much older rounds count."""
 
-_SPREAD = 1.5
+_SPREAD = 1.0
 """How far the gain that a time of one plain round shows may lie from the usual one."""
 
 
@@ -21,6 +23,22 @@ class TrackRecord:
         """Learns what a round with a draft took and brought."""
         time, tokens = self._sums.get((kind, drafter), (0.0, 0.0))
         self._sums[kind, drafter] = _FADE * time + plain_rounds, _FADE * tokens + emitted
+
+    def to_json(self) -> dict[str, dict[str, list[float]]]:
+        """What to keep for the next start."""
+        kept: dict[str, dict[str, list[float]]] = {}
+        for (kind, drafter), (time, tokens) in self._sums.items():
+            kept.setdefault(kind, {})[drafter] = [round(time, 3), round(tokens, 3)]
+        return kept
+
+    def take(self, kept: Mapping[str, Any]) -> None:
+        """Reads what `to_json` wrote. Raises TypeError, ValueError or AttributeError for anything else."""
+        self._sums = {}
+        for kind, drafters in kept.items():
+            for drafter, (time, tokens) in drafters.items():
+                if not (0 <= float(time) < inf and 0 <= float(tokens) < inf):
+                    raise ValueError("these are no rounds and tokens")
+                self._sums[str(kind), str(drafter)] = float(time), float(tokens)
 
     def gain(self, kind: str, drafter: str, expected: float) -> float:
         """The gain over plain decoding: the expected one for a new drafter, more and more what it really was."""

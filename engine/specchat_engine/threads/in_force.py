@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from threading import Lock
@@ -71,10 +71,13 @@ class Threads:
         draft: ThreadedModel | None,
         processors: Processors,
         asked: tuple[ThreadCount, ThreadCount],
-        head: ThreadedModel | None = None,
+        heads: Sequence[ThreadedModel] = (),
+        further: Sequence[ThreadedModel] = (),
     ) -> None:
-        """A `head` always computes with as many threads as the target."""
-        self._target, self._draft, self._head = target, draft, head
+        """The `heads` always compute with as many threads as the target, `further` draft models with as many as the
+        first one."""
+        self._target, self._draft, self._heads = target, draft, heads
+        self._drafts = (*([draft] if draft else []), *further)
         self._processors = processors
         self._chosen: dict[str, Choice] = {}
         self._asked = asked
@@ -172,16 +175,17 @@ class Threads:
         elif self._contention is None or self._contention.threads != threads:
             self._contention = CpuContention(threads)
         self._target.threads = self._contention.count if self._contention else threads
-        if self._head:
-            self._head.threads, self._head.reading_threads = self._target.threads, self._target.reading_threads
+        for head in self._heads:
+            head.threads, head.reading_threads = self._target.threads, self._target.reading_threads
 
     def _apply_draft(self) -> None:
         if self._draft is None:
             return
         asked_draft, chosen_draft, most = self._asked[1], self._choice("draft"), self._target.threads
         fixed = 0 if asked_draft == AUTO else asked_draft
-        self._draft.threads = fixed or (min(chosen_draft.threads, most) if chosen_draft else most)
-        self._draft.reading_threads = fixed or self._target.reading_threads
+        for draft in self._drafts:
+            draft.threads = fixed or (min(chosen_draft.threads, most) if chosen_draft else most)
+            draft.reading_threads = fixed or self._target.reading_threads
 
     def _choice(self, role: str) -> Choice | None:
         """The measured choice for a model without a requested number of threads."""

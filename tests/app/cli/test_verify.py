@@ -97,8 +97,9 @@ def test_json_has_a_line_for_every_answer_and_one_for_the_result(
     assert (audited["type"], audited["answers"], audited["unexplained"], audited["seed"]) == ("audit", len(cases), 0, 7)
     ways = {(line["temperature"], line["drafter"], line["k"], line["verifier"]) for line in cases}
     verifiers = ("coupled", "rejection", "block")
-    coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in ("model", "lookup") for k in (1, 4, 16)}
-    others = {(t, d, 4, v) for t in (0, 0.8) for d in ("model", "lookup") for v in verifiers[1:]}
+    drafters = ("model", "lookup", "recycling")
+    coupled = {(t, d, k, "coupled") for t in (0, 0.8) for d in (*drafters, "lookahead") for k in (1, 4, 16)}
+    others = {(t, d, 4, v) for t in (0, 0.8) for d in drafters for v in verifiers[1:]}
     hybrid = {(t, "hybrid", "auto", v) for t in (0, 0.8) for v in verifiers}
     misleading = {(t, "adversary", k, "coupled") for t in (0, 0.8, 1.5) for k in (1, 4, 16)} | {
         (t, "adversary", 4, v) for t in (0, 0.8, 1.5) for v in verifiers[1:]
@@ -126,9 +127,10 @@ def test_a_tree_that_is_asked_for_is_what_all_drafts_are_compared_with(
             ["-k", "2", "--temp", "0.3"],
             {
                 (0.3, d, 2, v)
-                for d in ("hybrid", "model", "lookup", "adversary")
+                for d in ("hybrid", "model", "lookup", "recycling", "adversary")
                 for v in ("coupled", "rejection", "block")
-            },
+            }
+            | {(0.3, "lookahead", 2, "coupled")},
         ),
         (["-k", "2", "--drafter", "lookup", "--verifier", "block"], {(t, "lookup", 2, "block") for t in (0, 0.8)}),
         (["-k", "32", "--drafter", "model", "--verifier", "coupled", "--temp", "0"], {(0, "model", 32, "coupled")}),

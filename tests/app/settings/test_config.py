@@ -43,7 +43,7 @@ def test_a_sampling_value_that_nobody_sets_is_not_chosen() -> None:
 def test_all_settings_but_those_of_the_screen_have_a_flag_and_no_flag_stands_for_two() -> None:
     flags = [flag for setting in SETTINGS for flag in setting.flags]
     assert len(flags) == len(set(flags))
-    assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys"}
+    assert {setting.key for setting in SETTINGS if not setting.flags} == {"theme", "keys", "drafts"}
 
 
 def test_a_model_hides_the_draft_of_the_sources_below() -> None:
@@ -140,7 +140,8 @@ def test_an_absurd_number_of_threads_is_rejected(threads: str) -> None:
 def test_an_unknown_drafter_is_rejected() -> None:
     assert (
         complaint(drafter="magic")
-        == "--drafter is 'magic': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, store or none"
+        == "--drafter is 'magic': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, store, recycling, lookahead or "
+        "none"
     )
 
 

@@ -152,3 +152,21 @@ def test_the_commands_make_list_switch_and_delete_a_store(
     assert main(["store", "rm", "texts"]) == 0
     assert main(["store", "rm", "texts"]) != 0
     assert "there is no store 'texts'" in capsys.readouterr().err
+
+
+def test_hits_add_up_and_never_wait_for_a_writer(texts: Path) -> None:
+    collections = Collections()
+    collections.add("mine", [str(texts)])
+    assert collections.get("mine").hits == 0
+    collections.count({"mine": 3, "gone": 9})
+    collections.count({"mine": 4})
+    assert collections.get("mine").hits == 7
+
+    def counting(text: str) -> Sequence[int]:
+        collections.count({"mine": 1})
+        return tokenize(text)
+
+    collections.update("mine", "key", counting)
+    assert "mine on, 31 tokens, 9 hits" in collections.told()
+    (collections.get("mine").folder / "hits").write_text("many")
+    assert collections.get("mine").hits == 0

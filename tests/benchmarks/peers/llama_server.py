@@ -62,6 +62,11 @@ class LlamaServer:
 
     def answer(self, task: Task) -> Result:
         """One completion of token ids. Nothing from the last one is reused."""
+        tokens, _, milliseconds = self.answer_with_counts(task)
+        return Result(tokens, milliseconds)
+
+    def answer_with_counts(self, task: Task) -> tuple[int, int, float]:
+        """The same, as the number of tokens, the number of the target's passes, and the milliseconds."""
         reply = self._post(
             "/completion",
             {
@@ -74,7 +79,8 @@ class LlamaServer:
             },
         )
         timings = reply["timings"]
-        return Result(int(timings["predicted_n"]), timings["prompt_ms"] + timings["predicted_ms"])
+        tokens = int(timings["predicted_n"])
+        return tokens, tokens - int(timings.get("draft_n_accepted", 0)), timings["prompt_ms"] + timings["predicted_ms"]
 
     def close(self) -> None:
         """Ends the process."""

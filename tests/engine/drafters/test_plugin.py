@@ -178,7 +178,7 @@ def test_a_name_that_is_taken_is_refused(name: str) -> None:
 
 def test_a_drafter_that_is_not_there_is_refused(files: EngineFiles) -> None:
     nobody = Settings(drafter="nobody")
-    refusal = "there is no drafter 'nobody': use hybrid, model, eagle3, mtp, medusa, mlp, lookup, store, none"
+    refusal = "there is no drafter 'nobody': use hybrid, model, .*, lookup, store, recycling, lookahead, none"
     with (
         Engine.load(files.target, options=LoadOptions(threads=1)) as engine,
         pytest.raises(SettingError, match=refusal),
@@ -197,7 +197,7 @@ def test_an_installed_one_is_there_by_its_name_and_imported_when_it_drafts(
 ) -> None:
     monkeypatch.syspath_prepend(install_drafter(tmp_path, "eager", "raise RuntimeError('imported')"))
     with Engine.load(files.target, options=LoadOptions(threads=1)) as engine:
-        assert engine.drafters == ("lookup", "eager", "none")
+        assert engine.drafters == ("lookup", "recycling", "lookahead", "eager", "none")
         session = engine.session(settings=Settings(max_tokens=2, k=2), seed=1)
         ask(session)
         session.settings = Settings(drafter="eager", k=2, max_tokens=4)

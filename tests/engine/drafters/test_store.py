@@ -61,7 +61,7 @@ def test_accepted_tokens_are_counted_for_their_store(stores: Stores) -> None:
 def test_an_engine_drafts_from_stores_that_may_change_while_it_runs(files: EngineFiles, tmp_path: Path) -> None:
     options = LoadOptions(threads=1)
     with Engine.load(files.target, None, options, stores={}) as engine:
-        assert engine.drafters == ("hybrid", "lookup", "store", "none")
+        assert engine.drafters == ("hybrid", "lookup", "store", "recycling", "lookahead", "none")
         settings = Settings(drafter="store", k=6, max_tokens=40)
         plain = engine.session(settings=settings, seed=4)
         list(plain.generate("Hello"))

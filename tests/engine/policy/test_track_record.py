@@ -49,3 +49,14 @@ def test_what_was_seen_often_holds_no_surprise() -> None:
         record.observe("prose", "model", 2.0, 2)
         record.observe("prose", "eagle3", 2.0, 3)
     assert record.hope("prose", "model", 1.0) < record.gain("prose", "eagle3", 1.5)
+
+
+def test_what_was_gained_is_kept_for_the_next_start() -> None:
+    record, again = TrackRecord(), TrackRecord()
+    for _ in range(20):
+        record.observe("prose", "model", 2.0, 5)
+    again.take(record.to_json())
+    assert again.gain("prose", "model", 1.0) == pytest.approx(record.gain("prose", "model", 1.0), rel=1e-3)
+    for broken in ({"prose": {"model": [1.0]}}, {"prose": {"model": [-1.0, 2.0]}}, {"prose": {"model": ["inf", 1]}}):
+        with pytest.raises(ValueError, match=r".+"):
+            again.take(broken)

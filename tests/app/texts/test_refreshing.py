@@ -1,0 +1,63 @@
+"""Past chats are indexed again while the chat goes on, by a process that ends with it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from specchat.settings.paths import sessions_db
+from specchat.store import Store, StoredMessage, StoredSession
+from specchat.texts import CHATS, Collections, Refreshing
+from support.tiny_models import TinyModels
+
+
+@pytest.fixture
+def chats() -> Collections:
+    """A chat that was said, and a store of chats that has no index yet."""
+    with Store.open(sessions_db()) as store:
+        store.create(StoredSession(id=1))
+        store.add_message(StoredMessage(1, 1, None, "user", "Where is Paris?"))
+        store.add_message(StoredMessage(2, 1, 1, "assistant", "In France, of course."))
+    collections = Collections()
+    collections.add(CHATS, [CHATS])
+    return collections
+
+
+def finished(refreshing: Refreshing) -> bool:
+    end = time.monotonic() + 60
+    while refreshing.is_busy and time.monotonic() < end:
+        time.sleep(0.05)
+    return not refreshing.is_busy
+
+
+def test_after_an_answer_the_store_of_past_chats_is_brought_up_to_date(
+    chats: Collections, tiny_models: TinyModels
+) -> None:
+    refreshing = Refreshing()
+    refreshing.after_answer(tiny_models.target)
+    assert refreshing.is_busy
+    assert finished(refreshing)
+    assert [one.tokens > 10 for one in chats.get(CHATS).made.values()] == [True]
+    refreshing.after_answer(tiny_models.target)
+    assert not refreshing.is_busy, "the next update waits for its time"
+
+
+def test_a_store_that_is_off_or_has_no_chats_is_left_alone(
+    chats: Collections, tiny_models: TinyModels, tmp_path: Path
+) -> None:
+    (tmp_path / "text.txt").write_text("a text")
+    chats.add("texts", [str(tmp_path / "text.txt")])
+    chats.turn(CHATS, on=False)
+    refreshing = Refreshing()
+    refreshing.after_answer(tiny_models.target)
+    assert not refreshing.is_busy
+
+
+def test_an_update_ends_with_the_chat(chats: Collections, tiny_models: TinyModels) -> None:
+    refreshing = Refreshing()
+    refreshing.after_answer(tiny_models.target)
+    refreshing.stop()
+    assert not refreshing.is_busy
+    refreshing.stop()
