@@ -22,7 +22,7 @@ from specchat_engine.drafters import (
     head_drafter,
     with_installed,
 )
-from specchat_engine.errors import PairError, SettingError
+from specchat_engine.errors import EngineError, PairError, SettingError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
@@ -384,6 +384,35 @@ class Engine:
             name: used[name] if name in used and used[name].is_of(path) else Suffixes(path)
             for name, path in stores.items()
         }
+
+    def exchange_draft(self, path: Path) -> None:
+        """Drafts with another file of the draft model, as one that learned, from the next answer on.
+
+        Between two answers. Raises ModelFileError, and PairError if it does not fit the target as the one before did.
+        """
+        context = self._draft
+        if context is None:
+            raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
+        header = read_model(path)
+        old, translated = context.model, bool(self.translated_because)
+        if bool(check_pair(self.header, header)) != translated or header.n_vocab != old.header.n_vocab:
+            raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
+        with self._lock:
+            model = LlamaModel(
+                path,
+                gpu_layers=self.options.gpu_layers_draft,
+                devices=self.options.devices_draft,
+                main_gpu=self.options.main_gpu,
+                header=header,
+                tokenizer=translated,
+            )
+            try:
+                context.exchange(model).close()
+            except EngineError:
+                model.close()
+                raise
+            self._models = [model if one is old else one for one in self._models]
+            self.draft = info_of(context)
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):

@@ -11,17 +11,21 @@ from inspect import GEN_RUNNING, getgeneratorstate
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.analysis.inspect import Place, inspect, sampling_at
 from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
-from specchat_engine.decoding.drafts import Context
-from specchat_engine.decoding.generate import Plan, generate
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.generate import Plan, Watch, generate
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
 from specchat_engine.decoding.trace_lines import end_line, start_line
 from specchat_engine.decoding.transcript import Transcript
 from specchat_engine.decoding.turn import Turn, check_given, check_room
+from specchat_engine.decoding.verification import Verdict
 from specchat_engine.errors import Cancelled, ContextOverflowError, DecodeError, EngineError, TemplateError
 from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
@@ -46,6 +50,8 @@ class Session:
 
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
 
+    `watch`, if there is one, sees every pass of the target; see `generate.Watch`.
+
     `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
     drafts from it. It holds for one answer.
     """
@@ -60,6 +66,7 @@ class Session:
         self.messages: list[Message] = [Message("system", system)] if system else []
         self.hold: Callable[[], None] | None = None
         self.prediction = ""
+        self.watch: Watch | None = None
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
@@ -292,7 +299,7 @@ class Session:
         pair = self.pair
         recorder = Recorder(pair.target, pair.drafting, pair.vocabulary.piece, turn.transcript, began)
         plan = partial(self._plan, turn, recorder)
-        for step in generate(pair.target, context, plan, turn.transcript.receive, self._planner.watch):
+        for step in generate(pair.target, context, plan, turn.transcript.receive, self._watched):
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
@@ -300,6 +307,12 @@ class Session:
             self._planner.learn(context, step, recorder.own_times)
             with recorder.away(), pair.released():
                 yield event
+
+    def _watched(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Shows a pass to drafters that learn from it, and to whoever watches the session."""
+        self._planner.watch(context, draft, verdict, logits)
+        if self.watch:
+            self.watch(context, draft, verdict, logits)
 
     def _plan(self, turn: Turn, recorder: Recorder, context: Context) -> Plan:
         """The next round under the present settings. Raises Cancelled if the turn is to stop."""

@@ -32,6 +32,7 @@ class Setup:
     max_tokens: int
     seed: int
     tree: TreeSize = AUTO
+    combine: str = Settings().combine
 
     def settings(self, arm: Arm, temperature: float) -> Settings:
         """The settings with which an arm answers."""
@@ -40,6 +41,7 @@ class Setup:
             drafter=arm.drafter,
             verifier=self.verifier,
             tree=self.tree,
+            combine=self.combine,
             sampling=replace(self.sampling, temperature=temperature),
             max_tokens=self.max_tokens,
         )

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specchat.chat.attachments import read_attachment
+from specchat.chat.commands.invocations import LearnAction
 from specchat.chat.conversation import Conversation, title_of
 from specchat.chat.guide import with_help
+from specchat.errors import LibraryError
 from specchat.settings.options import DEFAULT_VERIFIER, ChatOptions
 from specchat.stats.advice import Advice, Memory
 from specchat.stats.line import LOSSY_SIGN
@@ -170,6 +172,30 @@ class ChatSession:
         """
         self.prediction = read_attachment(path).text
         return f"The next answer is drafted from {path.name} where it repeats it."
+
+    def learn(self, action: LearnAction) -> str:
+        """Switches the learning of the draft model, goes back to an earlier draft, or deletes what was learned. Says
+        what is so now.
+
+        Raises LibraryError if that fails, or if there is no draft model that could learn.
+        """
+        from specchat.learning import Learning  # it needs numpy, which the chat does not load before its first frame
+
+        learning = Learning()
+        if action in ("on", "off"):
+            learning.turn(on=action == "on")
+        if action == "forget":
+            learning.forget()
+            return "What was recorded and learned is deleted."
+        if action == "off":
+            return "Nothing is recorded or trained any more. /learn forget deletes what was learned."
+        if self.options.draft is None:
+            raise LibraryError("there is no draft model that could learn: load one with /draft")
+        learned = learning.of(self.options.target, self.options.draft)
+        if action == "back":
+            return f"{learned.back().name} drafts from the next answer on."
+        switched = "on" if learning.is_on else "off"
+        return f"Learning is {switched}: {learned.told()}."
 
     @staticmethod
     def use_store(name: str, *, on: bool) -> str:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from specchat import __version__
 from specchat.cli.flags import Flags, takes_settings
+from specchat.cli.learn import learn
 from specchat.cli.models import models
 from specchat.cli.reporting import one_line_errors, say
 from specchat.cli.store import store
@@ -26,6 +27,7 @@ app = typer.Typer(
 
 app.add_typer(models, name="models")
 app.add_typer(store, name="store")
+app.add_typer(learn, name="learn")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
@@ -235,18 +237,21 @@ def replay(
 
 
 Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
-TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3, mtp, medusa, mlp or answers.")]
+TrainKind = Annotated[str, typer.Argument(metavar="KIND", help="draft, eagle3, mtp, medusa, mlp, answers or online.")]
 Data = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--data",
         metavar="PATH|chats|hub:NAME",
         help="Text or JSON file, or folder of them; chats for your own; hub:NAME for a dataset. Repeatable.",
     ),
 ]
-TrainOut = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")]
+TrainOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="File to write.")]
 TrainBegin = Annotated[
     Path | None, typer.Option("--init", metavar="PATH", help="Draft model, or folder NAME.training, to start from.")
+]
+TrainDraft = Annotated[
+    str | None, typer.Option("-d", "--draft", metavar="FILE|NAME", help="Draft model that learns online.")
 ]
 Checked = Annotated[bool, typer.Option("--check/--no-check", help="Verify, measure and remember the result.")]
 Minutes = Annotated[float, typer.Option("--minutes", metavar="N", help="How long to train.")]
@@ -257,9 +262,10 @@ Precision = Annotated[str, typer.Option("--type", metavar="TYPE", help="F32, F16
 @app.command()
 def train(
     kind: TrainKind,
-    data: Data,
-    out: TrainOut,
+    data: Data = None,
+    out: TrainOut = None,
     model: Target = None,
+    draft: TrainDraft = None,
     minutes: Minutes = 20.0,
     share: Share = 0.05,
     precision: Precision = "F16",
@@ -270,7 +276,8 @@ def train(
 ) -> None:
     """Train a draft model or a head for a target, or have it answer prompts to train on.
 
-    Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
+    `online` has a draft model learn from the turns that were recorded since `specchat learn on`, and needs neither data
+    nor a file. Needs torch: pip install 'specchat[train]'. Run the same command again to go on where it was stopped.
     """
     with one_line_errors(debug):
         from specchat.cli.train import Request, read_precision
@@ -278,8 +285,10 @@ def train(
         from specchat.models.chosen_pair import chat_options
         from specchat.settings.config import read_config
 
-        options = chat_options(read_config({"model": model} if model else {}))
-        request = Request(kind, data, out, minutes, share, read_precision(precision), init, check, force)
+        given = {"model": model, "draft": draft}
+        options = chat_options(read_config({key: value for key, value in given.items() if value}))
+        precise = read_precision(precision)
+        request = Request(kind, data or (), out or Path(), minutes, share, precise, init, check, force)
         raise typer.Exit(train_drafter(options, request))
 
 

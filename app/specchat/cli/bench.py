@@ -84,6 +84,7 @@ def bench(options: ChatOptions, request: Request) -> int:
             max_tokens=options.max_tokens or MAX_TOKENS,
             seed=SEED if options.seed is None else options.seed,
             tree=options.tree,
+            combine=options.combine,
         )
         conditions = _conditions(engine, setup, arms, prompts, temperatures, request.repeats)
         planned = [*turns(arms, prompts, temperatures, request.repeats, setup.seed)]

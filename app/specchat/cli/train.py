@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from specchat_engine.training.texts import Text
 
 _NEEDED = ("torch", "gguf", "tokenizers")
-KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp", "answers")
+KINDS = ("draft", "eagle3", "mtp", "medusa", "mlp", "answers", "online")
 _SUFFIXES = {"medusa": ".safetensors", "mlp": ".safetensors", "answers": ".jsonl"}
 PRECISIONS: tuple[Precision, ...] = ("F32", "F16", "BF16", "Q8_0")
 _SHARES = (0.01, 0.02, 0.05)
@@ -65,8 +65,13 @@ def train(options: ChatOptions, request: Request) -> int:
 
     Raises ConfigError or SettingError for what cannot be done, EngineError if a model cannot be loaded.
     """
-    _check(request)
+    _check_installed()
     one_line_from_native_code()
+    if request.kind == "online":
+        from specchat.cli.train_online import learn
+
+        return learn(options, request.minutes)
+    _check(request)
     from specchat.cli.train_data import read_data
 
     texts, left_out = read_data(request.data)
@@ -106,8 +111,8 @@ def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
         f"with about {training.needs / 1e9:.1f} GB; checkpoints in {folder}"
     )
     try:
-        with _stops(training):
-            trained = training.run(request.out, request.out.stem, request.precision, _show)
+        with stops(training):
+            trained = training.run(request.out, request.out.stem, request.precision, show)
     except (OSError, RuntimeError) as error:  # a full disk, a full GPU
         reason = str(error).splitlines()[0]
         raise ConfigError(f"training stopped: {reason}; the same command goes on from {folder}") from error
@@ -118,12 +123,17 @@ def _trained(target: Path, request: Request, texts: Sequence[Text]) -> Result:
     return Result(target, str(request.out), request.kind)
 
 
-def _check(request: Request) -> None:
+def _check_installed() -> None:
     missing = next((name for name in _NEEDED if find_spec(name) is None), None)
     if missing:
         raise ConfigError(f"training needs {missing}, which is not installed: pip install 'specchat[train]'")
+
+
+def _check(request: Request) -> None:
     if request.kind not in KINDS:
         raise ConfigError(f"there is no training for {request.kind!r}: use {', '.join(KINDS)}")
+    if not request.data or request.out == Path():
+        raise ConfigError(f"training a {request.kind} needs texts and a file to write: give --data and -o")
     wanted = _SUFFIXES.get(request.kind, ".gguf")
     if request.out.suffix != wanted:
         raise ConfigError(f"{request.out} cannot be a file of {request.kind}: give -o a name that ends in {wanted}")
@@ -162,7 +172,7 @@ def _pupil(target: Path, request: Request, folder: Path) -> Pupil:
 
 
 @contextmanager
-def _stops(training: Training) -> Iterator[None]:
+def stops(training: Training) -> Iterator[None]:
     """Ctrl+C ends the training and keeps the best so far; a second one ends the process."""
     before = signal.getsignal(signal.SIGINT)
 
@@ -178,7 +188,8 @@ def _stops(training: Training) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _show(progress: Progress) -> None:
+def show(progress: Progress) -> None:
+    """Shows how far a training is."""
     parts = [f"{progress.share:4.0%}", f"step {progress.step}", f"{progress.tokens / progress.seconds:,.0f} tokens/s"]
     parts += [f"loss {progress.loss:.3f}", f"held-out α {_alphas(progress.alphas)}"]
     show_progress(sys.stderr, "  ".join(parts))

@@ -139,7 +139,12 @@ def all_cases(
     if scope.hard and scope.temperatures == TEMPERATURES:
         samplings.append(replace(own, **OPEN))
     for (kind, texts), sampling in product(benchmark_prompts(short=True).items(), samplings):
-        base = Settings(sampling=sampling, lookup=options.lookup, max_tokens=options.max_tokens or MAX_TOKENS)
+        base = Settings(
+            sampling=sampling,
+            lookup=options.lookup,
+            combine=options.combine,
+            max_tokens=options.max_tokens or MAX_TOKENS,
+        )
         is_open = sampling not in samplings[: len(scope.temperatures)]
         for prompt, verifier in product(texts[:prompts], scope.verifiers):
             for drafter, k in _drafts(scope, first=verifier == scope.verifiers[0], is_open=is_open):

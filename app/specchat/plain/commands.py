@@ -106,6 +106,8 @@ class Commands:
                 self._tell(lambda: session.predict(path))
             case asked.UseStore(name, used):
                 self._tell(lambda: session.use_store(name, on=used))
+            case asked.Learn(action):
+                self._tell(lambda: session.learn(action))
             case asked.Regenerate():
                 self._regenerate()
             case _:

@@ -31,6 +31,7 @@ class ChatOptions:
     verifier: str = DEFAULT_VERIFIER
     sharpness: Sharpness = Settings().sharpness
     tree: TreeSize = Settings().tree
+    combine: str = Settings().combine
     lookup: str = Settings().lookup
     sampling: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 0
@@ -54,6 +55,7 @@ class ChatOptions:
             verifier=self.verifier,
             sharpness=self.sharpness,
             tree=self.tree,
+            combine=self.combine,
             lookup=self.lookup,
             sampling=self.sampled(recommended),
             max_tokens=self.max_tokens,

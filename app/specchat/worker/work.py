@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
+from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
@@ -43,8 +44,10 @@ from specchat.worker.protocol import (
 )
 from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
+from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.gguf import read_model
+from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.settings import Settings
 
 _PROGRESS_STEP = 0.01
@@ -72,6 +75,8 @@ class Work:
         self._measuring: Iterator[None] = iter(())
         self._measured = False
         self._refreshing = Refreshing()
+        self._training = BackgroundTraining()
+        self._draft: Path | None = None
 
     def hear(self, command: Command) -> None:
         """Does what cannot wait for the running command, and prepares for the one that was heard."""
@@ -152,6 +157,7 @@ class Work:
     def close(self) -> None:
         """Frees the models."""
         self._refreshing.stop()
+        self._training.stop()
         if self._engine is not None:
             self._engine.close()
 
@@ -198,8 +204,12 @@ class Work:
             tell(share)
             return not self._cancelled.is_set()
 
-        stores = Collections().indexes(read_model(Path(command.target)))
-        return Engine.load(command.target, draft, command.options, progress, stores=stores)
+        target = Path(command.target)
+        self._draft = Path(draft) if draft and draft != "mtp" and not read_model(Path(draft)).is_head else None
+        if self._draft and Learning().is_on:
+            draft = str(Learning().of(target, self._draft).current)
+        stores = Collections().indexes(read_model(target))
+        return Engine.load(target, draft, command.options, progress, stores=stores)
 
     def _use_stores(self) -> None:
         """Drafts from the stores that are on now, if any were when the models were loaded."""
@@ -208,6 +218,32 @@ class Work:
             return
         with suppress(TextStoreError):
             engine.use_stores(Collections().indexes(engine.header) or {})
+
+    def _learned(self) -> Learned | None:
+        """What the loaded draft model has learned; None if it does not learn. The draft in use is exchanged if another
+        was adopted meanwhile."""
+        engine, learning = self._engine, Learning()
+        if not (engine and engine.draft and self._draft and learning.is_on) or engine.translated_because:
+            return None
+        learned = learning.of(Path(engine.target.path), self._draft)
+        if learned.current.resolve() != Path(engine.draft.path).resolve():
+            with suppress(EngineError):
+                engine.exchange_draft(learned.current)
+                self._send(Notice(f"The draft model has learned: {learned.told()}."))
+        return learned
+
+    def _learn(self, learned: Learned, session: Session, asked: str) -> None:
+        """Keeps the turn, and begins to train if enough is new."""
+        recorder = session.watch
+        assert isinstance(recorder, TurnRecorder)
+        turn = recorder.turn(session.prompt_ids, session.answer_ids, kind_of(asked))
+        session.watch = None
+        if turn is None:
+            return
+        with suppress(OSError):  # a full disk ends the recording, not the chat
+            learned.book.add(turn)
+            learned.saw(len(turn.best))
+            self._training.begin(Path(self._engine.target.path) if self._engine else Path(), learned)
 
     def _count_hits(self, engine: Engine) -> None:
         """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
@@ -252,10 +288,19 @@ class Work:
 
         session.hold, session.prediction = hold, command.prediction
         self._use_stores()
-        for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
-            tell_news()
-            self._send(event)
+        learned = self._learned()
+        session.watch = TurnRecorder() if learned else None
+        self._training.pause()
+        try:
+            for event in session.answer(_messages(command), command.turn, command.attempt, command.prefix):
+                tell_news()
+                self._send(event)
+        finally:
+            self._training.resume()
         tell_news()
+        if learned:
+            asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
+            self._learn(learned, session, asked)
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)

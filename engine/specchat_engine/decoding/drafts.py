@@ -23,7 +23,8 @@ class Draft:
 
     `parents[i]` is the index of the token that token i follows, which comes before it, or ROOT; without parents the
     draft is a chain. `runners_up[i]` is what would have been drafted in place of token i, if that was asked for. A tree
-    begins with a chain, to which its confidences belong.
+    begins with a chain, to which its confidences belong. The last `borrowed` tokens of the chain are another drafter's,
+    which agreed with those before them.
     """
 
     tokens: tuple[int, ...]
@@ -33,6 +34,7 @@ class Draft:
     confidence: tuple[float, ...] = ()
     parents: tuple[int, ...] = ()
     runners_up: tuple[int, ...] = ()
+    borrowed: int = 0
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -23,7 +23,8 @@ class Plan:
 
     `stop`, if there is one, makes the draft's `Context.worth_more`, which may end the draft before k tokens. `expected`
     is the forecast by which it was planned, in times the speed of plain decoding. `sharpness` is the power of q that
-    the draft is drawn from. `branches`, if there is one, chooses the places of a chain that get its runner-up as well.
+    the draft is drawn from. `branches`, if there is one, chooses the places of a chain that get its runner-up as well,
+    and `vote` lets other drafters add to the draft.
     """
 
     drafter: Drafter | None
@@ -35,6 +36,7 @@ class Plan:
     expected: float | None = None
     sharpness: float = 1.0
     branches: Callable[[Draft], Sequence[int]] | None = None
+    vote: Callable[[Draft], Draft] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ def _drafted(plan: Plan, context: Context) -> Draft:
     context.proposer = sampler if couples else proposer(sampler, context.position)
     context.branching = plan.branches is not None
     draft = plan.drafter.propose(context, plan.k)
+    if plan.vote and (voted := plan.vote(draft)) is not draft:
+        return voted
     return draft.branched(plan.branches(draft)) if plan.branches and draft.runners_up else draft
 
 

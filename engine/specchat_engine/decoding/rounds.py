@@ -13,7 +13,8 @@ _BY_MODEL = frozenset(("model", *HEADS, "translated"))
 def by_model(source: str) -> bool:
     """Whether rounds of this source have a pass for each drafted token: those of a draft model, also translated through
     text, or of a head."""
-    return source in _BY_MODEL or source.startswith(FURTHER_MODEL)
+    drafter = source.partition("+")[0]
+    return drafter in _BY_MODEL or drafter.startswith(FURTHER_MODEL)
 
 
 class Outcome(StrEnum):

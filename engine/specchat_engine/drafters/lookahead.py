@@ -100,7 +100,7 @@ class LookaheadDrafter:
             known.append(column[1:])
         self._window = [*self._window[1:], new]
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def foretold(self, k: int) -> tuple[int, ...]:
         """Nothing: it follows no match."""
         return ()
 

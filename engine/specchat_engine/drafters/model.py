@@ -56,7 +56,7 @@ class ModelDrafter:
         note = self.full(context.tokens)
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def foretold(self, k: int) -> tuple[int, ...]:
         """Nothing: it follows no match."""
         return ()
 

@@ -107,8 +107,8 @@ class PluginDrafter:
         with self._named():
             self._drafter.observe(context, draft, verdict)
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
-        """Nothing: what it follows is its own affair."""
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Nothing: it follows no match."""
         return ()
 
     def end(self, context: Context) -> None:

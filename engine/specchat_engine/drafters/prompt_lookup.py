@@ -130,9 +130,9 @@ class PromptLookupDrafter:
                 break
         return tuple(tokens)
 
-    def matched(self, emitted: Sequence[int]) -> list[bool]:
-        """Which of the emitted tokens followed the last match, up to and including the first that did not."""
-        return followed(emitted, self.continuation(self._match, len(emitted))) if self._match else []
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Up to k tokens that followed the last match; none without one."""
+        return self.continuation(self._match, k) if self._match else ()
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Learns nothing: the next proposal reads the context."""
@@ -141,13 +141,3 @@ class PromptLookupDrafter:
         """Ends the turn, and remembers its text if anything was looked up."""
         if self._indexed:
             self.read(context.tokens)
-
-
-def followed(emitted: Sequence[int], expected: Sequence[int]) -> list[bool]:
-    """Which of the emitted tokens were expected, up to and including the first that was not."""
-    right: list[bool] = []
-    for token, wanted in zip(emitted, expected, strict=False):
-        right.append(token == wanted)
-        if token != wanted:
-            break
-    return right

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
-from specchat_engine.drafters.prompt_lookup import followed
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.settings import Settings
 from specchat_engine.stores import Places, Suffixes
@@ -71,9 +70,9 @@ class StoreDrafter:
         ending = next((place for place, token in enumerate(tokens, 1) if token in context.ends), len(tokens))
         return Draft(tokens[:ending], source=self.name)
 
-    def matched(self, emitted: Sequence[int]) -> list[bool]:
-        """Which of the emitted tokens followed the last match, up to and including the first that did not."""
-        return followed(emitted, self._continuation(self._found, len(emitted))) if self._found else []
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Up to k tokens that followed the last match most often; none without one."""
+        return self._continuation(self._found, k) if self._found else ()
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Counts what was accepted."""

@@ -89,7 +89,7 @@ class TokenRecyclingDrafter:
             best.sort()
             self._after[tokens[row]] = best, logits[row][best].astype(np.float64)
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
+    def foretold(self, k: int) -> tuple[int, ...]:
         """Nothing: it follows no match."""
         return ()
 

@@ -131,8 +131,8 @@ class TranslatedDrafter:
         note = self.full(context.tokens)
         return Prospect(note=note) if note else Prospect(unread=self.unread(context.tokens))
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
-        """Empty: it follows no match."""
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Nothing: it follows no match."""
         return ()
 
     def end(self, context: Context) -> None:

@@ -66,17 +66,23 @@ class LlamaContext:
 
         Raises ModelFileError if llama.cpp cannot make the context (usually out of memory) or cannot decode.
         """
-        options = options or LoadOptions()
-        self.model = model
+        self._options = options = options or LoadOptions()
+        self._n_ctx = n_ctx
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.states: HiddenStates | None = None
         self.max_rows = max_rows
         self.threads = self.reading_threads = threads
-        self._computing = threads, threads
+        self._open(model)
+
+    def _open(self, model: LlamaModel) -> None:
+        """Makes llama.cpp's context for a model."""
+        n_ctx, max_rows, options = self._n_ctx, self.max_rows, self._options
+        self.model = model
+        self._computing = self.threads, self.threads
         self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
-        params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=threads)
+        params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=self.threads)
         if max_rows > 1 and model.can_branch:
             params.n_seq_max, params.kv_unified = min(LEAVES, max_rows), True
         self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
@@ -108,6 +114,21 @@ class LlamaContext:
     def goes_back_freely(self) -> bool:
         """Whether any number of tokens can be dropped at no cost."""
         return not self._rollback.bounded
+
+    def exchange(self, model: LlamaModel) -> LlamaModel:
+        """Computes with another model of the same sizes from now on, with an empty memory; returns the one before.
+
+        Raises ModelFileError if llama.cpp cannot make its context, and DecodeError once it is closed.
+        """
+        self._check_open()
+        before = self.model
+        self.close()
+        try:
+            self._open(model)
+        except ModelFileError:
+            self._open(before)
+            raise
+        return before
 
     def hand_out(self, layers: Sequence[int]) -> HiddenStates:
         """Keeps the states of these layers from now on; see `HiddenStates`."""

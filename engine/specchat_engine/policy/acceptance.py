@@ -31,6 +31,9 @@ _SHARPNESS = "sharpness"
 """The key of what is known about sharpening, beside the sorts of evidence."""
 
 RUNNER_UP = "runner-up"
+AGREED, VOTE = "agreed match", "vote"
+"""The evidence for tokens that a match adds to a draft with which it agrees, and whose evidence that is."""
+
 PASTED = "pasted"
 _LONG_REQUEST = 280
 _CODE = re.compile(
@@ -86,6 +89,8 @@ EVIDENCE = {
         usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),
+    # A match that agrees with the drafted tokens before.
+    AGREED: Evidence(_LENGTHS, (0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95), _ANY_LENGTH),
     # All answers begin after the same tokens of the chat template, so a short match means nothing there.
     "opening match": Evidence(_LENGTHS, (0.05, 0.05, 0.1, 0.1, 0.2, 0.3, 0.6, 0.85, 0.9), _ANY_LENGTH),
     # After an edit a copy often resumes where it stopped, so even one matching token means much.

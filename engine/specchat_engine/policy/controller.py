@@ -25,7 +25,7 @@ from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
-from specchat_engine.policy.acceptance import EVIDENCE, RUNNER_UP, Acceptance, evidence_for
+from specchat_engine.policy.acceptance import AGREED, EVIDENCE, RUNNER_UP, VOTE, Acceptance, Shares, evidence_for
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
@@ -167,7 +167,10 @@ class Controller:
 
             best = max(paying, key=gain)
             return replace(
-                best.decision(fixed=situation.fixed), branches=self._branches(situation, best, verify_ms, plain)
+                best.decision(fixed=situation.fixed),
+                branches=self._branches(situation, best, verify_ms, plain),
+                costs=verify_ms[: situation.longest + 2],
+                pace=max(plain.rate, best.rate),
             )
         for candidate in affordable:
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
@@ -187,6 +190,9 @@ class Controller:
             lengths = range(prospect.match, prospect.match + len(right))
             evidence = evidence_for(matching, prospect, opening=situation.opening)
             self.acceptance.learn(self._kind, matching.name, evidence, lengths, sum(right))
+        agreed, accepted = outcome.borrowed
+        if agreed:
+            self.acceptance.learn(self._kind, VOTE, AGREED, agreed, accepted)
         drafter = decision.drafter
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
         if not situation.after_pause:
@@ -216,6 +222,10 @@ class Controller:
             for value, replaced in zip(values, outcome.replaced, strict=False):
                 runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
+
+    def shares(self, drafter: str, evidence: str) -> Shares:
+        """The shares of a drafter's tokens on this kind of text."""
+        return self.acceptance.of(self._kind, drafter, evidence)
 
     def sharpness(self, drafter: str) -> Sharpness:
         """How much a drafter should sharpen on this kind of text."""

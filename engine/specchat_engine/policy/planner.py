@@ -16,10 +16,11 @@ from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
 from specchat_engine.models import BranchingModel, SessionModel
-from specchat_engine.policy.acceptance import kind_of
+from specchat_engine.policy.acceptance import AGREED, VOTE, kind_of
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Decision, Outcome, Situation
+from specchat_engine.policy.vote import Voice, Vote
 from specchat_engine.prompt.encoding import Fitted
 from specchat_engine.sampling.noise import gumbel
 from specchat_engine.sampling.sampler import Sampler
@@ -61,8 +62,8 @@ class PlannedDrafter(Drafter, Protocol):
     def prospect(self, context: Context) -> Prospect:
         """What it could draft now. Raises Cancelled if the turn is cancelled while it reads."""
 
-    def matched(self, emitted: Sequence[int]) -> Sequence[bool]:
-        """Which of these tokens followed its last match, up to the first that did not; empty without a match."""
+    def foretold(self, k: int) -> tuple[int, ...]:
+        """Up to k tokens that followed its last match; none without a match."""
 
     def end(self, context: Context) -> None:
         """Ends the turn."""
@@ -185,6 +186,7 @@ class Planner:
             after_pause=after_pause,
             tree=tree,
             tree_fixed=settings.tree != AUTO,
+            voting=settings.combine == "vote" and settings.k == AUTO,
         )
         decision = self._controller.decide(situation)
         if decision.drafter is None:
@@ -207,6 +209,7 @@ class Planner:
             decision.expected,
             power,
             decision.branches,
+            self._vote(situation, decision),
         )
 
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
@@ -225,7 +228,11 @@ class Planner:
         draft, verdict = step.draft, step.verdict
         emitted = context.tokens[situation.depth :]
         compared, accepted = along_the_chain(draft, verdict)
-        length = draft.trunk
+        length = draft.trunk - draft.borrowed
+        borrowed = (0, 0)
+        if draft.borrowed:
+            borrowed = max(0, compared - length), max(0, accepted - length)
+            compared, accepted = min(compared, length), min(accepted, length)
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
         outcome = Outcome(
@@ -233,6 +240,7 @@ class Planner:
             accepted=accepted,
             compared=compared,
             branches=len(draft.tokens) - length,
+            borrowed=self._borrowed(situation, draft, *borrowed),
             replaced=[
                 place >= accepted and draft.runners_up[place] == emitted[place]
                 for place in range(min(compared, len(draft.runners_up), len(emitted)))
@@ -243,12 +251,22 @@ class Planner:
             other_ms=max(0.0, times.other + times.rollback - self._thinking_ms),
             confidence=draft.confidence,
             matched={
-                traits: self.drafters[traits.name].matched(emitted)
+                traits: followed(emitted, self.drafters[traits.name].foretold(len(emitted)))
                 for traits, prospect in situation.prospects.items()
                 if prospect.match
             },
         )
         self._controller.learn(situation, decision, outcome)
+
+    @staticmethod
+    def _borrowed(situation: Situation, draft: Draft, compared: int, accepted: int) -> tuple[Sequence[int], int]:
+        """The lengths of the match before each borrowed token that was compared, and how many were accepted."""
+        if not compared:
+            return (), 0
+        voice = draft.source.partition("+")[2]
+        match = next(prospect.match for traits, prospect in situation.prospects.items() if traits.name == voice)
+        begin = match + draft.trunk - draft.borrowed
+        return range(begin, begin + compared), accepted
 
     def end(self, context: Context | None) -> None:
         """Ends the turn. `context` is None if nothing was generated."""
@@ -281,6 +299,27 @@ class Planner:
     def _waits(self, context: Context, prospect: Prospect) -> bool:
         """Whether a drafter has to wait with reading until the first token is out."""
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
+
+    def _vote(self, situation: Situation, decision: Decision) -> Vote | None:
+        """What lets drafters with a match add to the draft that was decided; None if nobody may."""
+        drafter, stop = decision.drafter, decision.stop
+        if not (situation.voting and self._allowed.may_vary and drafter and stop and drafter.evidence == "confidence"):
+            return None
+        longest = situation.longest
+        voices = [
+            Voice(
+                traits.name,
+                prospect.match,
+                self.drafters[traits.name].foretold(longest),
+                self._controller.shares(traits.name, "match"),
+            )
+            for traits, prospect in situation.prospects.items()
+            if prospect.match
+        ]
+        if not voices:
+            return None
+        agreed = self._controller.shares(VOTE, AGREED)
+        return Vote(voices, stop, agreed, decision.costs, decision.pace, situation.tree)
 
     def _tree(self, settings: Settings) -> int:
         """How many tokens a draft may have beside its chain."""
@@ -322,9 +361,10 @@ class Planner:
     def _learn_sharpness(self, context: Context, step: Step) -> None:
         """Learns from the compared tokens of a round. Only a rule that couples tells the target's draw."""
         plan, draft = step.plan, step.draft
-        if not (draft.rows and plan.verifier.couples and self.drafters[draft.source].traits.sharpens):
+        drafter = draft.source.partition("+")[0]
+        if not (draft.rows and plan.verifier.couples and self.drafters[drafter].traits.sharpens):
             return
-        sharpness, begin = self._controller.sharpness(draft.source), len(context.tokens) - step.kept
+        sharpness, begin = self._controller.sharpness(drafter), len(context.tokens) - step.kept
         compared, _ = along_the_chain(draft, step.verdict)
         for place, row in enumerate(draft.rows[: min(compared, step.kept)]):
             if row.only is None:
@@ -358,3 +398,13 @@ def along_the_chain(draft: Draft, verdict: Verdict) -> tuple[int, int]:
         return verdict.compared, verdict.accepted
     accepted = sum(node == place for place, node in enumerate(verdict.path))
     return min(len(verdict.judged), accepted + 1, draft.trunk), accepted
+
+
+def followed(emitted: Sequence[int], expected: Sequence[int]) -> list[bool]:
+    """Which of the emitted tokens were expected, up to and including the first that was not."""
+    right: list[bool] = []
+    for token, wanted in zip(emitted, expected, strict=False):
+        right.append(token == wanted)
+        if token != wanted:
+            break
+    return right

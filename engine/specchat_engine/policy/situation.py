@@ -17,7 +17,8 @@ class Situation:
     `depth` is the length of the context, `longest` the largest number of drafted tokens. With `fixed` a draft of
     `longest` tokens is made, and only its drafter is chosen. `opening` is True in the first tokens of an answer.
     `after_pause` is True if the models were idle, so that the times of this round say nothing about other rounds. A
-    draft may have `tree` tokens beside its chain, and has exactly so many if possible where that is `tree_fixed`.
+    draft may have `tree` tokens beside its chain, and has exactly so many if possible where that is `tree_fixed`. With
+    `voting` drafters that continue a match may add to the drafts of others.
     """
 
     depth: int
@@ -28,6 +29,7 @@ class Situation:
     after_pause: bool = False
     tree: int = 0
     tree_fixed: bool = False
+    voting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Decision:
 
     `expected` is the speed of the best draft that was considered, in times that of plain decoding; None if none was.
     A `trial` promises no gain. It is made to learn how good the drafts are. `branches` makes a tree of the draft.
+    `costs` are the milliseconds of target passes by width and `pace` is the speed to beat, for those who vote.
     """
 
     drafter: DrafterTraits | None
@@ -45,6 +48,8 @@ class Decision:
     expected: float | None = None
     trial: bool = False
     branches: Branching | None = None
+    costs: Sequence[float] = ()
+    pace: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Outcome:
 
     Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
     `replaced` says of each compared token whether its runner-up was right instead, as far as there were some.
+    `borrowed` are the tokens that another drafter added to the chain: those with the given lengths of their match were
+    compared, and so many of them accepted.
 
     `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
     Whoever drafted does not matter.
@@ -68,6 +75,7 @@ class Outcome:
     confidence: Sequence[float] = ()
     branches: int = 0
     replaced: Sequence[bool] = ()
+    borrowed: tuple[Sequence[int], int] = ((), 0)
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
 
     @property

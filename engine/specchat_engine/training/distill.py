@@ -14,13 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from specchat_engine.stores.lessons import KEPT
 from specchat_engine.training.model import KeyValueCache, LlamaModel
 from specchat_engine.training.optimizer import matrix_autocast
 from specchat_engine.training.packing import TENSORS, Batch, Document, Teaching
 from specchat_engine.training.trainer import Scores, next_token_objective
-
-KEPT = 32
-"""This many of the teacher's likeliest tokens are kept for each position."""
 
 
 @torch.no_grad()

@@ -23,15 +23,29 @@ from specchat_engine.training.gguf import Precision
 from specchat_engine.training.optimizer import Schedule, matrix_autocast
 from specchat_engine.training.packing import Document, batches_by_length
 from specchat_engine.training.pupils import Pupil
-from specchat_engine.training.teacher import KEPT_BYTES, TaughtBatch, TaughtLessons, Teacher, pack_lessons
+from specchat_engine.training.teacher import (
+    KEPT_BYTES,
+    RecordedTeacher,
+    TaughtBatch,
+    TaughtLessons,
+    Teacher,
+    pack_lessons,
+)
 from specchat_engine.training.trainer import Budget, Trainer, TrainingPlan, best_device
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.05, 48
 _LENGTHS = (128, 256, 512, 1024)
 _STEP_TOKENS, _BATCH_TOKENS = 4096, 2048
-_RATES = (0.01, 0.002)
+LONGEST = _LENGTHS[-2]
+"""The tokens of a document at most."""
+
+RATES = (0.01, 0.002)
 _EVERY_SECONDS = 30.0
 _FEWEST_TOKENS = 20_000
+FEWEST_RECORDED = 4_000
+"""Recorded turns must have so many tokens."""
+
+_LATEST_SHARE = 0.15
 _FLOAT = 4
 
 
@@ -75,9 +89,13 @@ class Training:
         threads: int,
         seed: int = 1,
         begin: Path | None = None,
+        recorded: RecordedTeacher | None = None,
+        rates: tuple[float, float] = RATES,
     ) -> None:
         """`documents` makes them with the target's vocabulary and template, of at most so many tokens each.
 
+        With `recorded` turns the target is not loaded: these are what it
+        learns from, and the latest ones are held out. `rates` are the peak rates of matrices and of everything else.
         Checkpoints go into the `folder`. `begin` is the folder of an earlier training whose weights to start from.
         Raises SettingError if memory or text is too little, if the folder has the checkpoints of another training, and
         if `begin` has none of the same sizes.
@@ -98,19 +116,28 @@ class Training:
         self._minutes = minutes
         self._seed = seed
         self._folder = folder
-        self._teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
-        try:
-            shuffled = [*documents(self._teacher.vocabulary, self._teacher.template, _LENGTHS[-2])]
-        except EngineError:
+        self._rates = rates
+        self._teacher: Teacher | RecordedTeacher
+        found: list[Document] = []
+        if recorded:
+            self._teacher, found = recorded, [*recorded.lessons]
+        else:
+            self._teacher = teacher = Teacher(pupil.teacher, pupil.layers, n_ctx=_LENGTHS[-1], threads=threads)
+            try:
+                found = [*documents(teacher.vocabulary, teacher.template, LONGEST)]
+            except EngineError:
+                teacher.close()
+                raise
+        self.tokens = sum(len(document.ids) for document in found)
+        fewest = FEWEST_RECORDED if recorded else _FEWEST_TOKENS
+        if self.tokens < fewest or len(found) < 2:
             self._teacher.close()
-            raise
-        self.tokens = sum(len(document.ids) for document in shuffled)
-        if self.tokens < _FEWEST_TOKENS:
-            self._teacher.close()
-            raise SettingError(f"the data has {self.tokens:,} tokens: give at least {_FEWEST_TOKENS:,}")
-        Random(seed).shuffle(shuffled)
-        held_out = max(1, min(_MOST_HELD_OUT, round(_HELD_OUT_SHARE * len(shuffled))))
-        self._held_out, self._learned = shuffled[:held_out], shuffled[held_out:]
+            raise SettingError(f"the data has {self.tokens:,} tokens: give at least {fewest:,}")
+        if not recorded:
+            Random(seed).shuffle(found)
+        share = _LATEST_SHARE if recorded else _HELD_OUT_SHARE
+        held_out = max(1, min(_MOST_HELD_OUT, round(share * len(found))))
+        self._learned, self._held_out = found[:-held_out], found[-held_out:]
         self._source = TaughtLessons(self._draw, self._teacher, _LENGTHS, _BATCH_TOKENS)
         self._best: tuple[float, dict[str, Tensor]] = (-1.0, {})
         self._last_look = 0.0
@@ -133,7 +160,7 @@ class Training:
                 self._folder,
                 Budget(tokens=2**62, deadline=deadline),
                 Schedule(warm_up_steps=20, decay_from=0.3),
-                *_RATES,
+                *self._rates,
                 save_every_seconds=60.0,
             )
             Trainer(self._pupil.model, self._source, self._pupil.objective, plan, self._tell).run()

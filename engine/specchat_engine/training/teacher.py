@@ -6,7 +6,7 @@ and drafts will meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -21,7 +21,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.loaded import template_of
 from specchat_engine.prompt.template import ChatTemplate
-from specchat_engine.training.distill import KEPT
+from specchat_engine.stores.lessons import Turn, likeliest
 from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
 from specchat_engine.training.trainer import Source
 
@@ -126,16 +126,36 @@ class Teacher:
         self._model.close()
 
 
-def likeliest(logits: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float16]]:
-    """The KEPT likeliest ids of each row of logits [n, V], best first, and their log-probabilities."""
-    kept = min(KEPT, logits.shape[1])
-    best = np.argpartition(-logits, kept - 1, axis=1)[:, :kept]
-    chosen = np.take_along_axis(logits, best, axis=1)
-    order = np.argsort(-chosen, axis=1, kind="stable")
-    best, chosen = np.take_along_axis(best, order, axis=1), np.take_along_axis(chosen, order, axis=1)
-    top = chosen[:, :1]
-    total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True, dtype=np.float64))
-    return best.astype(np.int32), (chosen - total).astype(np.float16)
+class RecordedTeacher:
+    """Turns that a target has already been heard in, instead of the target itself."""
+
+    def __init__(self, turns: Iterable[Turn], longest: int) -> None:
+        """Of a turn with more than `longest` tokens its end counts."""
+        self.lessons = [_lesson(turn, longest) for turn in turns]
+
+    def teach(self, document: Document) -> Lesson:
+        """The lesson that the document is."""
+        assert isinstance(document, Lesson)
+        return document
+
+    def close(self) -> None:
+        """Nothing: no target was loaded."""
+
+
+def _lesson(turn: Turn, longest: int) -> Lesson:
+    """A turn as a lesson: the target's thoughts are known from the last token of the prompt on."""
+    length, kept = len(turn.ids), turn.best.shape[1]
+    best, log_p = np.zeros((length, kept), np.int32), np.full((length, kept), -20.0, np.float16)
+    begin = turn.prompt_length - 1
+    best[begin : begin + len(turn.best)], log_p[begin : begin + len(turn.best)] = turn.best, turn.log_p
+    learned = [False] * turn.prompt_length + [True] * (length - turn.prompt_length)
+    return Lesson(
+        turn.ids[-longest:].tolist(),
+        learned[-longest:],
+        teacher_ids=best[-longest:],
+        teacher_log_probabilities=log_p[-longest:],
+        states=np.empty((min(length, longest), 0), np.float16),
+    )
 
 
 def pack_lessons(rows: Sequence[Sequence[Lesson]], length: int) -> TaughtBatch:
@@ -163,7 +183,11 @@ class TaughtLessons(Source):
     """Draws documents for each step and has them taught when they are needed."""
 
     def __init__(
-        self, draw: Callable[[int], Sequence[Document]], teacher: Teacher, lengths: Sequence[int], batch_tokens: int
+        self,
+        draw: Callable[[int], Sequence[Document]],
+        teacher: Teacher | RecordedTeacher,
+        lengths: Sequence[int],
+        batch_tokens: int,
     ) -> None:
         """`draw` gives the documents of a step. Rows have these `lengths`, batches at most about `batch_tokens`."""
         self._draw = draw

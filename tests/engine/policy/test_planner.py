@@ -10,7 +10,7 @@ import pytest
 
 from specchat_engine import Message, Round, SamplingParams, Session, Settings, TokenKind
 from specchat_engine.policy.controller import Controller
-from specchat_engine.policy.planner import AllowedDrafters
+from specchat_engine.policy.planner import AllowedDrafters, followed
 from support.controllers import Clock, knowing
 from support.conversations import GREEDY, ask, conversation, letters, saying
 
@@ -292,3 +292,9 @@ def test_a_round_tells_what_was_expected_of_its_draft() -> None:
     drafted = [event for event in rounds if event.drafted]
     assert {event.reason for event in drafted} == {"a draft pays"}
     assert all(event.expected is not None and event.expected > 1.04 for event in drafted)
+
+
+def test_of_emitted_tokens_those_count_that_were_foretold_up_to_the_first_that_was_not() -> None:
+    assert followed([4, 5, 9, 7], (4, 5, 6, 7)) == [True, True, False]
+    assert followed([4], (4, 5)) == [True]
+    assert followed([4, 5], ()) == []

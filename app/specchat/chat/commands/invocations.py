@@ -216,6 +216,16 @@ class UseStore(Invocation):
     on: bool = True
 
 
+LearnAction = Literal["show", "on", "off", "back", "forget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Learn(Invocation):
+    """Let the draft model learn from turns, or not; go back to an earlier draft; delete what was learned."""
+
+    action: LearnAction = "show"
+
+
 @dataclass(frozen=True, slots=True)
 class Copy(Invocation):
     """To the clipboard: the last answer, its last block of code, or the conversation."""

@@ -14,6 +14,8 @@ from specchat.chat.commands.invocations import (
     Export,
     ExportKind,
     Invocation,
+    Learn,
+    LearnAction,
     LoadDraft,
     LoadTarget,
     NewSession,
@@ -35,6 +37,8 @@ from specchat.chat.commands.invocations import (
 from specchat.settings.paths import expanded
 from specchat.terminal.filter import clean_line
 from specchat_engine.settings import DRAFTERS
+
+LEARN_ACTIONS: tuple[LearnAction, ...] = get_args(LearnAction)
 
 Names = Callable[[], Iterable[tuple[str, str]]]
 """Names, each with a few words about it or an empty text."""
@@ -162,6 +166,14 @@ def read_export(argument: str, sources: Sources) -> Read:
 def read_attach(argument: str, _sources: Sources) -> Read:
     """A file, as the user wrote it."""
     return Attach(unquoted(argument)) if argument else Refusal("name the file: /attach FILE, or @FILE in a message")
+
+
+def read_learn(argument: str, _sources: Sources) -> Read:
+    """on, off, back or forget; nothing to show what was learned."""
+    for action in LEARN_ACTIONS:
+        if action == (argument.lower() or "show"):
+            return Learn(action)
+    return Refusal(f"{argument!r} says nothing about learning: {closest(argument, LEARN_ACTIONS)}")
 
 
 def read_store(argument: str, _sources: Sources) -> Read:

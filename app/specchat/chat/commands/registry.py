@@ -194,6 +194,15 @@ COMMANDS: tuple[Command, ...] = (
         plain=True,
     ),
     Command(
+        "learn",
+        "[on|off|back|forget]",
+        "Let the draft model learn from your chats; back undoes the last adoption.",
+        reading.read_learn,
+        (_fixed(*reading.LEARN_ACTIONS),),
+        open_ended=True,
+        plain=True,
+    ),
+    Command(
         "predict",
         "FILE",
         "A text that the next answer will mostly repeat: lookup drafts it.",

@@ -1,0 +1,94 @@
+"""`specchat learn`: whether draft models learn from what their targets say, and what they have learned."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from specchat.cli.reporting import one_line_errors, print_json, print_rows, say
+from specchat.cli.store import Debug, Json
+
+learn = typer.Typer(
+    help="A draft model that learns from your chats while nobody waits. Off until you turn it on; nothing leaves this "
+    "machine.",
+    rich_markup_mode=None,
+)
+
+Target = Annotated[str | None, typer.Option("-m", "--model", metavar="FILE|NAME", help="Target. [built-in]")]
+Draft = Annotated[str | None, typer.Option("-d", "--draft", metavar="FILE|NAME", help="Draft model. [built-in]")]
+
+
+@learn.command()
+def on(debug: Debug = False) -> None:
+    """Record turns from now on, and train drafts with them."""
+    with one_line_errors(debug):
+        from specchat.learning import Learning
+
+        Learning().turn(on=True)
+        say("turns are recorded from the next answer on, and drafts learn from them; `specchat learn off` ends that")
+
+
+@learn.command()
+def off(debug: Debug = False) -> None:
+    """Record nothing more. Adopted drafts are kept, but not used."""
+    with one_line_errors(debug):
+        from specchat.learning import Learning
+
+        Learning().turn(on=False)
+        say("nothing is recorded or trained any more; `specchat learn forget` deletes what was learned")
+
+
+@learn.command()
+def show(json: Json = False, debug: Debug = False) -> None:
+    """What every draft has learned so far: α on later turns at each adoption."""
+    with one_line_errors(debug):
+        from specchat.learning import Learning
+
+        learning = Learning()
+        known = learning.all()
+        if json:
+            print_json(
+                *(
+                    {
+                        "type": "learned",
+                        "draft": str(one.base),
+                        "in_use": str(one.current),
+                        "recorded": one.book.num_tokens,
+                        "adoptions": [
+                            {"tokens": each.tokens, "before": each.before, "after": each.after}
+                            for each in one.adoptions
+                        ],
+                    }
+                    for one in known
+                )
+            )
+            return
+        say(f"learning is {'on' if learning.is_on else 'off'}")
+        print_rows(("draft", "in use", "learned"), ((one.base.name, one.current.name, one.told()) for one in known))
+
+
+@learn.command()
+def back(model: Target = None, draft: Draft = None, debug: Debug = False) -> None:
+    """Go back to the draft before the last adoption."""
+    with one_line_errors(debug):
+        from specchat.errors import ConfigError
+        from specchat.learning import Learning
+        from specchat.models.chosen_pair import chat_options
+        from specchat.settings.config import read_config
+
+        given = {"model": model, "draft": draft}
+        options = chat_options(read_config({key: value for key, value in given.items() if value}))
+        if options.draft is None:
+            raise ConfigError("name the draft model with -d")
+        say(f"{Learning().of(options.target, options.draft).back().name} drafts from the next answer on")
+
+
+@learn.command()
+def forget(debug: Debug = False) -> None:
+    """Delete all recorded turns and all adopted drafts."""
+    with one_line_errors(debug):
+        from specchat.learning import Learning
+
+        Learning().forget()
+        say("what was recorded and learned is deleted")

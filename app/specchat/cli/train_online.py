@@ -1,0 +1,77 @@
+"""`specchat train online`: the draft model in use learns from recorded turns, and is adopted if it got better."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specchat.cli.reporting import say, show_progress
+from specchat.errors import FAILED, ConfigError
+from specchat.learning import Learned, Learning
+from specchat.settings.options import ChatOptions
+from specchat_engine.gguf import read_model
+
+if TYPE_CHECKING:
+    from specchat_engine.training.gguf import Precision
+
+GAIN = 0.005
+"""A draft is adopted if α on the latest turns rises by more than this."""
+
+_RATES = (0.002, 0.0005)
+"""A fifth of the rates from scratch: the draft is to learn more, not to begin anew."""
+
+
+def learn(options: ChatOptions, minutes: float) -> int:
+    """Trains, adopts or not, and says so. Returns the exit code.
+
+    Raises ConfigError without a draft model, SettingError for too little that was recorded, and EngineError.
+    """
+    if options.draft is None:
+        raise ConfigError("a draft model learns online: name one with -d, or train one with `specchat train draft`")
+    learned = Learning().of(options.target, options.draft)
+    with learned.training() as alone:
+        if not alone:
+            say("another process trains this draft: wait for it, or end it")
+            return FAILED
+        return _learn(options.target, learned, minutes)
+
+
+def _learn(target: Path, learned: Learned, minutes: float) -> int:
+    from specchat.cli.train import show, stops
+    from specchat_engine.training import pupils
+    from specchat_engine.training.runs import LONGEST, Training
+    from specchat_engine.training.teacher import RecordedTeacher
+
+    begin = learned.current
+    pupil = pupils.draft_from(target, begin)
+    folder = learned.folder / "training"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        recorded = RecordedTeacher(learned.book.turns(), LONGEST)
+        training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded, rates=_RATES)
+        learned.training_begins()
+        say(f"{begin.name} learns from {training.tokens:,} recorded tokens on the {training.device.type}")
+        with stops(training):
+            trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), show)
+        show_progress(sys.stderr, "")
+        before, after = trained.before[0], trained.after[0]
+        if after <= before + GAIN:
+            say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: the draft stays as it is")
+            return 0
+        adopted = learned.adopt(trained.path, before, after)
+        say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: {adopted.file} is in use from now on")
+        return 0
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _precision(file: Path) -> Precision:
+    """The precision of the draft in use, one that loses little where its own cannot be written."""
+    name = read_model(file).quantisation
+    for known in ("F32", "F16", "BF16"):
+        if name == known:
+            return known
+    return "Q8_0"

@@ -1,0 +1,6 @@
+"""A draft model that learns from what its target says: the turns, the drafts that came of them, and the training."""
+
+from specchat.learning.learned import Adoption, Learned, Learning
+from specchat.learning.training import BackgroundTraining
+
+__all__ = ["Adoption", "BackgroundTraining", "Learned", "Learning"]

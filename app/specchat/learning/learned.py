@@ -1,0 +1,199 @@
+"""What a draft model has learned: recorded turns, the drafts that were adopted, and which of them is in use.
+
+Nothing is recorded until the user turns learning on, everything stays on this machine, and `forget` deletes it. Each
+pair has a folder: `turns/` is the ring buffer, `draft-N.gguf` are the adopted drafts, `learned.json` is their history.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from specchat.errors import LibraryError
+from specchat.files import replace_text
+from specchat.settings.paths import data_folder
+from specchat_engine.codec import from_json, to_json
+from specchat_engine.stores import TurnBook
+
+NEW_TOKENS = 4000
+"""A training begins after so many new tokens."""
+
+_KEPT_DRAFTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A draft that was adopted after `tokens` recorded tokens: α on the latest turns before and after its training."""
+
+    file: str
+    tokens: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """`used` adoptions are in force, and the last of them is the draft in use. `seen` tokens were recorded in all,
+    `trained` of them when the last training began."""
+
+    adoptions: tuple[Adoption, ...] = ()
+    used: int = 0
+    seen: int = 0
+    trained: int = 0
+
+
+class Learned:
+    """What one draft model has learned from one target."""
+
+    def __init__(self, folder: Path, draft: Path) -> None:
+        self.folder = folder
+        self.base = draft
+        self.book = TurnBook(folder / "turns")
+
+    @property
+    def adoptions(self) -> tuple[Adoption, ...]:
+        """The adoptions that are in force, the oldest first."""
+        history = self._history
+        return history.adoptions[: history.used]
+
+    @property
+    def current(self) -> Path:
+        """The draft in use: the last one that was adopted, or the one that it began with."""
+        for adoption in reversed(self.adoptions):
+            if (file := self.folder / adoption.file).is_file():
+                return file
+        return self.base
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough was recorded since the last training."""
+        history = self._history
+        return history.seen - history.trained >= NEW_TOKENS
+
+    def saw(self, tokens: int) -> None:
+        """Counts recorded tokens."""
+        history = self._history
+        self._write(replace(history, seen=history.seen + tokens))
+
+    def training_begins(self) -> None:
+        """Notes that what was recorded so far is being learned."""
+        history = self._history
+        self._write(replace(history, trained=history.seen))
+
+    def adopt(self, file: Path, before: float, after: float) -> Adoption:
+        """Takes over a trained draft, whose file it moves. Raises LibraryError if that fails."""
+        history = self._history
+        number = 1 + max((_number(one.file) for one in history.adoptions), default=0)
+        adoption = Adoption(f"draft-{number}.gguf", history.seen, before, after)
+        try:
+            file.replace(self.folder / adoption.file)
+        except OSError as error:
+            raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
+        kept = (*history.adoptions[: history.used], adoption)
+        self._write(replace(history, adoptions=kept, used=len(kept)))
+        names = {one.file for one in kept[-_KEPT_DRAFTS:]}
+        for old in self.folder.glob("draft-*.gguf"):
+            if old.name not in names:
+                old.unlink(missing_ok=True)
+        return adoption
+
+    def back(self) -> Path:
+        """Goes back to the draft before the last adoption. Raises LibraryError if there is none."""
+        history = self._history
+        if not history.used:
+            raise LibraryError(f"{self.base.name} is as it was: nothing was adopted")
+        self._write(replace(history, used=history.used - 1))
+        return self.current
+
+    def told(self) -> str:
+        """What was learned so far, in one line."""
+        history, adopted = self._history, self.adoptions
+        if not adopted:
+            return f"{history.seen:,} tokens recorded, {NEW_TOKENS:,} are needed for a training; nothing adopted yet"
+        steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
+        return f"{history.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
+
+    @contextmanager
+    def training(self) -> Iterator[bool]:
+        """Whether no other process trains this draft; none begins meanwhile."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".training").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+            else:
+                yield True
+
+    @property
+    def _history(self) -> _History:
+        try:
+            return from_json(_History, json.loads((self.folder / "learned.json").read_text("utf-8")))
+        except (OSError, ValueError):
+            return _History()
+
+    def _write(self, history: _History) -> None:
+        with suppress(OSError):  # what cannot be noted is learned again
+            replace_text(self.folder / "learned.json", json.dumps(to_json(history), indent=1))
+
+
+class Learning:
+    """Whether drafts learn at all, and what each pair has learned."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or data_folder() / "learning"
+
+    @property
+    def is_on(self) -> bool:
+        """Whether turns are recorded and drafts are trained; off until the user says otherwise."""
+        return (self.folder / "on").exists()
+
+    def turn(self, *, on: bool) -> None:
+        """Switches learning. Raises LibraryError if that cannot be kept."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if on:
+                (self.folder / "on").touch()
+            else:
+                (self.folder / "on").unlink(missing_ok=True)
+        except OSError as error:
+            raise LibraryError(f"learning cannot be switched: {error.strerror or error}") from None
+
+    def of(self, target: Path, draft: Path) -> Learned:
+        """What a draft has learned from a target. An adopted draft stands for the one that it was made from."""
+        draft = draft.resolve()
+        if draft.parent.parent == self.folder.resolve():
+            with suppress(OSError):
+                draft = Path((draft.parent / "base").read_text("utf-8"))
+        key = hashlib.blake2b(f"{target.resolve()}\n{draft}".encode(), digest_size=12).hexdigest()
+        learned = Learned(self.folder / key, draft)
+        if not (learned.folder / "base").exists() and self.is_on:
+            with suppress(OSError):
+                replace_text(learned.folder / "base", str(draft))
+        return learned
+
+    def all(self) -> Sequence[Learned]:
+        """What every pair has learned."""
+        found = []
+        for base in sorted(self.folder.glob("*/base")):
+            with suppress(OSError):
+                found.append(Learned(base.parent, Path(base.read_text("utf-8"))))
+        return found
+
+    def forget(self) -> None:
+        """Deletes all turns and all adopted drafts. Raises LibraryError if that fails."""
+        try:
+            for learned in self.all():
+                shutil.rmtree(learned.folder)
+        except OSError as error:
+            raise LibraryError(f"what was learned cannot be deleted: {error.strerror or error}") from None
+
+
+def _number(file: str) -> int:
+    return int(file.removeprefix("draft-").removesuffix(".gguf"))

@@ -1,0 +1,35 @@
+"""Records what the target thinks while it answers, so that a draft model can learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specchat_engine.decoding.drafts import Context, Draft
+from specchat_engine.decoding.verification import Verdict
+from specchat_engine.stores.lessons import Turn, likeliest
+
+
+class TurnRecorder:
+    """Keeps what the target thinks during one answer; it is a `generate.Watch`."""
+
+    def __init__(self) -> None:
+        self._best: list[NDArray[np.int32]] = []
+        self._log_p: list[NDArray[np.float16]] = []
+
+    def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
+        """Takes the rows after the context and after each accepted token."""
+        accepted = verdict.path if draft.parents else range(verdict.accepted)
+        best, log_p = likeliest(logits[[0, *(node + 1 for node in accepted)]])
+        self._best.append(best)
+        self._log_p.append(log_p)
+
+    def turn(self, prompt: Sequence[int], answer: Sequence[int], kind: str = "") -> Turn | None:
+        """What was recorded of this answer, None for an empty one."""
+        if not (self._best and answer):
+            return None
+        best, log_p = np.concatenate(self._best)[: len(answer)], np.concatenate(self._log_p)[: len(answer)]
+        ids = np.array([*prompt, *answer[: len(best)]], np.int32)
+        return Turn(ids, len(prompt), best, log_p, kind)

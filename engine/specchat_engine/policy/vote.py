@@ -1,0 +1,120 @@
+"""Several drafters about one draft: where a match agrees with it, the draft goes on; where they part, both are tried.
+
+A drafter with passes drafts. Drafters that continue a match cost nothing, so each of them is asked what it would have
+drafted. If it says the same tokens, two kinds of evidence agree, and what it says next is added as long as it is worth
+the wider pass. If it says something else from some token on, that becomes a branch, if a tree is allowed and its first
+token is worth a place. Which share of the added tokens is accepted is learned by the length of the match, the agreed
+tokens included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import mul
+
+from specchat_engine.decoding.drafts import ROOT, Draft
+from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
+from specchat_engine.policy.early_stop import EarlyStop, best_length
+from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.sampling.candidates import Candidates
+
+_LONGEST = 16
+"""At most so many tokens are added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """What a drafter with a match of `length` tokens would draft, and the shares by which its matches are judged."""
+
+    name: str
+    length: int
+    tokens: tuple[int, ...]
+    shares: Shares
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """Lets the voices change a draft.
+
+    `own` judges the draft's tokens by their confidence, `agreed` has the shares of tokens that are added. `costs[w]` is
+    the milliseconds of a target pass over w tokens, `pace` the speed to beat in tokens per millisecond. A branch may
+    have at most `tree` tokens.
+    """
+
+    voices: Sequence[Voice]
+    own: EarlyStop
+    agreed: Shares
+    costs: Sequence[float]
+    pace: float
+    tree: int = 0
+
+    def __call__(self, draft: Draft) -> Draft:
+        """The draft with what the voice with the longest match adds to it."""
+        if not draft.tokens or not draft.confidence:
+            return draft
+        for voice in sorted(self.voices, key=lambda voice: -voice.length):
+            same = common_prefix(draft.tokens, voice.tokens)
+            if same == len(draft.tokens) < len(voice.tokens):
+                return self._longer(draft, voice)
+            if same < min(len(draft.tokens), len(voice.tokens)):
+                return self._branched(draft, voice, same)
+        return draft
+
+    def _longer(self, draft: Draft, voice: Voice) -> Draft:
+        """The draft with what the voice says next, as far as that is worth its time."""
+        count = len(draft.tokens)
+        more = voice.tokens[count : count + min(_LONGEST, len(self.costs) - 2 - count)]
+        shares, classify = self.agreed.p_accept(), EVIDENCE[AGREED].classify
+        p_accept = [shares[classify(voice.length + count + ahead)] for ahead in range(len(more))]
+        reach = self._reach(draft, count)
+        tokens = [reach * share for share in accumulate(p_accept, mul)]
+        gains = accumulate(
+            (worth - self.pace * (self.costs[count + 2 + ahead] - self.costs[count + 1 + ahead]))
+            for ahead, worth in enumerate(tokens)
+        )
+        best = max(enumerate(gains, 1), key=lambda option: option[1], default=(0, 0.0))
+        added = more[: best[0]] if best[1] > 0 else ()
+        if not added:
+            return draft
+        return replace(
+            draft,
+            tokens=draft.tokens + added,
+            source=f"{draft.source}+{voice.name}",
+            borrowed=len(added),
+            rows=draft.rows and draft.rows + tuple(map(Candidates.certain, added)),
+            runners_up=(),
+        )
+
+    def _branched(self, draft: Draft, voice: Voice, same: int) -> Draft:
+        """The draft with the voice's other tokens as a branch after the first `same` ones, if they are worth it."""
+        shares, classify = voice.shares.p_accept(), EVIDENCE["match"].classify
+        branch = voice.tokens[same : same + self.tree]
+        if not branch:
+            return draft
+        rejected = 1 - self._reach(draft, same + 1) / max(self._reach(draft, same), 1e-9)
+        first = self._reach(draft, same) * rejected * shares[classify(voice.length + same)]
+        p_accept = [first, *(shares[classify(voice.length + same + ahead)] for ahead in range(1, len(branch)))]
+        width = len(draft.tokens) + 1
+        fitting = min(len(branch), len(self.costs) - 1 - width)
+        costs = [self.costs[width + added] for added in range(fitting + 1)]
+        option = best_length(p_accept[:fitting], costs, range(fitting + 1), self.pace)
+        if not option.k:
+            return draft
+        count, branch = len(draft.tokens), branch[: option.k]
+        return replace(
+            draft,
+            tokens=draft.tokens + branch,
+            source=f"{draft.source}+{voice.name}",
+            rows=draft.rows and draft.rows + tuple(map(Candidates.certain, branch)),
+            runners_up=(),
+            parents=(*range(ROOT, count - 1), same - 1, *range(count, count + option.k - 1)),
+        )
+
+    def _reach(self, draft: Draft, count: int) -> float:
+        """The probability that the first tokens of the draft are accepted."""
+        reach = 1.0
+        for sure in draft.confidence[:count]:
+            reach *= self.own.p_accept[self.own.classify(sure)]
+        return reach

@@ -1,0 +1,108 @@
+"""What a draft has learned: off until asked for, adopted one after the other, undone and deleted by the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specchat.cli import main
+from specchat.errors import LibraryError
+from specchat.learning import Learned, Learning
+from specchat.learning.learned import NEW_TOKENS
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> Learned:
+    """A draft that learns."""
+    learning = Learning()
+    learning.turn(on=True)
+    target, draft = tmp_path / "target.gguf", tmp_path / "draft.gguf"
+    target.touch()
+    draft.write_text("the first draft")
+    return learning.of(target, draft)
+
+
+def trained(tmp_path: Path, text: str) -> Path:
+    """A file that a training wrote."""
+    file = tmp_path / "new.gguf"
+    file.write_text(text)
+    return file
+
+
+def test_nothing_is_learned_until_the_user_says_so(tmp_path: Path) -> None:
+    learning = Learning()
+    assert not learning.is_on
+    found = learning.of(tmp_path / "t.gguf", tmp_path / "d.gguf")
+    assert found.current == (tmp_path / "d.gguf").resolve()
+    assert not learning.folder.exists()
+
+
+def test_a_training_is_due_after_enough_new_tokens(learned: Learned) -> None:
+    learned.saw(NEW_TOKENS - 1)
+    assert not learned.is_due
+    learned.saw(1)
+    assert learned.is_due
+    learned.training_begins()
+    assert not learned.is_due
+
+
+def test_drafts_are_adopted_and_undone_one_after_the_other(learned: Learned, tmp_path: Path) -> None:
+    with pytest.raises(LibraryError, match="nothing was adopted"):
+        learned.back()
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    learned.adopt(trained(tmp_path, "third"), 0.6, 0.7)
+    assert learned.current.read_text() == "third"
+    assert "adopted 2 ×, α on later turns 0.50 → 0.60 → 0.70" in learned.told()
+    assert learned.back().read_text() == "second"
+    assert learned.back().read_text() == "the first draft"
+    learned.adopt(trained(tmp_path, "another second"), 0.5, 0.65)
+    assert learned.current.read_text() == "another second"
+    assert [one.after for one in learned.adoptions] == [0.65]
+
+
+def test_only_the_latest_drafts_are_kept(learned: Learned, tmp_path: Path) -> None:
+    for number in range(8):
+        learned.adopt(trained(tmp_path, str(number)), 0.5, 0.6)
+    assert len([*learned.folder.glob("draft-*.gguf")]) == 5
+    assert learned.current.read_text() == "7"
+
+
+def test_an_adopted_draft_goes_on_learning_as_the_one_it_was_made_from(learned: Learned, tmp_path: Path) -> None:
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    again = Learning().of(tmp_path / "target.gguf", learned.current)
+    assert (again.folder, again.base) == (learned.folder, learned.base)
+
+
+def test_a_missing_draft_or_a_broken_history_falls_back_to_what_there_was(learned: Learned, tmp_path: Path) -> None:
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    learned.current.unlink()
+    assert learned.current.read_text() == "the first draft"
+    for broken in ("", "{", "[]", '{"adoptions": 3}'):
+        (learned.folder / "learned.json").write_text(broken)
+        assert learned.adoptions == ()
+
+
+def test_only_one_process_trains_a_draft(learned: Learned) -> None:
+    with learned.training() as alone, learned.training() as second:
+        assert alone
+        assert not second
+    with learned.training() as again:
+        assert again
+
+
+def test_the_commands_switch_show_and_delete(
+    learned: Learned, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    assert main(["learn", "show"]) == 0
+    shown = capsys.readouterr()
+    assert "learning is on" in shown.err
+    assert "α on later turns 0.50 → 0.60" in shown.out
+    assert main(["learn", "show", "--json"]) == 0
+    assert '"adoptions": [{"tokens": 0, "before": 0.5, "after": 0.6}]' in capsys.readouterr().out
+    assert main(["learn", "off"]) == 0
+    assert not Learning().is_on
+    assert main(["learn", "forget"]) == 0
+    assert not learned.folder.exists()
+    assert learned.base.exists()

@@ -1,0 +1,88 @@
+"""Where a match agrees with a draft it goes on with what followed; where they part, both are tried if that pays."""
+
+from __future__ import annotations
+
+import pytest
+
+from specchat_engine import SamplingParams
+from specchat_engine.decoding.drafts import ROOT, Draft
+from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
+from specchat_engine.policy.early_stop import EarlyStop
+from specchat_engine.policy.vote import Voice, Vote
+from support.conversations import ask, conversation, letters, saying
+
+OWN = EarlyStop((), (0.6, 0.95), lambda sure: int(sure > 0.7))
+FLAT, STEEP = [1.0] * 40, [1.0 + width for width in range(40)]
+
+
+def voice(*tokens: int, length: int = 20, name: str = "lookup") -> Voice:
+    return Voice(name, length, tokens, Shares(EVIDENCE["match"]))
+
+
+def vote(*voices: Voice, costs: list[float] = FLAT, tree: int = 0) -> Vote:
+    return Vote(voices, OWN, Shares(EVIDENCE[AGREED]), costs, 1.0, tree)
+
+
+def draft(*tokens: int, sure: float = 0.9) -> Draft:
+    return Draft(tokens, source="model", confidence=(sure,) * len(tokens))
+
+
+def test_a_match_that_agrees_makes_the_draft_longer_and_says_whose_it_is() -> None:
+    longer = vote(voice(1, 2, 3, 4, 5))(draft(1, 2))
+    assert longer.tokens == (1, 2, 3, 4, 5)
+    assert (longer.borrowed, longer.source, longer.trunk) == (3, "model+lookup", 5)
+
+
+def test_nothing_is_added_where_width_is_dear() -> None:
+    short = draft(1, 2)
+    assert vote(voice(1, 2, 3, 4, 5), costs=STEEP)(short) is short
+
+
+def test_the_longest_match_speaks_first() -> None:
+    found = vote(voice(1, 2, 8, length=3), voice(1, 2, 9, length=30, name="store"))(draft(1, 2))
+    assert found.tokens == (1, 2, 9)
+    assert found.source == "model+store"
+
+
+def test_where_they_part_the_match_becomes_a_branch_if_a_tree_is_allowed() -> None:
+    parted = draft(1, 2, 3, sure=0.5)
+    assert vote(voice(1, 7, 8))(parted) is parted
+    tree = vote(voice(1, 7, 8), tree=4)(parted)
+    assert tree.tokens == (1, 2, 3, 7, 8)
+    assert tree.parents == (ROOT, 0, 1, 0, 3)
+    assert tree.path(4) == [0, 3, 4]
+    assert vote(voice(1, 7, 8), costs=STEEP, tree=4)(parted) is parted
+
+
+def test_a_draft_without_confidence_is_left_alone() -> None:
+    sure = Draft((1, 2), source="model")
+    assert vote(voice(1, 2, 3))(sure) is sure
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_a_voting_session_answers_as_it_would_plainly(temperature: float) -> None:
+    sampling = SamplingParams(temperature=temperature)
+    target, cousin = letters(3, order=2, end=-50), letters(4, order=2, end=-50)
+    plain = conversation(target, max_tokens=200, sampling=sampling)
+    voting = conversation(
+        target,
+        lambda tokens: target(tokens) + 0.1 * cousin(tokens),
+        drafter="hybrid",
+        k="auto",
+        combine="vote",
+        max_tokens=200,
+        sampling=sampling,
+        ngram_min=1,
+    )
+    assert ask(voting) == ask(plain)
+
+
+def test_a_session_that_repeats_a_text_votes_and_learns_from_it() -> None:
+    text = "one two three four five six seven eight nine ten. " * 4
+    voting = conversation(saying(text), saying(text), drafter="hybrid", k="auto", combine="vote", max_tokens=250)
+    rounds = [*voting.generate(f"repeat: {text}")]
+    voted = [event for event in rounds if "+" in event.source]
+    assert voted
+    assert {event.source for event in voted} == {"model+lookup"}
+    assert voting.text == text
+    assert voting.pair.controller.shares("vote", AGREED).tested > 3
