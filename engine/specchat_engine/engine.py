@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from specchat_engine.codec import to_json
 from specchat_engine.drafters import (
+    GUESSED,
     LookaheadDrafter,
     MakeDrafter,
     StateHead,
@@ -100,9 +101,11 @@ class Engine:
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
-                context = LlamaContext(
-                    model, n_ctx=min(n_ctx, model.n_ctx_train), max_rows=1, threads=usual, options=options
+                reach, rows = (
+                    min(n_ctx, model.n_ctx_train),
+                    GUESSED + 1 if options.hierarchy == "on" and not because else 1,
                 )
+                context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options)
                 undo.callback(context.close)
                 if not context.can_go_back:
                     raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")
@@ -264,6 +267,7 @@ class Engine:
             self._models[0].vocabulary,
             self._template,
             further=self._further,
+            hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
             translation=self._translation,

@@ -40,7 +40,8 @@ class LoadOptions:
     tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
     `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
     is reserved for `k_max` + 1 rows of logits. `drafts` are the files of further draft models, which draft under the
-    names "model-2", "model-3" and so on. `head` is the file of a head that drafts from the target's hidden
+    names "model-2", "model-3" and so on. With `hierarchy` on, a draft model is itself sped up by
+    lookup. `head` is the file of a head that drafts from the target's hidden
     states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which takes the target's
     own if it has some. Raises SettingError for a value that is not allowed.
     """
@@ -62,6 +63,7 @@ class LoadOptions:
     k_max: int = setting(32, Range(1, K_LIMIT, whole=True))
     head: str = AUTO
     drafts: tuple[str, ...] = ()
+    hierarchy: str = setting("off", OneOf(("off", "on")))
 
     def __post_init__(self) -> None:
         check(self)

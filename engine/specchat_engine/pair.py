@@ -31,9 +31,9 @@ from specchat_engine.threads.cpu_contention import Passes
 class Pair:
     """The models and what is known about them. `vocabulary` and `template` are the target's.
 
-    `further` are more draft models by the names of their drafters. `head` drafts from the target's hidden states, and
-    `stores` are texts that may be drafted from. `translation` is for a draft model with another vocabulary, which
-    drafts through text. `plugins` makes drafters of others, by name.
+    `further` are more draft models by the names of their drafters. In a `hierarchy` lookup drafts for draft models.
+    `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `translation` is for
+    a draft model with another vocabulary, which drafts through text. `plugins` makes drafters of others, by name.
     `controller` knows what passes cost and what is accepted. `plain_because` says why this target cannot speculate,
     empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's passes, and
     may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that their time tells
@@ -45,6 +45,7 @@ class Pair:
     vocabulary: SessionVocabulary
     template: ChatTemplate
     further: Mapping[str, tuple[SessionModel, Translation | None]] = field(default_factory=dict)
+    hierarchy: bool = False
     head: HeadDrafter | None = None
     stores: Stores | None = None
     translation: Translation | None = None
@@ -58,8 +59,12 @@ class Pair:
 
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""
-        model = [drafting_with(self.draft, self.translation)] if self.draft else []
-        model += [drafting_with(one, translation, name) for name, (one, translation) in self.further.items()]
+        drafts = {"model": (self.draft, self.translation), **self.further}
+        model = [
+            drafting_with(one, translation, name, hierarchy=self.hierarchy)
+            for name, (one, translation) in drafts.items()
+            if one
+        ]
         head = [self.head] if self.head else []
         plugins = (PluginDrafter(name, make, self.vocabulary) for name, make in self.plugins.items())
         stores = [StoreDrafter(self.stores)] if self.stores else []

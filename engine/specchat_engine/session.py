@@ -244,6 +244,7 @@ class Session:
                     spent_ms = turn.stats.decode_ms
                     measure_plain(pair.target, context, times, pair.controller.target, spent_ms, turn.cancel)
                 turn.note(plain_ms=times.plain_ms, cpu_share=times.cpu_share)
+                turn.notices += map(str, pair.controller.drift.drops())
             except Cancelled:
                 turn.end_reason = "cancelled"
             except GeneratorExit:

@@ -71,6 +71,13 @@ class Config:
         usual="auto: the target's own, if it has one",
     )
 
+    hierarchy: str = setting(
+        Group.MODELS,
+        "Whether lookup drafts for the draft model too, an experiment",
+        "--hierarchy",
+        of=(LoadOptions, "hierarchy"),
+    )
+
     k: DraftLength = setting(
         Group.DRAFTING,
         "Most tokens drafted in a round; 0 is plain decoding",

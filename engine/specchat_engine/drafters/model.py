@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from specchat_engine.decoding.drafts import Context, Draft, DrafterTraits, Prospect
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.models import SessionModel
@@ -87,7 +90,7 @@ class ModelDrafter:
         confidence: list[float] = []
         runners_up: list[int] = []
         for place in range(min(k, room)):
-            row = model.advance(tokens[-1:] or context.tokens[model.length :], 1)[0]
+            row = self._next_row(context, tokens)
             if not tokens and k > 1:
                 model.checkpoint()
             candidates = proposer.candidates(row, context.tokens, tokens)
@@ -104,6 +107,11 @@ class ModelDrafter:
             if token in context.ends:
                 break
         return Draft(tuple(tokens), tuple(rows), self.name, confidence=tuple(confidence), runners_up=tuple(runners_up))
+
+    def _next_row(self, context: Context, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """The logits [V] after the context and the tokens that were drafted so far."""
+        row: NDArray[np.float32] = self.model.advance(tokens[-1:] or context.tokens[self.model.length :], 1)[0]
+        return row
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
         """Drops what was not accepted, or branched off from what it has read."""

@@ -29,6 +29,7 @@ from specchat_engine.policy.acceptance import AGREED, EVIDENCE, RUNNER_UP, VOTE,
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
+from specchat_engine.policy.drift import Drift
 from specchat_engine.policy.early_stop import EarlyStop, Option
 from specchat_engine.policy.loss_budget import LossBudget
 from specchat_engine.policy.sharpness import Sharpness
@@ -77,8 +78,8 @@ _OVERHEAD_WEIGHT = 0.1
 class Controller:
     """Decides before each round, and learns after it. There is one for each pair, and its sessions share it.
 
-    `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. A pair has one draft
-    model at most, so one number of draft threads applies to all drafters.
+    `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
+    with the same number of threads. `drift` notices drafters that are accepted less often than they used to be.
     """
 
     def __init__(self) -> None:
@@ -89,6 +90,7 @@ class Controller:
         self._kind = ""
         self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
         self._record = TrackRecord()
+        self.drift = Drift()
         self._promised_rate: dict[str, float] = {}
         self._made: Counter[str] = Counter()
         self._usual_drafts: dict[tuple[str, str], float] = {}
@@ -222,6 +224,7 @@ class Controller:
             for value, replaced in zip(values, outcome.replaced, strict=False):
                 runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
+        self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
     def shares(self, drafter: str, evidence: str) -> Shares:
         """The shares of a drafter's tokens on this kind of text."""
@@ -408,6 +411,7 @@ class Controller:
             "budgets": self._budget.to_json(),
             "trials": self._trials.to_json(),
             "gains": self._record.to_json(),
+            "usual": self.drift.to_json(),
         }
 
     @classmethod
@@ -422,6 +426,7 @@ class Controller:
             controller._budget.take(kept.get("budgets", {}))
             controller._trials.take(kept.get("trials", {}))
             controller._record.take(kept.get("gains", {}))
+            controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error
         return controller

@@ -1,0 +1,51 @@
+"""The engine's process records turns if the user wants it, and drafts with what was adopted."""
+
+from __future__ import annotations
+
+import shutil
+
+from app.worker.conftest import OPTIONS, answer, text_of
+from specchat.learning import Learning
+from specchat.worker.client import WorkerClient
+from specchat.worker.protocol import Loaded, Notice
+from support.tiny_models import TinyModels
+
+
+def test_nothing_is_recorded_unless_it_was_asked_for(loaded: WorkerClient) -> None:
+    list(answer(loaded))
+    assert not Learning().folder.exists()
+
+
+def test_turns_are_recorded_from_the_answer_after_the_switch_on(loaded: WorkerClient, tiny_models: TinyModels) -> None:
+    plain = text_of(list(answer(loaded)))
+    Learning().turn(on=True)
+    assert text_of(list(answer(loaded))) == plain
+    learned = Learning().of(tiny_models.target, tiny_models.draft)
+    (turn,) = learned.book.turns()
+    assert len(turn.best) == 8
+    assert "8 tokens recorded" in learned.told()
+    Learning().turn(on=False)
+    list(answer(loaded))
+    assert len([*learned.book.turns()]) == 1
+
+
+def test_an_adopted_draft_takes_the_place_of_the_one_in_use_and_goes_when_it_is_undone(
+    loaded: WorkerClient, tiny_models: TinyModels
+) -> None:
+    Learning().turn(on=True)
+    plain = text_of(list(answer(loaded)))
+    learned = Learning().of(tiny_models.target, tiny_models.draft)
+    new = learned.folder / "new.gguf"
+    shutil.copyfile(tiny_models.draft, new)
+    learned.adopt(new, 0.5, 0.6)
+    events = list(answer(loaded))
+    assert text_of(events) == plain
+    (notice,) = [event.text for event in events if isinstance(event, Notice)]
+    assert "The draft model has learned" in notice
+    assert not [event for event in answer(loaded) if isinstance(event, Notice)]
+    *_, again = loaded.load(tiny_models.target, tiny_models.draft, OPTIONS)
+    assert isinstance(again, Loaded)
+    assert again.draft is not None
+    assert again.draft.path == str(learned.current)
+    learned.back()
+    assert text_of(list(answer(loaded))) == plain
