@@ -101,10 +101,8 @@ class Engine:
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
-                reach, rows = (
-                    min(n_ctx, model.n_ctx_train),
-                    GUESSED + 1 if options.hierarchy == "on" and not because else 1,
-                )
+                reach = min(n_ctx, model.n_ctx_train)
+                rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
                 context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options)
                 undo.callback(context.close)
                 if not context.can_go_back:

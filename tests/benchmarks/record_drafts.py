@@ -27,18 +27,23 @@ SEED, LONGEST, MAX_TOKENS = 7, 16, 192
 
 
 def record(engine: Engine, drafter: ModelDrafter, kind: str, prompt: str, sampling: SamplingParams) -> dict[str, Any]:
-    """One answer: for each position, how many proposed tokens are right, and the drafter's confidence, per mille."""
+    """One answer: for each position, how many proposed tokens are right, the drafter's confidence, per mille, and
+    whether the runner-up of the first wrong token is right."""
     session = engine.session(settings=Settings(k=0, sampling=sampling, max_tokens=MAX_TOKENS), seed=SEED)
     answer = [event.token.id for event in session.generate(prompt) if event.token.id is not None]
     sampler = Sampler(sampling, session.turn_seed)
     drafts = []
     for place in range(len(answer)):
         tokens = [*session.prompt_ids, *answer[:place]]
-        context = Context(tokens, len(session.prompt_ids), sampler, engine.vocabulary.ends, worth_more=lambda _: True)
+        context = Context(
+            tokens, len(session.prompt_ids), sampler, engine.vocabulary.ends, worth_more=lambda _: True, branching=True
+        )
         drafter.model.keep(tokens[:-1])
         draft = drafter.propose(context, LONGEST)
         right = common_prefix(draft.tokens, answer[place:])
-        drafts.append([right, [round(1000 * sure) for sure in draft.confidence]])
+        instead = draft.runners_up[right : right + 1] == tuple(answer[place + right : place + right + 1])
+        second = right < len(draft.tokens) and place + right < len(answer) and instead
+        drafts.append([right, [round(1000 * sure) for sure in draft.confidence], int(second)])
     return {"kind": kind, "prompt": session.prompt_ids, "answer": answer, "drafts": drafts}
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from specchat_engine import PromptLookupDrafter, SamplingParams
-from specchat_engine.decoding.drafts import Context, Prospect
+from specchat_engine.decoding.drafts import Context, Draft, Prospect
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.situation import Outcome, Situation
@@ -44,6 +44,7 @@ class Machine:
 class Answer:
     """An answer's tokens and, after each, how many of the draft model's tokens are right and its confidence.
 
+    `second[t]`: whether the runner-up of the first wrong one of these tokens is right.
     `matches[t]`: the length of prompt lookup's match after t tokens, and how many of the predicted tokens are right.
     """
 
@@ -53,6 +54,7 @@ class Answer:
     right: Sequence[int]
     confidence: Sequence[Sequence[float]]
     matches: Sequence[tuple[int, int]]
+    second: Sequence[bool] = ()
 
     def reading(self, machine: Machine) -> float:
         """The time in which the target reads the prompt."""
@@ -78,19 +80,22 @@ class Answer:
             place += min(right, drafted) + 1
         return spent
 
-    def adaptive(self, controller: Controller, machine: Machine) -> float:
-        """The time with the controller's drafts. It learns during the answer, and the draft model reads the prompt."""
+    def adaptive(self, controller: Controller, machine: Machine, tree: int = 0) -> float:
+        """The time with the controller's drafts. It learns during the answer, and the draft model reads the prompt.
+
+        A draft may have `tree` runners-up beside its chain.
+        """
         spent, place, unread = 0.0, 0, self.prompt
         controller.begin(self.kind)
         while place < self.length:
             match, foretold = self.matches[place]
             prospects = {MODEL: Prospect(unread=unread), LOOKUP: Prospect(match=match)}
-            now = Situation(self.prompt + place, self.length - place - 1, prospects)
+            now = Situation(self.prompt + place, self.length - place - 1, prospects, tree=tree)
             decision = controller.decide(now)
             worth_more = decision.stop.begin() if decision.stop else None
             confidence: list[float] = []
-            drafted = right = 0
-            draft_ms = 0.0
+            drafted = right = branches = 0
+            draft_ms, replaced = 0.0, False
             if decision.drafter is MODEL:
                 for sure in self.confidence[place][: decision.k]:
                     drafted += 1
@@ -98,16 +103,24 @@ class Answer:
                     if worth_more and not worth_more(sure):
                         break
                 right = self.right[place]
+                if decision.branches:
+                    names = tuple(range(drafted))
+                    chosen = decision.branches(Draft(names, confidence=tuple(confidence), runners_up=names))
+                    branches = len(chosen)
+                    replaced = right in chosen and self.second[place]
                 draft_ms = machine.draft * (drafted + machine.read * (unread - 1))
             elif decision.drafter is LOOKUP:
                 drafted, right = decision.k, foretold
             accepted = min(right, drafted)
-            emitted = min(accepted + 1, self.length - place)
-            verify_ms = machine.verify(drafted + 1)
+            emitted = min(accepted + 1 + replaced, self.length - place)
+            verify_ms = machine.verify(drafted + branches + 1)
+            compared = min(accepted + 1, drafted)
             outcome = Outcome(
                 drafted=drafted,
                 accepted=accepted,
-                compared=min(accepted + 1, drafted),
+                compared=compared,
+                branches=branches,
+                replaced=[one == right and self.second[place] for one in range(compared)] if tree else (),
                 emitted=emitted,
                 verify_ms=verify_ms,
                 draft_ms=draft_ms,
@@ -140,9 +153,10 @@ def recorded() -> tuple[Answer, ...]:
             line["kind"],
             len(line["prompt"]),
             len(line["answer"]),
-            [right for right, _ in line["drafts"]],
-            [[sure / 1000 for sure in confidence] for _, confidence in line["drafts"]],
+            [right for right, _, _ in line["drafts"]],
+            [[sure / 1000 for sure in confidence] for _, confidence, _ in line["drafts"]],
             looked_up(line["prompt"], line["answer"]),
+            [bool(second) for _, _, second in line["drafts"]],
         )
         for line in json.loads(gzip.decompress(RECORDING.read_bytes()))
     )

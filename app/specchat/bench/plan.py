@@ -14,7 +14,7 @@ from specchat.settings.schema import BY_KEY
 from specchat.settings.values import BadValue
 from specchat_assets.benchmark import benchmark_prompts
 from specchat_engine.errors import SettingError
-from specchat_engine.settings import AUTO, DRAFTERS, HEADS, USUAL_K, DraftLength, installed_drafters
+from specchat_engine.settings import AUTO, DRAFTERS, FURTHER_MODEL, HEADS, USUAL_K, DraftLength, installed_drafters
 
 KS = {
     "model": (2, 4, 8, 16),
@@ -68,7 +68,7 @@ class Arm:
         if text == "none":
             return cls("none", 0)
         drafter, _, k = text.partition(":")
-        known = drafter in DRAFTERS or drafter in installed_drafters()
+        known = drafter in DRAFTERS or drafter.startswith(FURTHER_MODEL) or drafter in installed_drafters()
         if not known or drafter == "none" or not (k == AUTO or k.isdecimal()):
             raise SettingError(
                 f"the arm {text!r} is not one: use none, or a drafter and a k such as model:4, lookup:8, hybrid:auto"

@@ -20,7 +20,16 @@ from specchat_engine import Engine, EngineError, SamplingParams, Session, Settin
 from specchat_engine.analysis.adversary import Adversary
 from specchat_engine.analysis.audit import Case, Finding, audit
 from specchat_engine.codec import to_json
-from specchat_engine.settings import AUTO, DRAFTERS, LOSSY_VERIFIERS, NEED_TREES, VERIFIER_NAMES, DraftLength, TreeSize
+from specchat_engine.settings import (
+    AUTO,
+    DRAFTERS,
+    FURTHER_MODEL,
+    LOSSY_VERIFIERS,
+    NEED_TREES,
+    VERIFIER_NAMES,
+    DraftLength,
+    TreeSize,
+)
 
 TEMPERATURES = (0.0, 0.8)
 KS = (1, 4, 16)
@@ -109,6 +118,7 @@ def scope_of(options: ChatOptions, given: Collection[str], loaded: Sequence[str]
     Raises SettingError if a flag leaves nothing to compare.
     """
     drafters = [name for name in DRAFTERS if name in loaded and name != "none"]
+    drafters += [name for name in loaded if name.startswith(FURTHER_MODEL)]
     scope = Scope(TEMPERATURES, drafters, KS, [name for name in VERIFIER_NAMES if name not in LOSSY_VERIFIERS])
     if "temperature" in given and "temperature" in options.sampling:
         scope = replace(scope, temperatures=(options.sampling["temperature"],))

@@ -9,7 +9,7 @@ from typing import Any
 _WEIGHT, _FADE = 10.0, 0.98
 """The weight of an expectation, in plain rounds, and how much older rounds count."""
 
-_SPREAD = 1.0
+_SPREAD = 1.5
 """How far the gain that a time of one plain round shows may lie from the usual one."""
 
 
