@@ -339,6 +339,8 @@ class Engine:
         models = {"target": to_json(self.target), "draft": to_json(self.draft)}
         if self.head:
             models["head"] = to_json(self.head)
+        if self.further:
+            models["further"] = {name: to_json(info) for name, info in self.further.items()}
         return {**models, "versions": versions(), "machine": self.machine}
 
     @property

@@ -105,7 +105,7 @@ class _TextReport:
         self._done = 0
         self._in_group = 0
         self._found: list[Finding] = []
-        pair = pair_name(engine.target, engine.draft)
+        pair = pair_name(engine.target, engine.draft, further=[*engine.further.values()])
         longest = cases[0].settings.max_tokens
         self._console.print(
             Text(f"{pair}   seed {seed}   answers of up to {longest} tokens, compared with plain decoding and the rule")

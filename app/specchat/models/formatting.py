@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,9 +29,10 @@ class Named(Protocol):
 _HEADS = {"eagle3": "EAGLE-3", "mtp": "MTP", "medusa": "Medusa", "mlp": "MLP"}
 
 
-def pair_name(target: Named, draft: Named | None, head: str = "") -> str:
-    """The models with their sizes, and the kind of the head: `guide 18M ⇠ draft 2M + EAGLE-3`."""
-    drafting = [*([model_name(draft)] if draft else []), *([_HEADS.get(head, head)] if head else [])]
+def pair_name(target: Named, draft: Named | None, head: str = "", further: Sequence[Named] = ()) -> str:
+    """The models with their sizes, and the kind of the head: `guide 18M ⇠ draft 2M + other draft 3M + EAGLE-3`."""
+    drafts = [model_name(one) for one in (draft, *further) if one]
+    drafting = [*drafts, *([_HEADS.get(head, head)] if head else [])]
     return " ⇠ ".join([model_name(target), *([" + ".join(drafting)] if drafting else [])])
 
 

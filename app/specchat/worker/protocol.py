@@ -172,7 +172,7 @@ class Loaded:
     `refusal` says why the draft model was left out, None if it was not. `plain_because` says why this target cannot
     speculate, empty if it can. `translated_because` says why the draft model drafts through text, empty if it does not.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason. `head`
-    is what drafts from the target's hidden states.
+    is what drafts from the target's hidden states, and `further` are the draft models beside the first.
     """
 
     target: ModelInfo
@@ -186,11 +186,12 @@ class Loaded:
     shortened_because: str = ""
     memory: MemoryUse = field(default_factory=MemoryUse)
     head: Head | None = None
+    further: tuple[ModelInfo, ...] = ()
 
     @property
     def pair_name(self) -> str:
         """What is loaded, as the user reads it."""
-        return pair_name(self.target, self.draft, self.head.name if self.head else "")
+        return pair_name(self.target, self.draft, self.head.name if self.head else "", self.further)
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,7 @@ class Work:
                 plain_because=engine.plain_because,
                 translated_because=engine.translated_because,
                 head=engine.head,
+                further=tuple(engine.further.values()),
                 memory=engine.memory_use,
             )
         )
@@ -189,7 +190,7 @@ class Work:
             return self._open(command, command.draft), None
         except PairError as error:
             refusal = str(error)
-        alone = replace(command, options=replace(command.options, head="none"))
+        alone = replace(command, options=replace(command.options, head="none", drafts=()))
         with suppress(PairError):
             return self._open(command, None), refusal
         with suppress(PairError):

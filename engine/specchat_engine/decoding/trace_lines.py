@@ -28,7 +28,7 @@ def start_line(
     prefix: Sequence[int],
     prefix_text: str,
 ) -> dict[str, Any]:
-    """The first one; it tells the head and the answer's prefix where there are any.
+    """The first one; it tells the head, further draft models and the answer's prefix where there are any.
 
     `about` describes models, versions and machine.
     """
@@ -48,8 +48,8 @@ def start_line(
         "versions": about.get("versions", {}),
         "machine": about.get("machine", {}),
     }
-    head = {"head": about["head"]} if "head" in about else {}
-    return line | head | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
+    more = {name: about[name] for name in ("head", "further") if name in about}
+    return line | more | ({"prefix": [*prefix], "prefix_text": prefix_text} if prefix else {})
 
 
 def round_line(event: Round) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from specchat_engine.load_options import ModelInfo
 def test_the_name_of_a_pair_starts_with_the_target() -> None:
     guide, draft = ModelInfo("guide", "g.gguf", n_params=18_000_000), ModelInfo("small", "s.gguf")
     assert pair_name(guide, draft) == "guide 18M ⇠ small"
+    assert pair_name(guide, draft, "eagle3", [draft]) == "guide 18M ⇠ small + small + EAGLE-3"
     assert pair_name(guide, None) == "guide 18M"
 
 
