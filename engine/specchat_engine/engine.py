@@ -101,12 +101,8 @@ class Engine:
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
-                reach = min(n_ctx, model.n_ctx_train)
-                rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
-                context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options)
+                context = self._draft_context(model, because)
                 undo.callback(context.close)
-                if not context.can_go_back:
-                    raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")
                 translation = translation_between(target, model) if because else None
                 if model is draft:
                     self._draft, self._translation = context, translation
@@ -389,34 +385,75 @@ class Engine:
             for name, path in stores.items()
         }
 
-    def exchange_draft(self, path: Path) -> None:
-        """Drafts with another file of the draft model, as one that learned, from the next answer on.
+    def add_draft(self, path: Path) -> str:
+        """Loads one more draft model beside the others; returns the name of its drafter.
 
-        Between two answers. Raises ModelFileError, and PairError if it does not fit the target as the one before did.
+        Between two answers; sessions draft with it from the next answer on. Raises ModelFileError, and PairError if it
+        does not fit the target.
         """
-        context = self._draft
+        header = read_model(path)
+        because = check_pair(self.header, header)
+        with self._lock:
+            model = self._draft_model(path, tokenizer=bool(because))
+            try:
+                context = self._draft_context(model, because)
+            except EngineError:
+                model.close()
+                raise
+            name = f"{FURTHER_MODEL}{2 + len(self._further)}"
+            self._models.append(model)
+            self._further[name] = context, translation_between(self._models[0], model) if because else None
+            self.further[name] = info_of(context)
+            self.drafters = (*self.drafters[:2], name, *self.drafters[2:])
+            self.threads.add(context)
+        return name
+
+    def exchange_draft(self, path: Path, name: str = "model") -> None:
+        """Drafts with another file of the draft model of this name, as one that learned, from the next answer on.
+
+        Between two answers. Raises ModelFileError, and PairError if it is not a version of the one before.
+        """
+        found = (self._draft, self._translation) if name == "model" else self._further.get(name, (None, None))
+        context, translation = found
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
-        header = read_model(path)
-        old, translated = context.model, bool(self.translated_because)
-        if bool(check_pair(self.header, header)) != translated or header.n_vocab != old.header.n_vocab:
+        header, old = read_model(path), context.model
+        if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
         with self._lock:
-            model = LlamaModel(
-                path,
-                gpu_layers=self.options.gpu_layers_draft,
-                devices=self.options.devices_draft,
-                main_gpu=self.options.main_gpu,
-                header=header,
-                tokenizer=translated,
-            )
+            model = self._draft_model(path, tokenizer=bool(translation))
             try:
                 context.exchange(model).close()
             except EngineError:
                 model.close()
                 raise
             self._models = [model if one is old else one for one in self._models]
-            self.draft = info_of(context)
+            if name == "model":
+                self.draft = info_of(context)
+            else:
+                self.further[name] = info_of(context)
+
+    def _draft_model(self, path: Path, *, tokenizer: bool) -> LlamaModel:
+        """The weights of a draft model, where drafts are to be."""
+        options = self.options
+        return LlamaModel(
+            path,
+            gpu_layers=options.gpu_layers_draft,
+            devices=options.devices_draft,
+            main_gpu=options.main_gpu,
+            tokenizer=tokenizer,
+        )
+
+    def _draft_context(self, model: LlamaModel, because: str) -> LlamaContext:
+        """The memory of a draft model, which drafts through text if there is a reason to. Raises PairError for one that
+        cannot go back."""
+        options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
+        rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
+        context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=self._processors.usual, options=options)
+        if not context.can_go_back:
+            context.close()
+            raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")
+        return context
 
     def _passed(self, notices: list[str], passes: Passes) -> None:
         if self.threads.passed(passes):

@@ -227,6 +227,8 @@ class Session:
         self, messages: Sequence[Message], number: int, attempt: int = 0, prefix: Sequence[int] = ()
     ) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
+        if self.pair.further.keys() - self._planner.drafters.keys():
+            self._planner.add(self.pair.drafters())
         seed = turn_seed(self.seed, number, attempt)
         self._turn = turn = Turn(number, seed, messages, prefix, self._empty_transcript())
         pair = self.pair

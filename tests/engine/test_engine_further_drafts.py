@@ -89,6 +89,26 @@ def test_a_further_draft_that_does_not_fit_or_is_missing_is_one_line(files: Engi
         Engine.load(files.target, files.draft, replace(OPTIONS, drafts=(str(tmp_path / "gone.gguf"),)))
 
 
+def test_a_draft_that_is_added_drafts_from_the_next_answer_on(files: EngineFiles) -> None:
+    with Engine.load(files.target, files.draft, OPTIONS) as engine:
+        plain = answers(engine, "none", k=0)
+        engine.forget()
+        session = engine.session(settings=Settings(drafter="model", k=4, max_tokens=50), seed=5)
+        list(session.generate(PROMPTS[0]))
+        assert engine.add_draft(files.short) == "model-2"
+        assert engine.drafters[:3] == ("hybrid", "model", "model-2")
+        session.settings = replace(session.settings, drafter="model-2")
+        sources = {event.source for event in session.generate(PROMPTS[1]) if event.drafted}
+        assert sources == {"model-2"}
+        assert session.text == plain[1]
+        engine.use_threads(2, 1)
+        assert engine.threads.in_force.draft == 1
+        with pytest.raises(PairError, match="none is loaded"):
+            engine.exchange_draft(files.draft, "model-7")
+        engine.exchange_draft(files.draft, "model-2")
+        assert Path(engine.further["model-2"].path) == files.draft
+
+
 def test_a_draft_is_exchanged_between_two_answers(files: EngineFiles, tmp_path: Path) -> None:
     other = write_tiny_model(tmp_path / "other.gguf", seed=9)
     with Engine.load(files.target, files.draft, OPTIONS) as engine:

@@ -48,7 +48,7 @@ from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.gguf import read_model
 from specchat_engine.policy.acceptance import kind_of
-from specchat_engine.settings import Settings
+from specchat_engine.settings import FURTHER_MODEL, Settings
 
 _PROGRESS_STEP = 0.01
 _STOPPED: dict[type[Command], str] = {
@@ -77,6 +77,7 @@ class Work:
         self._refreshing = Refreshing()
         self._training = BackgroundTraining()
         self._draft: Path | None = None
+        self._learned_name = ""
 
     def hear(self, command: Command) -> None:
         """Does what cannot wait for the running command, and prepares for the one that was heard."""
@@ -207,10 +208,14 @@ class Work:
 
         target = Path(command.target)
         self._draft = Path(draft) if draft and draft != "mtp" and not read_model(Path(draft)).is_head else None
+        options, self._learned_name = command.options, ""
         if self._draft and Learning().is_on:
-            draft = str(Learning().of(target, self._draft).current)
+            learned = Learning().of(target, self._draft)
+            if learned.adoptions:
+                options = replace(options, drafts=(*options.drafts, str(learned.current)))
+                self._learned_name = f"{FURTHER_MODEL}{1 + len(options.drafts)}"
         stores = Collections().indexes(read_model(target))
-        return Engine.load(target, draft, command.options, progress, stores=stores)
+        return Engine.load(target, draft, options, progress, stores=stores)
 
     def _use_stores(self) -> None:
         """Drafts from the stores that are on now, if any were when the models were loaded."""
@@ -221,16 +226,25 @@ class Work:
             engine.use_stores(Collections().indexes(engine.header) or {})
 
     def _learned(self) -> Learned | None:
-        """What the loaded draft model has learned; None if it does not learn. The draft in use is exchanged if another
-        was adopted meanwhile."""
+        """What the loaded draft model has learned; None if it does not learn.
+
+        What was adopted meanwhile drafts beside the draft model that it came from, since it may have forgotten other
+        kinds of text.
+        """
         engine, learning = self._engine, Learning()
         if not (engine and engine.draft and self._draft and learning.is_on) or engine.translated_because:
             return None
         learned = learning.of(Path(engine.target.path), self._draft)
-        if learned.current.resolve() != Path(engine.draft.path).resolve():
-            with suppress(EngineError):
-                engine.exchange_draft(learned.current)
-                self._send(Notice(f"The draft model has learned: {learned.told()}."))
+        used = engine.further.get(self._learned_name)
+        current = learned.current.resolve()
+        if current == (Path(used.path) if used else self._draft).resolve():
+            return learned
+        with suppress(EngineError):
+            if used:
+                engine.exchange_draft(current, self._learned_name)
+            else:
+                self._learned_name = engine.add_draft(current)
+            self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
         return learned
 
     def _learn(self, learned: Learned, session: Session, asked: str) -> None:

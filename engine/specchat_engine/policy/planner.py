@@ -137,6 +137,10 @@ class Planner:
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
 
+    def add(self, drafters: Sequence[PlannedDrafter]) -> None:
+        """Takes in those of these drafters that are new, as a draft model that was loaded since."""
+        self.drafters = {drafter.traits.name: drafter for drafter in drafters} | self.drafters
+
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
         self.draft_prompt_ms = 0.0

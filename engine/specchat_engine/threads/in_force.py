@@ -85,6 +85,11 @@ class Threads:
         self._applying = Lock()
         self._apply()
 
+    def add(self, draft: ThreadedModel) -> None:
+        """Takes in one more draft model."""
+        self._drafts = (*self._drafts, draft)
+        self._apply()
+
     def ask(self, target: ThreadCount, draft: ThreadCount) -> None:
         """Asks for other numbers, in force from the next pass on. May be called from any thread."""
         self._asked = target, draft

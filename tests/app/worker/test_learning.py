@@ -29,7 +29,7 @@ def test_turns_are_recorded_from_the_answer_after_the_switch_on(loaded: WorkerCl
     assert len([*learned.book.turns()]) == 1
 
 
-def test_an_adopted_draft_takes_the_place_of_the_one_in_use_and_goes_when_it_is_undone(
+def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_undone(
     loaded: WorkerClient, tiny_models: TinyModels
 ) -> None:
     Learning().turn(on=True)
@@ -41,11 +41,13 @@ def test_an_adopted_draft_takes_the_place_of_the_one_in_use_and_goes_when_it_is_
     events = list(answer(loaded))
     assert text_of(events) == plain
     (notice,) = [event.text for event in events if isinstance(event, Notice)]
-    assert "The draft model has learned" in notice
+    assert "The draft model has learned, and drafts as model-2: " in notice
     assert not [event for event in answer(loaded) if isinstance(event, Notice)]
     *_, again = loaded.load(tiny_models.target, tiny_models.draft, OPTIONS)
     assert isinstance(again, Loaded)
     assert again.draft is not None
-    assert again.draft.path == str(learned.current)
+    assert again.draft.path == str(tiny_models.draft)
+    assert [info.path for info in again.further] == [str(learned.current)]
+    assert "model-2" in again.drafters
     learned.back()
     assert text_of(list(answer(loaded))) == plain
