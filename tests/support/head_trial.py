@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from specchat_engine import Engine, LoadOptions, Settings
+from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
 from specchat_engine.load_options import NORMED
@@ -152,7 +153,7 @@ def check_states(target: Path, layers: tuple[int, ...]) -> None:
 
 
 def run(target: Path, head: Path | str, drafter: str) -> None:
-    """Answers as plain decoding does, and drafts."""
+    """Answers as plain decoding does, and drafts, in chains and in trees if the target's memory can branch."""
     with Engine.load(target, head, LoadOptions(threads=1, n_ctx=CONTEXT)) as engine:
         assert drafter in engine.drafters, engine.drafters
         texts = {}
@@ -165,6 +166,11 @@ def run(target: Path, head: Path | str, drafter: str) -> None:
                 texts[name].append(session.text)
         assert texts["none"] == texts[drafter]
         assert session.stats.num_draft_tokens > 0
+        if engine.can_branch:
+            settings = Settings(drafter=drafter, k=3, tree=3, max_tokens=40)
+            cases = [Case("greeting", prompt, settings) for prompt in ("Hello", "And?")]
+            found = audit(lambda one: engine.session(settings=one, seed=1), engine.memory, engine.vocabulary, cases)
+            assert not found.unexplained, [finding.reason for finding in found.unexplained]
 
 
 def main(architecture: str, kind: str, folder: Path) -> None:

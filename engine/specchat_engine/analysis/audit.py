@@ -181,15 +181,15 @@ def _checked(session: Session, prompt: str, target: SessionModel) -> tuple[Recor
     found: list[tuple[int, str]] = []
     text: list[int] = []
 
-    with watched(target) as logits:
+    with watched(target) as seen:
 
         def check(each: Pass) -> None:
             before = [*session.prompt_ids, *text]
-            for offset, fault in faults(each, logits(), before, len(text), session.turn_seed, session.settings):
+            for offset, fault in faults(each, seen.logits, before, len(text), session.turn_seed, session.settings):
                 found.append((len(text) + offset, fault))
             text.extend(each.emitted)
 
-        recording = record(session, prompt, check)
+        recording = record(session, prompt, check, lambda: seen.tree)
     return recording, found[0] if found else None
 
 
@@ -264,15 +264,18 @@ def replayed(target: SessionModel, recording: Recording, place: int) -> NDArray[
     _read_anew(target, tokens[:-1])
     start = len(tokens)
     for each in recording.passes:
-        if each.parents and isinstance(target, BranchingModel):
-            logits = target.advance_tree(tokens[-1], each.drafted, each.parents)
+        tree = each.tree if isinstance(target, BranchingModel) else None
+        offset = start + place - len(tokens)
+        row = offset
+        if tree and isinstance(target, BranchingModel):
+            logits = target.advance_tree(tokens[-1], tree.tokens, tree.parents)
+            row = tree.path[offset - 1] + 1 if 0 < offset <= len(tree.path) else 0
         else:
             logits = target.advance((tokens[-1], *each.drafted), len(each.drafted) + 1)
-        offset = start + place - len(tokens)
         if offset <= len(each.drafted) and offset < max(1, len(each.emitted)):
-            return np.array(logits[offset])
-        if each.parents and isinstance(target, BranchingModel):
-            target.take(range(each.accepted))
+            return np.array(logits[row])
+        if tree and isinstance(target, BranchingModel):
+            target.take(tree.path)
         tokens += each.emitted
         target.rewind(len(tokens) - 1)
     return np.array(target.advance(tokens[-1:], 1)[0])

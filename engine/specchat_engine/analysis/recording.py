@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,22 @@ Logits = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree as the target read it, and the path that it kept: its cache holds the tokens in this order."""
+
+    tokens: tuple[int, ...]
+    parents: tuple[int, ...]
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Pass:
     """One round in ids: what was drafted, and what was emitted.
 
-    `parents` are those of a tree, as in a round; the accepted tokens come first. `p` and `q` have the probabilities
-    that the round told for the drafted tokens, `own_p` that of the target's own token; None where there was none.
-    `other` is the likeliest token that the target did not take, -1 if there was none; `tempting` says that it is
-    likelier than the one taken.
+    `parents` are those of a tree, as in a round, and the accepted tokens come first; `tree` is the tree as it was read.
+    `p` and `q` have the probabilities that the round told for the drafted tokens, `own_p` that of the target's own
+    token; None where there was none. `other` is the likeliest token that the target did not take, -1 if there was none;
+    `tempting` says that it is likelier than the one taken.
     """
 
     drafted: tuple[int, ...]
@@ -35,6 +44,7 @@ class Pass:
     other: int = -1
     tempting: bool = False
     parents: tuple[int, ...] = ()
+    tree: Tree | None = None
 
     @property
     def depths(self) -> list[int | None]:
@@ -43,7 +53,7 @@ class Pass:
         return [parent + 1 if parent < self.accepted else None for parent in parents]
 
     @classmethod
-    def of(cls, event: Round) -> Pass:
+    def of(cls, event: Round, tree: Tree | None = None) -> Pass:
         """What a round tells."""
         drafted, own = tuple(token.id for token in event.drafted), event.token.id
         return cls(
@@ -56,6 +66,7 @@ class Pass:
             next((candidate.id for candidate in event.top if candidate.id != own), -1),
             bool(event.top) and event.top[0].id != own,
             event.parents,
+            tree if event.parents else None,
         )
 
 
@@ -73,37 +84,48 @@ class Recording:
         return tuple(token for each in self.passes for token in each.emitted)
 
 
-def record(session: Session, prompt: str, hear: Callable[[Pass], None] = lambda _: None) -> Recording:
-    """Answers a prompt and records the tokens of each pass. `hear` gets each pass as soon as it was made."""
+def record(
+    session: Session,
+    prompt: str,
+    hear: Callable[[Pass], None] = lambda _: None,
+    tree: Callable[[], Tree | None] = lambda: None,
+) -> Recording:
+    """Answers a prompt and records the tokens of each pass. `hear` gets each pass as soon as it was made, `tree` gives
+    the tree that was read last."""
     passes = []
     for event in session.generate(prompt):
-        passes.append(Pass.of(event))
+        passes.append(Pass.of(event, tree()))
         hear(passes[-1])
     return Recording(tuple(session.prompt_ids), session.turn_seed, tuple(passes))
 
 
+class Watched:
+    """What a target's latest pass gave: its logits, of a tree the rows of the path that was taken, and the tree."""
+
+    def __init__(self) -> None:
+        self.logits: Logits = np.empty((0, 0), np.float32)
+        self.tree: Tree | None = None
+
+
 @contextmanager
-def watched(target: SessionModel) -> Iterator[Callable[[], Logits]]:
-    """Meanwhile gives, whenever it is called, the logits of the latest pass that gave some; of a tree, the rows of the
-    path that was taken."""
-    advance, latest = target.advance, np.empty((0, 0), np.float32)
+def watched(target: SessionModel) -> Iterator[Watched]:
+    """Meanwhile keeps what the target's passes give."""
+    seen, advance = Watched(), target.advance
 
     def kept(tokens: Sequence[int], rows: int) -> Logits:
-        nonlocal latest
         logits = advance(tokens, rows)
         if rows:
-            latest = logits.copy()
+            seen.logits, seen.tree = logits.copy(), None
         return logits
 
     def kept_tree(token: int, tree: Sequence[int], parents: Sequence[int]) -> Logits:
-        nonlocal latest
         logits = advance_tree(token, tree, parents)
-        latest = logits.copy()
+        seen.logits, seen.tree = logits.copy(), Tree(tuple(tree), tuple(parents))
         return logits
 
     def taken(path: Sequence[int]) -> None:
-        nonlocal latest
-        latest = latest[[0, *(node + 1 for node in path)]]
+        seen.logits = seen.logits[[0, *(node + 1 for node in path)]]
+        seen.tree = seen.tree and replace(seen.tree, path=tuple(path))
         take(path)
 
     watching: dict[str, Callable[..., object]] = {"advance": kept}
@@ -114,7 +136,7 @@ def watched(target: SessionModel) -> Iterator[Callable[[], Logits]]:
     for name, function in watching.items():
         setattr(target, name, function)
     try:
-        yield lambda: latest
+        yield seen
     finally:
         for name, function in before.items():
             setattr(target, name, function)
