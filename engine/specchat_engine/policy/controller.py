@@ -174,7 +174,10 @@ class Controller:
                 costs=verify_ms[: situation.longest + 2],
                 pace=max(plain.rate, best.rate),
             )
+        best = max((one.gain for one in candidates if one.drafter.evidence != "match"), default=0.0)
         for candidate in affordable:
+            if candidate.gain < best:
+                continue  # trials of it would spend what the most promising one needs first, to read the text
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial
         reason, expected = ("no draft pays", candidates[0].gain) if candidates else ("no match", None)

@@ -443,3 +443,22 @@ def test_a_worse_drafter_is_tried_only_with_what_drafts_have_gained_and_not_for_
     made = contest(controller, 100, {"model": 8})
     assert 0 < made.count("eagle3") < 12
     assert made[40:].count("eagle3") < 3
+
+
+def test_what_a_more_promising_drafter_needs_is_not_spent_on_trials_of_a_worse_one() -> None:
+    """A drafter that was wrong so far has read the text, the other one has not: it is worth saving for."""
+    controller = knowing(0.3)
+    other = replace(MODEL, name="model-2")
+    controller.costs_of("model-2").by_threads.current.observe(1, 0, 0.3)
+    for sure in (0.1, 0.4, 0.6, 0.7, 0.85, 0.92, 0.96, 0.985, 0.995, 0.999) * 12:
+        controller.acceptance.learn("prose", MODEL.name, "confidence", [sure], 0)
+    controller._budget.credit("prose", -0.5)
+    now = Situation(100, 64, {MODEL: Prospect(), other: Prospect(unread=10)})
+    chosen = {controller.decide(now).drafter}
+    for _ in range(60):
+        decision = controller.decide(now)
+        chosen.add(decision.drafter)
+        if decision.drafter is other:
+            break
+        controller.learn(now, decision, Outcome(0, 0, 0, 1, 1.0, 0.0, 0.0))
+    assert chosen == {None, other}
