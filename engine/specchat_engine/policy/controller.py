@@ -163,8 +163,8 @@ class Controller:
             def gain(one: Candidate) -> float:
                 if one.drafter.evidence == "match":  # which says more about the next draft than those before
                     return one.gain
-                if may_explore:
-                    return self._record.hope(self._kind, one.drafter.name, one.hope)
+                if may_explore:  # the lower of two upper bounds: what was accepted, and what that gained
+                    return min(one.hope, self._record.hope(self._kind, one.drafter.name, one.gain))
                 return self._record.gain(self._kind, one.drafter.name, one.gain)
 
             best = max(paying, key=gain)

@@ -452,7 +452,7 @@ def test_what_a_more_promising_drafter_needs_is_not_spent_on_trials_of_a_worse_o
     controller.costs_of("model-2").by_threads.current.observe(1, 0, 0.3)
     for sure in (0.1, 0.4, 0.6, 0.7, 0.85, 0.92, 0.96, 0.985, 0.995, 0.999) * 12:
         controller.acceptance.learn("prose", MODEL.name, "confidence", [sure], 0)
-    controller._budget.credit("prose", -0.5)
+    controller._budget.credit("prose", -0.95)
     now = Situation(100, 64, {MODEL: Prospect(), other: Prospect(unread=10)})
     chosen = {controller.decide(now).drafter}
     for _ in range(60):
