@@ -228,9 +228,9 @@ def test_a_target_drafts_for_itself_unless_told_otherwise(target: Path, tmp_path
     path = tmp_path / "predicting.gguf"
     random_predicting(path, target)
     with Engine.load(path, None, OPTIONS) as engine:
-        assert engine.drafters == ("hybrid", "mtp", "lookup", "none")
+        assert engine.drafters == ("hybrid", "mtp", "lookup", "recycling", "lookahead", "none")
     with Engine.load(path, None, replace(OPTIONS, head="none")) as engine:
-        assert engine.drafters == ("lookup", "none")
+        assert engine.drafters == ("lookup", "recycling", "lookahead", "none")
         assert engine.head is None
 
 

@@ -126,7 +126,7 @@ def test_the_reason_is_given(files: EngineFiles) -> None:
     ):
         with Engine.load(files.target, draft, ONE_THREAD) as engine:
             assert engine.translated_because.startswith(f"{words}; drafting through text")
-            assert engine.drafters == ("hybrid", "model", "lookup", "none")
+            assert engine.drafters == ("hybrid", "model", "lookup", "recycling", "lookahead", "none")
     with Engine.load(files.target, files.draft, ONE_THREAD) as engine:
         assert engine.translated_because == ""
 

@@ -174,9 +174,9 @@ class Controller:
                 costs=verify_ms[: situation.longest + 2],
                 pace=max(plain.rate, best.rate),
             )
-        best = max((one.gain for one in candidates if one.drafter.evidence != "match"), default=0.0)
+        most = max((one.gain for one in candidates if one.drafter.evidence != "match"), default=0.0)
         for candidate in affordable:
-            if candidate.gain < best:
+            if candidate.gain < most:
                 continue  # trials of it would spend what the most promising one needs first, to read the text
             if not situation.opening and (trial := self._trial(candidate, plain.milliseconds)):
                 return trial

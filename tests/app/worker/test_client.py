@@ -51,7 +51,7 @@ def test_a_pair_is_loaded_with_progress_and_its_description(client: WorkerClient
     assert isinstance(last, Loaded)
     assert (last.target.name, last.drafters, last.refusal, last.n_ctx) == (
         "target",
-        ("hybrid", "model", "lookup", "none"),
+        ("hybrid", "model", "lookup", "recycling", "lookahead", "none"),
         None,
         4096,
     )
@@ -130,7 +130,7 @@ def test_a_draft_that_does_not_fit_is_left_out_with_a_reason(
     draft = write_tiny_model(tmp_path / "silent.gguf", merges=())
     last = list(client.load(tiny_models.target, draft, OPTIONS))[-1]
     assert isinstance(last, Loaded)
-    assert (last.draft, last.drafters) == (None, ("lookup", "none"))
+    assert (last.draft, last.drafters) == (None, ("lookup", "recycling", "lookahead", "none"))
     assert last.refusal is not None
     assert "lists no tokens" in last.refusal
     assert isinstance(list(answer(client, replace(SHORT, drafter="lookup")))[-1], Ended)
