@@ -14,6 +14,12 @@ from specchat.learning.learned import Learned
 MINUTES = 3.0
 """A training takes at most so long."""
 
+_HANGS_UP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+"""Also under nohup a training ends with its chat."""
+
+PROGRAM = "import runpy; runpy.run_module('specchat', run_name='__main__', alter_sys=True)"
+"""The rest of what the process runs."""
+
 _NICENESS = 19
 _BUSY = 0.7
 """A training does not begin while other programs want more than this share of the processors."""
@@ -34,11 +40,9 @@ class BackgroundTraining:
         """Begins to train the draft in use, if nothing is running and the machine is idle and on mains power."""
         if self.is_running or not learned.is_due or is_busy() or not on_mains_power():
             return
-        command = [sys.executable, "-m", "specchat", "train", "online", "-m", str(target), "-d", str(learned.base)]
-        quiet = subprocess.DEVNULL
-        self._running = subprocess.Popen(
-            [*command, "--minutes", str(MINUTES)], stdin=quiet, stdout=quiet, stderr=quiet, process_group=0
-        )
+        words = ["train", "online", "-m", str(target), "-d", str(learned.base), "--minutes", str(MINUTES)]
+        command, quiet = [sys.executable, "-c", _HANGS_UP + PROGRAM, *words], subprocess.DEVNULL
+        self._running = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0)
         with suppress(ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, self._running.pid, _NICENESS)
 

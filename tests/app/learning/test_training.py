@@ -25,10 +25,7 @@ def due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learned:
     learning.turn(on=True)
     learned = learning.of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
     learned.saw(NEW_TOKENS)
-    sleeper = tmp_path / "sleeper"
-    sleeper.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(600)\n")
-    sleeper.chmod(0o755)
-    monkeypatch.setattr(module.sys, "executable", str(sleeper))
+    monkeypatch.setattr(module, "PROGRAM", "import time; time.sleep(600)")
     monkeypatch.setattr(module, "is_busy", lambda: False)
     monkeypatch.setattr(module, "on_mains_power", lambda: True)
     return learned
@@ -40,6 +37,13 @@ def state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def ignores_hangups(pid: int) -> bool:
+    """Whether a process would outlive a hangup."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    ignored = next(line for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored.split()[1], 16) & 1 << (signal.SIGHUP - 1))
 
 
 def soon(holds: Callable[[], bool]) -> bool:
@@ -91,20 +95,21 @@ def test_without_enough_to_learn_nothing_begins(due: Learned, tmp_path: Path) ->
 
 def test_a_training_that_stands_still_does_not_outlive_a_chat_that_was_killed(due: Learned, tmp_path: Path) -> None:
     script = f"""
-import os, sys
+import signal, sys
 from pathlib import Path
 from specchat.learning import BackgroundTraining, Learning, training as module
-sleeper = {module.sys.executable!r}
-module.sys.executable, module.is_busy, module.on_mains_power = sleeper, lambda: False, lambda: True
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+module.PROGRAM, module.is_busy, module.on_mains_power = {module.PROGRAM!r}, lambda: False, lambda: True
 target, draft = Path({str(tmp_path / "target.gguf")!r}), Path({str(tmp_path / "draft.gguf")!r})
 training = BackgroundTraining()
 training.begin(target, Learning().of(target, draft))
-training.pause()
 print(training._running.pid, flush=True)
+sys.stdin.readline()
+training.pause()
 sys.stdin.read()
 """
     chat = subprocess.Popen(
-        [os.path.realpath("/proc/self/exe"), "-c", script],
+        [sys.executable, "-c", script],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -112,11 +117,14 @@ sys.stdin.read()
     )
     assert chat.stdout
     pid = int(chat.stdout.readline())
+    assert soon(lambda: not ignores_hangups(pid))
+    assert chat.stdin
+    chat.stdin.write(b"pause\n")
+    chat.stdin.flush()
     assert soon(lambda: state(pid) == "T")
     chat.send_signal(signal.SIGKILL)
     chat.wait()
     chat.stdout.close()
-    assert chat.stdin
     chat.stdin.close()
     assert soon(lambda: state(pid) in ("", "Z"))
 
