@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,13 +78,11 @@ class Learned:
 
     def saw(self, tokens: int) -> None:
         """Counts recorded tokens."""
-        history = self._history
-        self._write(replace(history, seen=history.seen + tokens))
+        self._change(lambda history: replace(history, seen=history.seen + tokens))
 
     def training_begins(self) -> None:
         """Notes that what was recorded so far is being learned."""
-        history = self._history
-        self._write(replace(history, trained=history.seen))
+        self._change(lambda history: replace(history, trained=history.seen))
 
     def adopt(self, file: Path, before: float, after: float) -> Adoption:
         """Takes over a trained draft, whose file it moves. Raises LibraryError if that fails."""
@@ -96,7 +94,7 @@ class Learned:
         except OSError as error:
             raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
         kept = (*history.adoptions[: history.used], adoption)
-        self._write(replace(history, adoptions=kept, used=len(kept)))
+        self._change(lambda history: replace(history, adoptions=kept, used=len(kept)))
         names = {one.file for one in kept[-_KEPT_DRAFTS:]}
         for old in self.folder.glob("draft-*.gguf"):
             if old.name not in names:
@@ -105,10 +103,9 @@ class Learned:
 
     def back(self) -> Path:
         """Goes back to the draft before the last adoption. Raises LibraryError if there is none."""
-        history = self._history
-        if not history.used:
+        if not self._history.used:
             raise LibraryError(f"{self.base.name} is as it was: nothing was adopted")
-        self._write(replace(history, used=history.used - 1))
+        self._change(lambda history: replace(history, used=max(0, history.used - 1)))
         return self.current
 
     def told(self) -> str:
@@ -138,9 +135,14 @@ class Learned:
         except (OSError, ValueError):
             return _History()
 
-    def _write(self, history: _History) -> None:
+    def _change(self, change: Callable[[_History], _History]) -> None:
+        """Changes the history. The chat counts tokens while the training adopts drafts, so one of them waits."""
         with suppress(OSError):  # what cannot be noted is learned again
-            replace_text(self.folder / "learned.json", json.dumps(to_json(history), indent=1))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / ".history").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                text = json.dumps(to_json(change(self._history)), indent=1)
+                replace_text(self.folder / "learned.json", text)
 
 
 class Learning:

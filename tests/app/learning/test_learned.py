@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,17 @@ def test_the_commands_switch_show_and_delete(
     assert main(["learn", "forget"]) == 0
     assert not learned.folder.exists()
     assert learned.base.exists()
+
+
+def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tmp_path: Path) -> None:
+    """The chat counts in one process while the training adopts in another."""
+    counting = (
+        "import sys\nfrom pathlib import Path\nfrom specchat.learning import Learned\n"
+        "for _ in range(300): Learned(Path(sys.argv[1]), Path('d')).saw(1)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", counting, str(learned.folder)])
+    for number in range(40):
+        learned.adopt(trained(tmp_path, str(number)), 0.5, 0.6)
+    assert process.wait() == 0
+    assert len(learned.adoptions) == 40
+    assert learned.told().startswith("300 tokens recorded")
