@@ -80,7 +80,8 @@ def generate(
         draft = _drafted(now, context)
         try:
             verdict = _verified(target, context, now, draft, watch)
-            emitted = [*accepted_tokens(draft, verdict), *([] if verdict.token is None else [verdict.token])]
+            accepted = [draft.tokens[node] for node in verdict.nodes]
+            emitted = [*accepted, *([] if verdict.token is None else [verdict.token])]
             kept, end = limit(emitted)
             if kept < len(emitted):
                 verdict = cut_short(verdict, kept)
@@ -135,11 +136,6 @@ def _walked(target: CausalModel, context: Context, plan: Plan, draft: Draft, wat
         watch(context, draft, verdict, logits)
     target.take(verdict.path)
     return verdict
-
-
-def accepted_tokens(draft: Draft, verdict: Verdict) -> list[int]:
-    """The drafted tokens that were accepted, in the order of the text."""
-    return [draft.tokens[place] for place in (verdict.path if draft.parents else range(verdict.accepted))]
 
 
 def cut_short(verdict: Verdict, kept: int) -> Verdict:

@@ -21,8 +21,7 @@ class TurnRecorder:
 
     def __call__(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Takes the rows after the context and after each accepted token."""
-        accepted = verdict.path if draft.parents else range(verdict.accepted)
-        best, log_p = likeliest(logits[[0, *(node + 1 for node in accepted)]])
+        best, log_p = likeliest(logits[[0, *(node + 1 for node in verdict.nodes)]])
         self._best.append(best)
         self._log_p.append(log_p)
 

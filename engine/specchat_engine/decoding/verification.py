@@ -42,6 +42,11 @@ class Verdict:
     path: tuple[int, ...] = ()
 
     @property
+    def nodes(self) -> Sequence[int]:
+        """The indexes of the accepted tokens in the draft, in the order of the text."""
+        return self.path or range(self.accepted)
+
+    @property
     def compared(self) -> int:
         """At how many places drafted tokens were compared: those of the accepted ones and of the rejected one."""
         return len(self.judged)

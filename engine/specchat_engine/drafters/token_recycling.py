@@ -39,7 +39,6 @@ class TokenRecyclingDrafter:
 
     def __init__(self) -> None:
         self._after: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
-        self._may_vary = True
 
     def open(self, tokens: Sequence[int], prompt: Fitted) -> None:
         """Starts a turn."""
@@ -48,10 +47,9 @@ class TokenRecyclingDrafter:
         """Nothing: it reads passes, not texts."""
 
     def configure(self, settings: Settings, *, may_vary: bool) -> None:
-        """Forgets what it has seen before this turn if drafts may not depend on it."""
-        if self._may_vary and not may_vary:
+        """Forgets the passes of earlier turns if drafts may not depend on them."""
+        if not may_vary:
             self._after.clear()
-        self._may_vary = may_vary
 
     def prospect(self, context: Context) -> Prospect:
         """It can draft if the last token was seen before."""
@@ -83,8 +81,7 @@ class TokenRecyclingDrafter:
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Keeps the candidates after the context's last token and after each accepted one."""
         tokens = (context.tokens[-1], *draft.tokens)
-        accepted = verdict.path if draft.parents else range(verdict.accepted)
-        for row in (0, *(node + 1 for node in accepted)):
+        for row in (0, *(node + 1 for node in verdict.nodes)):
             best = np.argpartition(logits[row], -_KEPT)[-_KEPT:]
             best.sort()
             self._after[tokens[row]] = best, logits[row][best].astype(np.float64)

@@ -134,6 +134,8 @@ class Planner:
         self._controller = controller
         self._cancelled: Callable[[], bool] = bool
         self._allowed = self._allowed_by(Settings(k=0))
+        self._watching: list[WatchingDrafter] = []
+        self._most_branches = target.max_leaves - 1 if isinstance(target, BranchingModel) else 0
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
 
@@ -218,10 +220,8 @@ class Planner:
 
     def watch(self, context: Context, draft: Draft, verdict: Verdict, logits: NDArray[np.float32]) -> None:
         """Shows a pass to those of the allowed drafters that watch."""
-        for name in self._allowed.names:
-            drafter = self.drafters[name]
-            if isinstance(drafter, WatchingDrafter):
-                drafter.watch(context, draft, verdict, logits)
+        for drafter in self._watching:
+            drafter.watch(context, draft, verdict, logits)
 
     def learn(self, context: Context, step: Step, times: RoundTimes) -> None:
         """Learns from the round that was planned last. `times` are without the time that its reader took."""
@@ -233,10 +233,8 @@ class Planner:
         emitted = context.tokens[situation.depth :]
         compared, accepted = along_the_chain(draft, verdict)
         length = draft.trunk - draft.borrowed
-        borrowed = (0, 0)
-        if draft.borrowed:
-            borrowed = max(0, compared - length), max(0, accepted - length)
-            compared, accepted = min(compared, length), min(accepted, length)
+        borrowed = self._borrowed(situation, draft, compared - length, accepted - length)
+        compared, accepted = min(compared, length), min(accepted, length)
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
         outcome = Outcome(
@@ -244,7 +242,7 @@ class Planner:
             accepted=accepted,
             compared=compared,
             branches=len(draft.tokens) - length,
-            borrowed=self._borrowed(situation, draft, *borrowed),
+            borrowed=borrowed,
             replaced=[
                 place >= accepted and draft.runners_up[place] == emitted[place]
                 for place in range(min(compared, len(draft.runners_up), len(emitted)))
@@ -265,12 +263,12 @@ class Planner:
     @staticmethod
     def _borrowed(situation: Situation, draft: Draft, compared: int, accepted: int) -> tuple[Sequence[int], int]:
         """The lengths of the match before each borrowed token that was compared, and how many were accepted."""
-        if not compared:
+        if not draft.borrowed or compared <= 0:
             return (), 0
         voice = draft.source.partition("+")[2]
         match = next(prospect.match for traits, prospect in situation.prospects.items() if traits.name == voice)
         begin = match + draft.trunk - draft.borrowed
-        return range(begin, begin + compared), accepted
+        return range(begin, begin + compared), max(0, accepted)
 
     def end(self, context: Context | None) -> None:
         """Ends the turn. `context` is None if nothing was generated."""
@@ -284,8 +282,10 @@ class Planner:
 
     def _configure(self, settings: Settings) -> None:
         self._allowed = allowed = self._allowed_by(settings)
-        for name in allowed.names:
-            self.drafters[name].configure(settings, may_vary=allowed.may_vary)
+        drafters = [self.drafters[name] for name in allowed.names]
+        for drafter in drafters:
+            drafter.configure(settings, may_vary=allowed.may_vary)
+        self._watching = [drafter for drafter in drafters if isinstance(drafter, WatchingDrafter)]
 
     def _prospects(self, context: Context) -> tuple[dict[DrafterTraits, Prospect], str]:
         """What the allowed drafters could do now, and why one of them cannot draft, if so."""
@@ -327,13 +327,11 @@ class Planner:
 
     def _tree(self, settings: Settings) -> int:
         """How many tokens a draft may have beside its chain."""
-        target = self._target
-        if not (self._allowed.verifier.walk and isinstance(target, BranchingModel)):
+        if not self._allowed.verifier.walk:
             return 0
-        most = target.max_leaves - 1
         if settings.tree == AUTO:
-            return most if settings.k == AUTO else 0
-        return min(most, settings.tree)
+            return self._most_branches if settings.k == AUTO else 0
+        return min(self._most_branches, settings.tree)
 
     def _fixed(self, context: Context, settings: Settings, longest: int, sampler: Sampler) -> Plan:
         """A round with a fixed k and only one drafter, so nothing has to be decided.
