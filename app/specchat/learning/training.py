@@ -5,28 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
+from specchat.background import start_quietly
 from specchat.learning.learned import Learned
 
 MINUTES = 3.0
 """A training takes at most so long."""
 
-_HANGS_UP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
-"""Also under nohup a training ends with its chat."""
-
-PROGRAM = "import runpy; runpy.run_module('specchat', run_name='__main__', alter_sys=True)"
-"""The rest of what the process runs."""
-
-_NICENESS = 19
 _BUSY = 0.7
 """A training does not begin while other programs want more than this share of the processors."""
 
 
 class BackgroundTraining:
-    """At most one training. It ends with this process: a stopped group whose parent dies gets a hangup."""
+    """At most one training. It ends with this process."""
 
     def __init__(self) -> None:
         self._running: subprocess.Popen[bytes] | None = None
@@ -41,10 +34,7 @@ class BackgroundTraining:
         if self.is_running or not learned.is_due or is_busy() or not on_mains_power():
             return
         words = ["train", "online", "-m", str(target), "-d", str(learned.base), "--minutes", str(MINUTES)]
-        command, quiet = [sys.executable, "-c", _HANGS_UP + PROGRAM, *words], subprocess.DEVNULL
-        self._running = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0)
-        with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, self._running.pid, _NICENESS)
+        self._running = start_quietly(words)
 
     def pause(self) -> None:
         """Stands still while an answer is given."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from specchat import background
 from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.learning import training as module
 from specchat.learning.learned import NEW_TOKENS
@@ -25,7 +26,7 @@ def due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learned:
     learning.turn(on=True)
     learned = learning.of(tmp_path / "target.gguf", tmp_path / "draft.gguf")
     learned.saw(NEW_TOKENS)
-    monkeypatch.setattr(module, "PROGRAM", "import time; time.sleep(600)")
+    monkeypatch.setattr(background, "PROGRAM", "import time; time.sleep(600)")
     monkeypatch.setattr(module, "is_busy", lambda: False)
     monkeypatch.setattr(module, "on_mains_power", lambda: True)
     return learned
@@ -97,9 +98,10 @@ def test_a_training_that_stands_still_does_not_outlive_a_chat_that_was_killed(du
     script = f"""
 import signal, sys
 from pathlib import Path
+from specchat import background
 from specchat.learning import BackgroundTraining, Learning, training as module
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-module.PROGRAM, module.is_busy, module.on_mains_power = {module.PROGRAM!r}, lambda: False, lambda: True
+background.PROGRAM, module.is_busy, module.on_mains_power = {background.PROGRAM!r}, lambda: False, lambda: True
 target, draft = Path({str(tmp_path / "target.gguf")!r}), Path({str(tmp_path / "draft.gguf")!r})
 training = BackgroundTraining()
 training.begin(target, Learning().of(target, draft))
