@@ -7,6 +7,7 @@ import random
 import pytest
 
 from specchat_engine.policy.drift import Drift
+from support.conversations import ask, conversation, letters
 
 
 def follow(drift: Drift, alpha: float, rounds: int, *, kind: str = "prose", seed: int = 1) -> None:
@@ -58,3 +59,13 @@ def test_how_it_usually_is_is_kept_for_the_next_start() -> None:
     for broken in ({"prose": {"model": [3.0, 2.0]}}, {"prose": {"model": [1.0]}}):
         with pytest.raises(ValueError, match=r".+"):
             after.take(broken)
+
+
+def test_a_turn_says_so_once() -> None:
+    session = conversation(letters(3), letters(4))
+    follow(session.pair.controller.drift, 0.85, 400)
+    follow(session.pair.controller.drift, 0.3, 80)
+    ask(session)
+    assert any("accepted less often than they used to be" in notice for notice in session.notices)
+    ask(session)
+    assert not session.notices
