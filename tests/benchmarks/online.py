@@ -120,7 +120,7 @@ def main() -> int:
                 happened = train(target, draft, asked.minutes) if number < asked.turns else ""
                 learner.engine.exchange_draft(learned.current)
                 minutes = (time.monotonic() - began) / 60
-                table.add_row(str(number), f"{learned.book.num_tokens:,}", *alphas, f"{minutes:.0f}", happened)
+                table.add_row(str(number), f"{learned.recorded.num_tokens:,}", *alphas, f"{minutes:.0f}", happened)
                 print(
                     f"{number} turns, {minutes:.0f} minutes: frozen {alphas[0]}, learning {alphas[1]}", file=sys.stderr
                 )
@@ -140,7 +140,7 @@ def keep(learned: Learned, recorder: TurnRecorder, prompt: list[int], answer: li
     """Keeps a turn as the chat does."""
     turn = recorder.turn(prompt, answer, "free")
     if turn is not None:
-        learned.book.add(turn)
+        learned.recorded.add(turn)
         learned.saw(len(turn.best))
 
 

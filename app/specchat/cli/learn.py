@@ -54,7 +54,7 @@ def show(json: Json = False, debug: Debug = False) -> None:
                         "type": "learned",
                         "draft": str(one.base),
                         "in_use": str(one.current),
-                        "recorded": one.book.num_tokens,
+                        "recorded": one.recorded.num_tokens,
                         "adoptions": [
                             {"tokens": each.tokens, "before": each.before, "after": each.after}
                             for each in one.adoptions

@@ -50,7 +50,7 @@ def _learn(target: Path, learned: Learned, minutes: float) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        recorded = RecordedTeacher(learned.book.turns(), LONGEST)
+        recorded = RecordedTeacher(learned.recorded.turns(), LONGEST)
         training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded, rates=_RATES)
         learned.training_begins()
         say(f"{begin.name} learns from {training.tokens:,} recorded tokens on the {training.device.type}")

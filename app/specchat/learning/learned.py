@@ -19,7 +19,7 @@ from specchat.errors import LibraryError
 from specchat.files import replace_text
 from specchat.settings.paths import data_folder
 from specchat_engine.codec import from_json, to_json
-from specchat_engine.stores import TurnBook
+from specchat_engine.stores import TurnBuffer
 
 NEW_TOKENS = 4000
 """A training begins after so many new tokens."""
@@ -54,7 +54,7 @@ class Learned:
     def __init__(self, folder: Path, draft: Path) -> None:
         self.folder = folder
         self.base = draft
-        self.book = TurnBook(folder / "turns")
+        self.recorded = TurnBuffer(folder / "turns")
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:

@@ -256,7 +256,7 @@ class Work:
         if turn is None:
             return
         with suppress(OSError):  # a full disk ends the recording, not the chat
-            learned.book.add(turn)
+            learned.recorded.add(turn)
             learned.saw(len(turn.best))
             self._training.begin(Path(self._engine.target.path) if self._engine else Path(), learned)
 

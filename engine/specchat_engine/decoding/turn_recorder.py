@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.verification import Verdict
-from specchat_engine.stores.lessons import Turn, likeliest
+from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
 
 
 class TurnRecorder:
@@ -25,10 +25,10 @@ class TurnRecorder:
         self._best.append(best)
         self._log_p.append(log_p)
 
-    def turn(self, prompt: Sequence[int], answer: Sequence[int], kind: str = "") -> Turn | None:
+    def turn(self, prompt: Sequence[int], answer: Sequence[int], kind: str = "") -> RecordedTurn | None:
         """What was recorded of this answer, None for an empty one."""
         if not (self._best and answer):
             return None
         best, log_p = np.concatenate(self._best)[: len(answer)], np.concatenate(self._log_p)[: len(answer)]
         ids = np.array([*prompt, *answer[: len(best)]], np.int32)
-        return Turn(ids, len(prompt), best, log_p, kind)
+        return RecordedTurn(ids, len(prompt), best, log_p, kind)

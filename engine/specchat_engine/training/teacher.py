@@ -21,7 +21,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.loaded import template_of
 from specchat_engine.prompt.template import ChatTemplate
-from specchat_engine.stores.lessons import Turn, likeliest
+from specchat_engine.stores.recorded_turns import RecordedTurn, likeliest
 from specchat_engine.training.packing import TENSORS, Batch, Document, batches_by_length, pack
 from specchat_engine.training.trainer import Source
 
@@ -129,7 +129,7 @@ class Teacher:
 class RecordedTeacher:
     """Turns that a target has already been heard in, instead of the target itself."""
 
-    def __init__(self, turns: Iterable[Turn], longest: int) -> None:
+    def __init__(self, turns: Iterable[RecordedTurn], longest: int) -> None:
         """Of a turn with more than `longest` tokens its end counts."""
         self.lessons = [_lesson(turn, longest) for turn in turns]
 
@@ -142,7 +142,7 @@ class RecordedTeacher:
         """Nothing: no target was loaded."""
 
 
-def _lesson(turn: Turn, longest: int) -> Lesson:
+def _lesson(turn: RecordedTurn, longest: int) -> Lesson:
     """A turn as a lesson: the target's thoughts are known from the last token of the prompt on."""
     length, kept = len(turn.ids), turn.best.shape[1]
     best, log_p = np.zeros((length, kept), np.int32), np.full((length, kept), -20.0, np.float16)

@@ -181,7 +181,7 @@ class Trainer:
                 "loss": round(total / learned, 4),
                 "norm": round(float(norm), 3),
                 "tokens_per_second": round(tokens / seconds),
-                "seconds": round(self._seconds, 1),
+                "seconds": round(self._seconds, 3),
                 "accuracy": {self._plan.groups[group]: round(share, 3) for group, share in accuracy.items()},
                 "source": self._source.state_dict(),
             }

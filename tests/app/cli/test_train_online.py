@@ -32,7 +32,7 @@ def recorded(pair: tuple[Path, Path], turns: int) -> Learned:
             list(session.generate("hello there"))
             turn = recorder.turn(session.prompt_ids, session.answer_ids)
             assert turn is not None
-            learned.book.add(turn)
+            learned.recorded.add(turn)
             learned.saw(len(turn.best))
     return learned
 

@@ -21,12 +21,12 @@ def test_turns_are_recorded_from_the_answer_after_the_switch_on(loaded: WorkerCl
     Learning().turn(on=True)
     assert text_of(list(answer(loaded))) == plain
     learned = Learning().of(tiny_models.target, tiny_models.draft)
-    (turn,) = learned.book.turns()
+    (turn,) = learned.recorded.turns()
     assert len(turn.best) == 8
     assert "8 tokens recorded" in learned.told()
     Learning().turn(on=False)
     list(answer(loaded))
-    assert len([*learned.book.turns()]) == 1
+    assert len([*learned.recorded.turns()]) == 1
 
 
 def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_undone(

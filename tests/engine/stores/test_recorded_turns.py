@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from specchat_engine import SamplingParams
 from specchat_engine.decoding.turn_recorder import TurnRecorder
-from specchat_engine.stores import Turn, TurnBook
-from specchat_engine.stores.lessons import KEPT, likeliest
+from specchat_engine.stores import RecordedTurn, TurnBuffer
+from specchat_engine.stores.recorded_turns import KEPT, likeliest
 from support.conversations import conversation, letters
 
 
-def turn(length: int = 10, *, first: int = 0, kind: str = "code") -> Turn:
+def turn(length: int = 10, *, first: int = 0, kind: str = "code") -> RecordedTurn:
     """A turn with a prompt of 4 tokens."""
     best = np.tile(np.arange(KEPT, dtype=np.int32), (length - 4, 1))
-    return Turn(np.arange(first, first + length, dtype=np.int32), 4, best, best.astype(np.float16) * -1, kind)
+    return RecordedTurn(np.arange(first, first + length, dtype=np.int32), 4, best, best.astype(np.float16) * -1, kind)
 
 
 def test_turns_come_back_as_they_were_the_oldest_first(tmp_path: Path) -> None:
-    book = TurnBook(tmp_path / "turns")
+    book = TurnBuffer(tmp_path / "turns")
     assert [*book.turns()] == []
     for first in (0, 100):
         book.add(turn(first=first))
@@ -37,7 +37,7 @@ def test_turns_come_back_as_they_were_the_oldest_first(tmp_path: Path) -> None:
 
 
 def test_the_oldest_turns_go_when_there_are_too_many_tokens(tmp_path: Path) -> None:
-    book = TurnBook(tmp_path, most=25)
+    book = TurnBuffer(tmp_path, most=25)
     for first in range(0, 500, 100):
         book.add(turn(first=first))
     assert [one.ids[0] for one in book.turns()] == [300, 400]
@@ -46,7 +46,7 @@ def test_the_oldest_turns_go_when_there_are_too_many_tokens(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no archive", b"\x00" * 64])
 def test_a_damaged_turn_is_passed_over(tmp_path: Path, damage: bytes) -> None:
-    book = TurnBook(tmp_path)
+    book = TurnBuffer(tmp_path)
     book.add(turn())
     book.add(turn(first=100))
     next(iter(sorted(tmp_path.glob("*.npz")))).write_bytes(damage)

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(\d{9})-(\d+)-([\w ]*)\.npz")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class RecordedTurn:
     """One answer: the token ids [n] of prompt and answer, and how many belong to the prompt.
 
     `best` and `log_p`, both [m, KEPT], are what the target thought after token `prompt_length` - 1 + i, for the m
@@ -41,7 +41,7 @@ class Turn:
     kind: str = ""
 
 
-class TurnBook:
+class TurnBuffer:
     """The latest turns in a folder, up to `most` tokens; older ones are deleted. One process writes at a time."""
 
     def __init__(self, folder: Path, most: int = 2_000_000) -> None:
@@ -53,7 +53,7 @@ class TurnBook:
         """How many tokens it has."""
         return sum(tokens for _, tokens, _ in self._files())
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: RecordedTurn) -> None:
         """Adds a turn and deletes the oldest ones beyond the limit. Raises OSError if it cannot be written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         files = self._files()
@@ -72,14 +72,14 @@ class TurnBook:
             if total > self._most:
                 old.unlink(missing_ok=True)
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[RecordedTurn]:
         """The turns, the oldest first; files that cannot be read are passed over."""
         for _, _, path in self._files():
             with suppress(*_DAMAGED), path.open("rb") as file, np.load(file) as kept:
                 ids, prompt, best, log_p = kept["ids"], int(kept["prompt"]), kept["best"], kept["log_p"]
                 if best.shape == log_p.shape == (len(ids) - prompt, best.shape[1]) and prompt > 0:
                     name = _NAME.fullmatch(path.name)
-                    yield Turn(ids, prompt, best, log_p, name[3] if name else "")
+                    yield RecordedTurn(ids, prompt, best, log_p, name[3] if name else "")
 
     def clear(self) -> None:
         """Deletes all turns."""
