@@ -32,6 +32,7 @@ from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
@@ -97,7 +98,9 @@ class Engine:
         self._translation: Translation | None = None
         self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
         with ExitStack() as undo:
-            self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
+            self._target = LlamaContext(
+                NativeContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
+            )
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
@@ -449,7 +452,9 @@ class Engine:
         cannot go back."""
         options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
         rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
-        context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=self._processors.usual, options=options)
+        context = LlamaContext(
+            NativeContext(model, n_ctx=reach, max_rows=rows, threads=self._processors.usual, options=options)
+        )
         if not context.can_go_back:
             context.close()
             raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")

@@ -14,6 +14,7 @@ from specchat_engine import DecodeError
 from specchat_engine.llama.branches import leaves_of
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from support.memory_models import CLOSE, RECURRENT, Make
 
 PROMPT = [40 + number % 90 for number in range(30)]
@@ -37,7 +38,7 @@ def path_to(node: int, parents: list[int]) -> list[int]:
 
 @pytest.fixture(scope="module")
 def context(model: LlamaModel) -> Iterator[LlamaContext]:
-    context = LlamaContext(model, n_ctx=512, max_rows=13, threads=1)
+    context = LlamaContext(NativeContext(model, n_ctx=512, max_rows=13, threads=1))
     yield context
     context.close()
 
