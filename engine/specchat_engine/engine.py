@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -23,11 +23,12 @@ from specchat_engine.drafters import (
     head_drafter,
     with_installed,
 )
-from specchat_engine.errors import EngineError, PairError, SettingError
+from specchat_engine.errors import EngineError, ModelFileError, PairError, SettingError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
+from specchat_engine.llama.joint import JointPasses
 from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
@@ -38,7 +39,7 @@ from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, T
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
-from specchat_engine.models import SessionModel
+from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, several, what_drafts
 from specchat_engine.policy.calibration import measure
@@ -97,10 +98,15 @@ class Engine:
         self._head: HeadContext | StateHeadModel | None = None
         self._translation: Translation | None = None
         self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
+        self._texts: dict[LlamaContext, list[LlamaContext]] = {}
+        self._lock = RLock()
+        self._joint: JointPasses | None = None
         with ExitStack() as undo:
-            self._target = LlamaContext(
-                NativeContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
-            )
+            rows, texts = options.k_max + 1, options.parallel
+            native = NativeContext(target, n_ctx=n_ctx, max_rows=rows, threads=usual, options=options, texts=texts)
+            if options.parallel > 1:
+                self._joint = JointPasses(self._lock, native)
+            self._target = self._context(native)
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
@@ -119,7 +125,6 @@ class Engine:
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
         others = [context for context, _ in self._further.values()]
         self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads, others)
-        self._lock = RLock()
         self.target = info_of(self._target)
         self.draft = info_of(self._draft) if self._draft else None
         self.further = {name: info_of(context) for name, (context, _) in self._further.items()}
@@ -136,6 +141,19 @@ class Engine:
         if stores:
             self.use_stores(stores)
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
+
+    def _context(self, native: NativeContext) -> LlamaContext:
+        """The first text of a new context of llama.cpp, and the others for answers at the same time."""
+        texts: list[LlamaContext] = []
+        passes = self._joint.compute if self._joint else NativeContext.compute
+        try:
+            for _ in range(native.texts):
+                LlamaContext(native, texts, passes)
+        except ModelFileError:
+            native.close()
+            raise
+        self._texts[texts[0]] = texts
+        return texts[0]
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
@@ -171,6 +189,10 @@ class Engine:
         options = replace(options, drafts=tuple(files), head=of_head_file)
         header = read_model(Path(target))
         draft, chosen = what_drafts(header, draft, options.head)
+        if chosen and options.parallel > 1:
+            if options.head != AUTO:
+                raise PairError(f"the head {chosen.name} drafts for one answer at a time: use parallel 1, or head none")
+            chosen = None
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
         of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
@@ -250,31 +272,46 @@ class Engine:
         """The header of the target's file."""
         return self._models[0].header
 
-    def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
+    def session(
+        self,
+        system: str | None = None,
+        settings: Settings | None = None,
+        seed: int | None = None,
+        *,
+        place: int = 0,
+    ) -> Session:
         """A conversation. Without `settings` it uses the model's recommended sampling and the best drafter there is.
 
-        Without `seed` it chooses a random one. Raises SettingError as `check` does.
+        Without `seed` it chooses a random one. Sessions in different places, from 0 to `LoadOptions.parallel` - 1, can
+        give answers at the same time, each in a thread of its own; those in the same place share one memory. Raises
+        SettingError as `check` does.
         """
         if settings is None:
             settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
         self.check(settings)
+        if not 0 <= place < self.options.parallel:
+            raise SettingError(f"place {place} is not there: {self.options.parallel} answers can be given at a time")
+        joint = self._joint
         pair = Pair(
-            self._target,
-            self._draft,
+            self._texts[self._target][place],
+            self._texts[self._draft][place] if self._draft else None,
             self._models[0].vocabulary,
             self._template,
-            further=self._further,
+            further={name: (self._texts[one][place], way) for name, (one, way) in self._further.items()},
             hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
             translation=self._translation,
             plugins=self._plugins,
-            controller=self.controller,
+            controller=self.controller.beside() if place else self.controller,
             plain_because=self.plain_because,
             about=self._about,
             passed=self._passed,
             on_cpu=all(model.on_cpu for model in self._models),
             lock=self._lock,
+            answering=joint.answering if joint else nullcontext,
+            away=joint.away if joint else nullcontext,
+            company=(lambda: joint.company) if joint else lambda: ALONE,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -311,8 +348,10 @@ class Engine:
         with self._lock:
             self.vocabulary.check_open()
             self._target.user = None
-            for context in (self._target, *self._drafting):
-                context.clear()
+            for text in (text for texts in self._texts.values() for text in texts):
+                text.clear()
+            if self._head:
+                self._head.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
         """Writes the prompt caches of target and draft model to a folder, between two answers; see `restore_memory`.
@@ -362,7 +401,7 @@ class Engine:
     @property
     def identity(self) -> str:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
-        options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
+        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
         if self.head:
             models.append(repr(self.head))
@@ -420,6 +459,8 @@ class Engine:
         context, translation = found
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
+        if self.options.parallel > 1:
+            raise EngineError("a draft model is exchanged where one answer is given at a time: use parallel 1")
         header, old = read_model(path), context.model
         if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
@@ -452,8 +493,9 @@ class Engine:
         cannot go back."""
         options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
         rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
-        context = LlamaContext(
-            NativeContext(model, n_ctx=reach, max_rows=rows, threads=self._processors.usual, options=options)
+        usual, texts = self._processors.usual, options.parallel
+        context = self._context(
+            NativeContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options, texts=texts)
         )
         if not context.can_go_back:
             context.close()

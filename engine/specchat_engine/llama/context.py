@@ -46,18 +46,19 @@ class LlamaContext:
     """
 
     def __init__(
-        self, native: NativeContext, beside: Sequence[LlamaContext] = (), passes: Passes = NativeContext.compute
+        self, native: NativeContext, texts: list[LlamaContext] | None = None, passes: Passes = NativeContext.compute
     ) -> None:
-        """One more text of a context of llama.cpp, `beside` those that it has. Another text's beginning is not read
-        again.
+        """One more text of a context of llama.cpp; `texts` are those that it has, to which it adds itself. What one of
+        them begins with is not read again.
 
         `passes` makes the passes: alone, or together with those of other texts. Raises ModelFileError if it cannot
         decode.
         """
         self._native = native
-        self._beside = beside
+        self._texts = [] if texts is None else texts
         self._passes = passes
-        self._sequence = len(beside)
+        self._sequence = len(self._texts)
+        self._texts.append(self)
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
@@ -291,10 +292,10 @@ class LlamaContext:
 
     def _share(self, tokens: Sequence[int]) -> None:
         """Takes over the longest beginning of these tokens that another text has in memory."""
-        if not self._beside or self._rollback.bounded:
+        if len(self._texts) == 1 or self._rollback.bounded:
             return
         own = len(self.tokens)
-        other = max(self._beside, key=lambda text: common_prefix(text.tokens, tokens))
+        other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
         common = common_prefix(other.tokens, tokens)
         if other is not self and common > own:
             api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, own, common)
@@ -320,8 +321,8 @@ class LlamaContext:
         native = self._native
         self.max_rows, self._tree = native.max_rows, None
         self._rollback = Rollback(native.handle, native.memory, native.model.window, self._sequence)
-        if self._beside:
-            first = self._beside[0]
+        if self._sequence:
+            first = self._texts[0]
             self._rollback.as_found(first._rollback)
             self.can_go_back, self.max_rows, self.max_leaves = first.can_go_back, first.max_rows, first.max_leaves
             return

@@ -15,7 +15,7 @@ from specchat_engine.decoding.generate import Plan, Step
 from specchat_engine.decoding.rounds import RoundTimes
 from specchat_engine.decoding.verification import Verdict, Verifier
 from specchat_engine.errors import SettingError
-from specchat_engine.models import BranchingModel, SessionModel
+from specchat_engine.models import ALONE, BranchingModel, Company, SessionModel
 from specchat_engine.policy.acceptance import AGREED, VOTE, kind_of
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.controller import Controller
@@ -124,9 +124,16 @@ class Planner:
     """
 
     def __init__(
-        self, target: SessionModel, drafters: Sequence[PlannedDrafter], controller: Controller, plain_because: str = ""
+        self,
+        target: SessionModel,
+        drafters: Sequence[PlannedDrafter],
+        controller: Controller,
+        plain_because: str = "",
+        company: Callable[[], Company] = lambda: ALONE,
     ) -> None:
-        """`plain_because` says why this target cannot speculate, empty if it can."""
+        """`plain_because` says why this target cannot speculate, empty if it can. `company` tells who shared the last
+        pass."""
+        self._company = company
         self.plain_because = plain_because
         self.draft_prompt_ms = 0.0
         self._target = target
@@ -193,6 +200,7 @@ class Planner:
             tree=tree,
             tree_fixed=settings.tree != AUTO,
             voting=settings.combine == "vote" and settings.k == AUTO,
+            company=self._company(),
         )
         decision = self._controller.decide(situation)
         if decision.drafter is None:
@@ -237,7 +245,9 @@ class Planner:
         compared, accepted = min(compared, length), min(accepted, length)
         if decision.drafter and decision.drafter.beside:
             compared, accepted, length = verdict.compared, verdict.accepted, min(decision.k, len(draft.tokens))
+        company = self._company()
         outcome = Outcome(
+            company=company,
             drafted=length,
             accepted=accepted,
             compared=compared,
@@ -250,7 +260,7 @@ class Planner:
             emitted=step.kept,
             verify_ms=times.verify,
             draft_ms=times.draft,
-            other_ms=max(0.0, times.other + times.rollback - self._thinking_ms),
+            other_ms=0.0 if company.answers else max(0.0, times.other + times.rollback - self._thinking_ms),
             confidence=draft.confidence,
             matched={
                 traits: followed(emitted, self.drafters[traits.name].foretold(len(emitted)))
