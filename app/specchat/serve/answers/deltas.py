@@ -1,0 +1,145 @@
+"""Reads the engine's events of one answer as what a client is told: step by step, or at the end as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from specchat.serve.answers.figures import Figures
+from specchat.serve.answers.pieces import CallArguments, CallBegun, Content, Parser, Piece, Reasoning
+from specchat.serve.answers.released import Releasing, emitted_tokens
+from specchat.serve.protocol import Begun, Finished, Made, Position, Request
+from specchat_engine.decoding.rounds import Outcome, Round, TokenKind
+from specchat_engine.decoding.trace_lines import round_line
+
+FinishReason = Literal["stop", "length", "tool_calls"]
+
+_PATHS = ("target", "draft", "head", "further")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one event adds to an answer.
+
+    The first has `begun`; `line` is the line of the trace for the event. Only the last has a `finish`, and the stop
+    string that ended the answer, if one did.
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    positions: tuple[Position, ...] = ()
+    begun: Begun | None = None
+    line: Mapping[str, Any] = field(default_factory=dict)
+    finish: FinishReason | None = None
+    stop: str | None = None
+
+
+@dataclass(slots=True)
+class Told:
+    """An answer as far as it was told."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: list[Call] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    lines: list[Mapping[str, Any]] = field(default_factory=list)
+    begun: Begun | None = None
+    finish: FinishReason = "stop"
+    stop: str | None = None
+
+    def add(self, delta: Delta) -> None:
+        """Adds what came next."""
+        for piece in delta.pieces:
+            match piece:
+                case Content(text):
+                    self.content += text
+                case Reasoning(text):
+                    self.reasoning += text
+                case CallBegun(_, name):
+                    self.calls.append(Call(name))
+                case CallArguments(index, text):
+                    self.calls[index].arguments += text
+        self.positions += delta.positions
+        self.lines.append(delta.line)
+        self.begun = self.begun or delta.begun
+        self.finish, self.stop = delta.finish or self.finish, delta.stop or self.stop
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a tool."""
+
+    name: str
+    arguments: str = ""
+
+
+class AnswerReader:
+    """Reads the events of one answer, in their order."""
+
+    def __init__(self, request: Request, parser: Parser) -> None:
+        self.figures = Figures()
+        self._parser = parser
+        self._stops = request.settings.stop
+        self._releasing = Releasing(self._stops)
+        self._written = ""
+        self._reasons = False
+        self._calls = 0
+
+    def read(self, event: Begun | Made | Finished) -> Delta:
+        """What an event adds to the answer."""
+        match event:
+            case Begun():
+                self.figures.begin(event)
+                return Delta(begun=event, line=without_paths(event.line))
+            case Made():
+                return self._made(event)
+            case Finished():
+                return self._finished(event)
+
+    def _made(self, made: Made) -> Delta:
+        self.figures.observe(made.round)
+        self._written += made.round.text
+        texts = emitted_texts(made.round)
+        portion = self._releasing.feed(emitted_tokens(texts, made.positions))
+        pieces = self._counted(self._parser.feed(portion.text) if portion.text else ())
+        if self._reasons:
+            self.figures.reasoning_tokens += len(texts)
+        return Delta(pieces, portion.positions, line=round_line(made.round))
+
+    def _finished(self, finished: Finished) -> Delta:
+        portion = self._releasing.finish(finished.text)
+        last = [*(self._parser.feed(portion.text) if portion.text else ()), *self._parser.finish()]
+        pieces = self._counted(last)
+        stop = None
+        if finished.reason == "stop":
+            rest = self._written[len(finished.text) :]
+            stop = next((stop for stop in self._stops if rest.startswith(stop)), None)
+        line = {"type": "end", "reason": finished.reason, "text": finished.text, "stats": dict(finished.stats)}
+        reason: FinishReason = "stop" if finished.reason in ("end", "stop") else "length"
+        if self._calls and reason == "stop":
+            reason = "tool_calls"
+        return Delta(pieces, portion.positions, line=line, finish=reason, stop=stop)
+
+    def _counted(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        """The pieces, after noting whether they leave the answer in its reasoning."""
+        self._calls += sum(isinstance(piece, CallBegun) for piece in pieces)
+        if pieces:
+            self._reasons = isinstance(pieces[-1], Reasoning)
+        return tuple(pieces)
+
+
+def emitted_texts(event: Round) -> list[str]:
+    """The texts of the tokens that a round added to the answer."""
+    texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
+    return texts if event.token.kind is TokenKind.NONE else [*texts, event.token.text]
+
+
+def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace's first line without the paths of files, which are nobody else's business."""
+    return {name: _without_path(value) if name in _PATHS else value for name, value in line.items()}
+
+
+def _without_path(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_path(one) for name, one in value.items() if name != "path"}
+    return [_without_path(one) for one in value] if isinstance(value, list | tuple) else value
