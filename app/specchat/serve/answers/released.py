@@ -41,7 +41,7 @@ class Releasing:
         for token in tokens:
             self._waiting.append((self.sent + len(self._held), token))
             self._held += token.text
-        certain = len(self._held) - self._doubtful()
+        certain = self._certain()
         text, self._held = self._held[:certain], self._held[certain:]
         self.sent += certain
         return Portion(text, self._positions(self.sent, at_the_end=False))
@@ -51,14 +51,16 @@ class Releasing:
         text, self.sent, self._held = whole[self.sent :], len(whole), ""
         return Portion(text, self._positions(len(whole), at_the_end=True))
 
-    def _doubtful(self) -> int:
-        """The length of the longest end of the text that begins a stop string."""
+    def _certain(self) -> int:
+        """The length of the text before a stop string, or before an end that may begin one."""
+        found = [place for stop in self.stop if (place := self._held.find(stop)) >= 0]
+        if found:
+            return min(found)
         longest = max((len(stop) - 1 for stop in self.stop), default=0)
         for length in range(min(longest, len(self._held)), 0, -1):
-            end = self._held[-length:]
-            if any(stop.startswith(end) for stop in self.stop):
-                return length
-        return 0
+            if any(stop.startswith(self._held[-length:]) for stop in self.stop):
+                return len(self._held) - length
+        return len(self._held)
 
     def _positions(self, place: int, *, at_the_end: bool) -> tuple[Position, ...]:
         """The tokens whose text ends before a place; at the answer's end those that begin before it."""
