@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -21,12 +22,27 @@ _BACKLOG = 128
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises ConfigError if the address cannot be had."""
+    """A socket that listens. Raises ConfigError if the address cannot be had.
+
+    The protocol is named because asyncio turns Nagle's algorithm off only where it is: each event of a stream goes out
+    at once.
+    """
     name = host.strip("[]")
     try:
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        flags = socket.AI_PASSIVE
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            name, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=flags
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except OSError:
+            listening.close()
+            raise
+        return listening
     except (OSError, UnicodeError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "it is no address"
         remedy = "use another --port, or 0 for any" if port else "use another --host"

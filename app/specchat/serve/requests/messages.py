@@ -12,6 +12,7 @@ from specchat.serve.protocol import Request
 from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
 from specchat.serve.requests.content import Plain, call_of, check_messages, no_text
+from specchat.serve.requests.formats import grammar_of
 from specchat.serve.requests.tools import FunctionTool, Tools, chosen_tools
 
 _UNREAD = ("redacted_thinking",)
@@ -61,6 +62,20 @@ class Thinking(Wire):
     type: str
 
 
+class OutputFormat(Wire):
+    """The schema of an answer."""
+
+    type: Literal["json_schema"]
+    schema_: dict[str, Any] | bool = Field(alias="schema")
+
+
+class OutputConfig(Wire):
+    """How the answer is written, and how much the model is to think before."""
+
+    effort: str | None = None
+    format: OutputFormat | None = None
+
+
 class CountRequest(Sampling):
     """A conversation whose tokens are to be counted."""
 
@@ -70,12 +85,13 @@ class CountRequest(Sampling):
     tool_choice: AnthropicChoice | None = None
     thinking: Thinking | None = None
     stop_sequences: list[str] | None = None
+    output_config: OutputConfig | None = None
 
     def request(self, offer: Offer, max_tokens: int) -> Request:
         """The request to the engine. Raises ApiError for what cannot be served."""
         stop = checked_stops(self.stop_sequences or (), "stop_sequences")
         return Request(
-            settings=self.settings(offer, max_tokens=max_tokens, stop=stop),
+            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=self._grammar()),
             seed=self.first_seed,
             messages=tuple(self.plain_messages()),
             tools=self.chosen().functions,
@@ -111,7 +127,12 @@ class CountRequest(Sampling):
 
     def _options(self) -> dict[str, Any]:
         thinks = {} if self.thinking is None else {"enable_thinking": self.thinking.type != "disabled"}
-        return thinks | template_options(self.chat_template_kwargs, None)
+        effort = self.output_config.effort if self.output_config else None
+        return thinks | template_options(self.chat_template_kwargs, effort)
+
+    def _grammar(self) -> str:
+        form = self.output_config.format if self.output_config else None
+        return grammar_of(form.schema_, "output_config.format.schema") if form else ""
 
 
 class MessagesRequest(CountRequest):
@@ -122,7 +143,7 @@ class MessagesRequest(CountRequest):
     def asked(self, offer: Offer) -> Asked:
         """What is asked of the engine. Raises ApiError for what cannot be served."""
         request, tools = self.request(offer, self.max_tokens), self.chosen()
-        kind = kind_of(grammar="", tools=tools)
+        kind = kind_of(grammar=request.settings.sampling.grammar, tools=tools)
         return Asked((request,), kind, stream=bool(self.stream), rounds=self.tells_rounds, tools=tools)
 
 

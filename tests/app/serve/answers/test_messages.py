@@ -109,6 +109,13 @@ def test_tools_are_offered_and_those_of_other_types_skipped(
     assert engine.asked[0].options == {"enable_thinking": False}
 
 
+def test_a_schema_holds_the_answer(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:
+    config: Any = {"format": {"type": "json_schema", "schema": {"type": "boolean"}}, "effort": "low"}
+    claude.messages.create(**ASKED, output_config=config)
+    assert engine.asked[0].settings.sampling.grammar.startswith("root ::= boolean")
+    assert engine.asked[0].options == {"reasoning_effort": "low"}
+
+
 def test_tokens_are_counted(claude: anthropic.Anthropic, engine: ScriptedEngine) -> None:
     messages: Any = [{"role": "user", "content": "two words"}]
     assert claude.messages.count_tokens(model="m", messages=messages, system="one").input_tokens == 3
