@@ -12,7 +12,7 @@ import pytest
 from specchat.serve.endpoints import PromptLog
 from specchat.settings.serving import Serving
 from specchat_engine.settings import Settings
-from support.serving import ScriptedEngine, on_loopback, scripted_app
+from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
 Served = Callable[..., str]
 

@@ -14,7 +14,7 @@ from specchat.errors import ConfigError
 from specchat.serve.access import Guard, Keys, check_reach, is_loopback, read_keys
 from specchat.serve.api_errors import ApiError
 from specchat.settings.serving import Serving
-from support.serving import ScriptedEngine
+from support.scripted_server import ScriptedEngine
 
 ASKED = {"messages": [{"role": "user", "content": "hi"}]}
 

@@ -16,7 +16,7 @@ from app.serve.conftest import Served
 from specchat.serve.answers.shape import Shape
 from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
 from specchat.settings.serving import Serving
-from support.serving import HELLO, Script, ScriptedEngine
+from support.scripted_server import HELLO, Script, ScriptedEngine
 
 CHAT = "/v1/chat/completions"
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}

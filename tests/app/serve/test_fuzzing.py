@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.generation import GenerationMode
 
 from specchat.serve.openapi import description
-from support.serving import ScriptedEngine, on_loopback, scripted_app
+from support.scripted_server import ScriptedEngine, on_loopback, scripted_app
 
 SCHEMA = schemathesis.openapi.from_dict(description())
 POSTED = [path for path, methods in description()["paths"].items() if "post" in methods]

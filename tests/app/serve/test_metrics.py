@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from specchat.serve.errors import EngineDied
-from support.serving import HELLO, Script, ScriptedEngine
+from support.scripted_server import HELLO, Script, ScriptedEngine
 
 CHAT = "/v1/chat/completions"
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from specchat.serve.errors import EngineDied
-from support.serving import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
 
 ASKED: Any = {"model": "any", "messages": [{"role": "user", "content": "hi"}]}
 

@@ -9,7 +9,7 @@ import httpx2
 import openai
 import pytest
 
-from support.serving import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
 
 PATH = "/v1/completions"
 

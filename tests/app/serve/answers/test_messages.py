@@ -11,7 +11,7 @@ import pytest
 
 from app.serve.conftest import Served
 from specchat.serve.errors import EngineDied
-from support.serving import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
 
 ASKED: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from specchat.serve.errors import EngineDied
-from support.serving import HELLO, Script, ScriptedEngine, made_round
+from support.scripted_server import HELLO, Script, ScriptedEngine, made_round
 
 
 def test_a_text_is_answered(client: openai.OpenAI, engine: ScriptedEngine) -> None:
