@@ -46,7 +46,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "it is no address"
         remedy = "use another --port, or 0 for any" if port else "use another --host"
-        raise ConfigError(f"cannot listen on {host} port {port}: {reason}; {remedy}") from None
+        raise ConfigError(f"cannot listen on {host!r}, port {port}: {reason}; {remedy}") from None
 
 
 def address_of(listening: socket.socket) -> str:

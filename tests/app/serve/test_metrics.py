@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import specchat_assets
 from specchat.serve.errors import EngineDied
 from support.scripted_server import HELLO, Script, ScriptedEngine
 
@@ -81,3 +85,19 @@ def test_the_engines_state_is_told(http: httpx2.Client, engine: ScriptedEngine) 
     for name, value in (("running", 3), ("waiting", 2)):
         assert sample(http, f"num_requests_{name}") == value
     assert (sample(http, "engine_deaths"), sample(http, "engine_alive")) == (1, 0)
+
+
+def test_the_dashboard_asks_for_nothing_that_is_not_told(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    engine.scripts = [HELLO, Script(error=EngineDied("gone"))]
+    for _ in range(2):
+        http.post(CHAT, json=ASKED)
+    told = {name for name, _ in samples(http)}
+    dashboard = json.loads((Path(specchat_assets.__file__).parent / "grafana" / "dashboard.json").read_text("utf-8"))
+    asked = {
+        name
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"specchat:(\w+)", target["expr"])
+    }
+    assert len(asked) > 15
+    assert asked <= told
