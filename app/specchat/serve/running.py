@@ -39,7 +39,9 @@ class Runner:
     def run(self, asked: Asked, figures: list[Figures]) -> AsyncGenerator[Step, None]:
         """All answers at once, as they come. `figures` gets those of each answer. Raises ApiError."""
         deadline = monotonic() + self.timeout if self.timeout else None
-        readers = [AnswerReader(request, self.parser(request, asked.tools)) for request in asked.requests]
+        readers = [
+            AnswerReader(request, self.parser(request, asked.tools), traces=asked.rounds) for request in asked.requests
+        ]
         figures += [reader.figures for reader in readers]
         answers = [
             self._answer(request, reader, asked.kind, deadline)

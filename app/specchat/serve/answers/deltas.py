@@ -22,8 +22,8 @@ _PATHS = ("target", "draft", "head", "further")
 class Delta:
     """What one event adds to an answer.
 
-    The first has `begun`; `line` is the line of the trace for the event. Only the last has a `finish`, and the stop
-    string that ended the answer, if one did.
+    The first has `begun`; `line` is the line of the trace for the event, if traces are wanted. Only the last has a
+    `finish`, and the stop string that ended the answer, if one did.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -60,7 +60,7 @@ class Told:
                 case CallArguments(index, text):
                     self.calls[index].arguments += text
         self.positions += delta.positions
-        self.lines.append(delta.line)
+        self.lines += [delta.line] if delta.line else []
         self.begun = self.begun or delta.begun
         self.finish, self.stop = delta.finish or self.finish, delta.stop or self.stop
 
@@ -74,10 +74,11 @@ class Call:
 
 
 class AnswerReader:
-    """Reads the events of one answer, in their order."""
+    """Reads the events of one answer, in their order. With `traces` each delta has its line of the trace."""
 
-    def __init__(self, request: Request, parser: Parser) -> None:
+    def __init__(self, request: Request, parser: Parser, *, traces: bool = False) -> None:
         self.figures = Figures()
+        self._traces = traces
         self._parser = parser
         self._stops = request.settings.stop
         self._releasing = Releasing(self._stops)
@@ -90,7 +91,7 @@ class AnswerReader:
         match event:
             case Begun():
                 self.figures.begin(event)
-                return Delta(begun=event, line=without_paths(event.line))
+                return Delta(begun=event, line=without_paths(event.line) if self._traces else {})
             case Made():
                 return self._made(event)
             case Finished():
@@ -104,7 +105,7 @@ class AnswerReader:
         pieces = self._counted(self._parser.feed(portion.text) if portion.text else ())
         if self._reasons:
             self.figures.reasoning_tokens += len(texts)
-        return Delta(pieces, portion.positions, line=round_line(made.round))
+        return Delta(pieces, portion.positions, line=round_line(made.round) if self._traces else {})
 
     def _finished(self, finished: Finished) -> Delta:
         portion = self._releasing.finish(finished.text)
@@ -114,7 +115,9 @@ class AnswerReader:
         if finished.reason == "stop":
             rest = self._written[len(finished.text) :]
             stop = next((stop for stop in self._stops if rest.startswith(stop)), None)
-        line = {"type": "end", "reason": finished.reason, "text": finished.text, "stats": dict(finished.stats)}
+        line: Mapping[str, Any] = {}
+        if self._traces:
+            line = {"type": "end", "reason": finished.reason, "text": finished.text, "stats": dict(finished.stats)}
         reason: FinishReason = "stop" if finished.reason in ("end", "stop") else "length"
         if self._calls and reason == "stop":
             reason = "tool_calls"

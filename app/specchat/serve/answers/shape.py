@@ -58,5 +58,5 @@ class Shape(ABC):
 
     def rounds(self, lines: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """The lines of the trace, if the client wants them."""
-        told = [line for line in lines if line] if self.asked.rounds else []
+        told = [line for line in lines if line]
         return {"specchat": {"trace": told}} if told else {}
