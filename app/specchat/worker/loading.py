@@ -96,3 +96,17 @@ def by_hundredths(tell: Callable[[float], None]) -> Callable[[float], None]:
             tell(share)
 
     return tell_now_and_then
+
+
+def progress_told(tell: Callable[[float], None], stopped: Callable[[], bool]) -> Progress:
+    """Tells of the progress of a load, which ends if `stopped` says so or nobody listens any more."""
+    tell = by_hundredths(tell)
+
+    def progress(share: float) -> bool:
+        try:
+            tell(share)
+        except BrokenPipeError:  # an exception cannot pass through llama.cpp, which calls this
+            return False
+        return not stopped()
+
+    return progress

@@ -13,7 +13,7 @@ from specchat.bench.plan import DRAFTED
 from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
-from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits
+from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
 from specchat.worker.protocol import (
     Cancel,
     Command,
@@ -170,13 +170,7 @@ class Work:
 
     def _loading(self) -> Progress:
         """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
-        tell = by_hundredths(lambda share: self._send(Loading(share)))
-
-        def progress(share: float) -> bool:
-            tell(share)
-            return not self._cancelled.is_set()
-
-        return progress
+        return progress_told(lambda share: self._send(Loading(share)), self._cancelled.is_set)
 
     def _use_stores(self) -> None:
         """Drafts from the stores that are on now, if any were when the models were loaded."""
