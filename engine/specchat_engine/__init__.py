@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from specchat_engine.decoding.verification import Verdict, Verifier
     from specchat_engine.drafters import MakeDrafter, ModelDrafter, PromptLookupDrafter
     from specchat_engine.engine import Engine
-    from specchat_engine.prompt.template import Message
+    from specchat_engine.prompt.messages import Message, Prompt, ToolCall
     from specchat_engine.session import Session
 
 
@@ -54,7 +54,7 @@ _LAZY = {
     "decoding.verification": ("Verdict", "Verifier"),
     "drafters": ("MakeDrafter", "ModelDrafter", "PromptLookupDrafter"),
     "engine": ("Engine",),
-    "prompt.template": ("Message",),
+    "prompt.messages": ("Message", "Prompt", "ToolCall"),
     "session": ("Session",),
 }
 
@@ -81,6 +81,7 @@ __all__ = [
     "ModelInfo",
     "Outcome",
     "PairError",
+    "Prompt",
     "PromptLookupDrafter",
     "Round",
     "SamplingParams",
@@ -90,6 +91,7 @@ __all__ = [
     "TargetToken",
     "TemplateError",
     "TokenKind",
+    "ToolCall",
     "TurnStats",
     "Verdict",
     "Verifier",

@@ -17,7 +17,7 @@ from specchat_engine.models import SessionVocabulary
 from specchat_engine.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
-    from specchat_engine.prompt.template import Message
+    from specchat_engine.prompt.messages import Prompt
 
 
 class Cancel:
@@ -43,14 +43,14 @@ class Turn:
         self,
         number: int,
         seed: int,
-        messages: Sequence[Message],
+        prompt: Prompt,
         prefix: Sequence[int],
         transcript: Transcript,
     ) -> None:
         """The answer begins with the ids of `prefix`. `transcript` is empty."""
         self.number = number
         self.seed = seed
-        self.messages = tuple(messages)
+        self.prompt = prompt
         self.prefix = tuple(prefix)
         self.transcript = transcript
         self.end_reason: str | None = "error"
