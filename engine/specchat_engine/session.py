@@ -38,7 +38,7 @@ from specchat_engine.grammar.constraint import Constraint
 from specchat_engine.pair import Pair
 from specchat_engine.policy.calibration import measure_plain
 from specchat_engine.policy.planner import Planner
-from specchat_engine.prompt.encoding import Fitted, encode, fit
+from specchat_engine.prompt.encoding import Fitted, encode, fit, shown_tokens
 from specchat_engine.prompt.messages import Asked, Message, Prompt
 from specchat_engine.sampling.noise import turn_seed
 from specchat_engine.sampling.sampler import Sampler, constraint_of
@@ -175,9 +175,11 @@ class Session:
         with pair.lock:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
-                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness)
+                shown = self._turn.shown
+                place = Place(self.prompt_ids, self.answer_ids, position, sampling, sharpness, shown)
             else:
-                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness)
+                shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
+                place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness, shown)
             try:
                 return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
@@ -239,7 +241,8 @@ class Session:
         tell = partial(pair.passed, turn.notices) if pair.passed else None
         times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
         with pair.lock, pair.answering():
-            constraint = constraint_of(self.settings.sampling, pair.vocabulary)
+            turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
+            constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.shown)
             try:
                 check_given(turn.prefix, pair.vocabulary, constraint)
                 context = self._read_prompt(turn, constraint)
@@ -284,12 +287,12 @@ class Session:
         turn.note(prompt_tokens=length)
         room = capacity - length
         check_room(turn.prefix, min(settings.max_tokens or room, room), room)
-        turn.transcript = Transcript.of(settings, pair.vocabulary.piece, ends, room)
+        turn.transcript = Transcript.of(settings, turn.with_shown(pair.vocabulary.piece), ends, room)
         ended = turn.transcript.receive(turn.prefix)[1]
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
-        pair.target.read(tokens[:-1], turn.cancel)
-        turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6)
+        cached = pair.target.read(tokens[:-1], turn.cancel)
+        turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6, cached_tokens=min(cached, length))
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)
         if constraint:
@@ -303,7 +306,8 @@ class Session:
     def _decode(self, turn: Turn, context: Context, times: PassTimes, began: int) -> Iterator[Round]:
         """Runs the loop. Each round is recorded, counted and learned from before it goes out."""
         pair = self.pair
-        recorder = Recorder(pair.target, pair.drafting, pair.vocabulary.piece, turn.transcript, began)
+        piece = turn.with_shown(pair.vocabulary.piece)
+        recorder = Recorder(pair.target, pair.drafting, piece, turn.transcript, began)
         plan = partial(self._plan, turn, recorder)
         for step in generate(pair.target, context, plan, turn.transcript.receive, self._watched):
             event = recorder.record(step)

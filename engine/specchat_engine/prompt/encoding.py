@@ -71,6 +71,12 @@ def _beginning(text: str, tokenizer: Tokenizer) -> list[int]:
     return ids
 
 
+def shown_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[int, bytes]:
+    """The bytes of the control tokens with these texts, by their ids; the vocabulary need not have all of them."""
+    known = {text: tokenizer.tokenize(text, special=True) for text in texts if text in tokenizer.special_texts}
+    return {ids[0]: text.encode() for text, ids in known.items() if len(ids) == 1}
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """The ids of a prompt that fits, what is asked in it, and how many of the oldest turns were dropped.
