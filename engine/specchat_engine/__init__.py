@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
+    from specchat_engine.decoding.logprobs import LogProbs, ScoredToken
     from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, TargetToken, TokenKind
     from specchat_engine.decoding.stats import TurnStats
     from specchat_engine.decoding.verification import Verdict, Verifier
@@ -49,6 +50,7 @@ _LAZY = {
     "analysis.inspection": ("InspectedToken", "Inspection"),
     "decoding.costs": ("MeasuredCosts",),
     "decoding.drafts": ("Context", "Draft", "Drafter"),
+    "decoding.logprobs": ("LogProbs", "ScoredToken"),
     "decoding.rounds": ("DraftedToken", "Outcome", "Round", "TargetToken", "TokenKind"),
     "decoding.stats": ("TurnStats",),
     "decoding.verification": ("Verdict", "Verifier"),
@@ -72,6 +74,7 @@ __all__ = [
     "InspectedToken",
     "Inspection",
     "LoadOptions",
+    "LogProbs",
     "MakeDrafter",
     "MeasuredCosts",
     "MemoryUse",
@@ -85,6 +88,7 @@ __all__ = [
     "PromptLookupDrafter",
     "Round",
     "SamplingParams",
+    "ScoredToken",
     "Session",
     "SettingError",
     "Settings",

@@ -19,6 +19,7 @@ from specchat_engine.analysis.inspection import Inspection
 from specchat_engine.decoding.costs import MeasuredCosts, PassTimes
 from specchat_engine.decoding.drafts import Context, Draft
 from specchat_engine.decoding.generate import Plan, Watch, generate
+from specchat_engine.decoding.logprobs import ScoredToken, score_prompt
 from specchat_engine.decoding.recorder import Recorder
 from specchat_engine.decoding.rounds import Round
 from specchat_engine.decoding.stats import TurnStats
@@ -57,7 +58,7 @@ class Session:
 
     `hold`, if there is one, is called before each round and may wait: the time it takes is no part of the turn.
 
-    `watch`, if there is one, sees every pass of the target; see `generate.Watch`.
+    `watch`, if there is one, sees every pass of the target; see `generate.Watch`. `LogProbs` is one.
 
     `prediction` is a text that the next answer will probably repeat, such as the file that it edits: prompt lookup
     drafts from it. It holds for one answer.
@@ -151,6 +152,21 @@ class Session:
                 fitted = self._fit(asked)
                 self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
+
+    def score(self, asked: Asked, likeliest: int = 0, cancelled: Callable[[], bool] = bool) -> list[ScoredToken]:
+        """The log-probability of each token of a prompt, and so many of the likeliest ones at its place.
+
+        Only between two answers. An answer to the same prompt does not read it again. Raises what `answer` raises for
+        a prompt, Cancelled, DecodeError, and EngineError while an answer is being given.
+        """
+        self._check_idle("score a prompt")
+        pair = self.pair
+        with pair.lock, pair.answering():
+            try:
+                return score_prompt(pair.target, self._fit(asked).tokens, likeliest, cancelled)
+            except DecodeError:
+                pair.clear()
+                raise
 
     def inspect(
         self,
