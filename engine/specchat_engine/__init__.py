@@ -34,6 +34,10 @@ from specchat_engine.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from specchat_engine.analysis.inspection import InspectedToken, Inspection
+    from specchat_engine.answers.format import AnswerFormat
+    from specchat_engine.answers.grammar import tool_grammar
+    from specchat_engine.answers.parser import Answer, AnswerParser, parse_answer
+    from specchat_engine.answers.parts import AnswerPart, PartKind
     from specchat_engine.decoding.costs import MeasuredCosts
     from specchat_engine.decoding.drafts import Context, Draft, Drafter
     from specchat_engine.decoding.logprobs import LogProbs, ScoredToken
@@ -48,6 +52,10 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "analysis.inspection": ("InspectedToken", "Inspection"),
+    "answers.format": ("AnswerFormat",),
+    "answers.grammar": ("tool_grammar",),
+    "answers.parser": ("Answer", "AnswerParser", "parse_answer"),
+    "answers.parts": ("AnswerPart", "PartKind"),
     "decoding.costs": ("MeasuredCosts",),
     "decoding.drafts": ("Context", "Draft", "Drafter"),
     "decoding.logprobs": ("LogProbs", "ScoredToken"),
@@ -61,6 +69,10 @@ _LAZY = {
 }
 
 __all__ = [
+    "Answer",
+    "AnswerFormat",
+    "AnswerParser",
+    "AnswerPart",
     "Cancelled",
     "Context",
     "ContextOverflowError",
@@ -84,6 +96,7 @@ __all__ = [
     "ModelInfo",
     "Outcome",
     "PairError",
+    "PartKind",
     "Prompt",
     "PromptLookupDrafter",
     "Round",
@@ -99,6 +112,8 @@ __all__ = [
     "TurnStats",
     "Verdict",
     "Verifier",
+    "parse_answer",
+    "tool_grammar",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +20,8 @@ from specchat_engine import (
     Settings,
     ToolCall,
 )
+from specchat_engine.answers.grammar import tool_grammar
+from specchat_engine.answers.parser import parse_answer
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.prompt.messages import Asked
 from support.tiny_models import TEMPLATE, EngineFiles, write_tiny_model
@@ -118,6 +121,28 @@ def test_a_grammar_may_use_the_control_tokens_that_are_shown(engine: Engine, sho
     assert session.end_reason == "end"
     inspection = session.inspect(0)
     assert (inspection.said == START) is shown
+
+
+@pytest.mark.parametrize("choice", [None, "now"])
+@pytest.mark.parametrize("drafter", ["none", "lookup"])
+def test_a_call_that_is_required_is_made(engine: Engine, choice: str | None, drafter: str) -> None:
+    parameters = {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]}
+    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in ("weather", "now")]
+    grammar = tool_grammar(engine.answer_format, tools, choice, parallel=False)
+    sampling = SamplingParams(temperature=1.0, grammar=grammar, logit_bias=((3 + ord("t") - 33, 100.0),))
+    session = engine.session(settings=Settings(max_tokens=200, drafter=drafter, sampling=sampling), seed=3)
+    text = answer(session, Prompt([Message("user", "Rain?")], tools, shown=engine.answer_format.marks))
+    assert session.end_reason == "end"
+    (call,) = parse_answer(text, engine.answer_format, tools).tool_calls
+    assert call.name in (["now"] if choice else ["weather", "now"])
+    assert json.loads(call.arguments)["x"] in ("a", "b")
+
+
+def test_an_engine_knows_whether_a_prompt_opened_the_reasoning(engine: Engine) -> None:
+    session = engine.session(settings=GREEDY)
+    for thinking in (False, True):
+        answer(session, Prompt([Message("user", "<think>")], variables={"enable_thinking": thinking}))
+        assert engine.opens_reasoning(session.prompt_ids) is thinking
 
 
 def test_the_tokens_that_were_in_memory_are_counted(engine: Engine) -> None:

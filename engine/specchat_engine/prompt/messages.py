@@ -96,7 +96,9 @@ class Prompt:
     shortened. It is a text, in which control tokens may be written out, or token ids.
 
     `shown` names control tokens that the answer's text shall show, because its parser looks for them; see
-    `AnswerFormat.marks`. All others print nothing. Raises SettingError for a raw prompt that has messages too.
+    `AnswerFormat.marks`. All others print nothing.
+
+    Raises SettingError for a raw prompt that has messages too, and for a tool that is no function.
     """
 
     messages: Sequence[Message] = ()
@@ -108,11 +110,21 @@ class Prompt:
     def __post_init__(self) -> None:
         if self.raw is not None and (self.messages or self.tools):
             raise SettingError("a raw prompt has no messages and no tools: leave out one or the other")
+        for tool in self.tools:
+            function_of(tool)
 
     @classmethod
     def of(cls, asked: Asked) -> Prompt:
         """The prompt itself, or one of messages alone."""
         return asked if isinstance(asked, Prompt) else cls(tuple(asked))
+
+
+def function_of(tool: Any) -> Mapping[str, Any]:
+    """The function that a tool is, in the form of OpenAI's chat API. Raises SettingError for one without a name."""
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str) or not function["name"]:
+        raise SettingError(f"a tool is {_short(tool)}: give a function with a name")
+    return function
 
 
 Asked = Sequence[Message] | Prompt

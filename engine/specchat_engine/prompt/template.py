@@ -20,7 +20,7 @@ from jinja2 import TemplateError as JinjaError
 
 from specchat_engine.errors import TemplateError
 from specchat_engine.prompt.allowance import Allowance
-from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall
+from specchat_engine.prompt.messages import Asked, Message, Prompt, ToolCall, function_of
 from specchat_engine.prompt.sandbox import Sandbox
 from specchat_engine.prompt.tools_as_text import with_calls_as_text, with_tools_as_text
 
@@ -137,12 +137,10 @@ class ChatTemplate:
 
 def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool with all that templates expect to be there."""
-    function = tool.get("function")
-    if not isinstance(function, Mapping):
-        return dict(tool)
+    function = function_of(tool)
     usual = {"description": "", "parameters": {"type": "object", "properties": {}}}
     missing = {key: value for key, value in usual.items() if function.get(key) is None}
-    return {"type": "function", **tool, "function": {**function, **missing}}
+    return {"type": "function", "function": {**function, **missing}}
 
 
 def _object_in(arguments: str) -> Any:

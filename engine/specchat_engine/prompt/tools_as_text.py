@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from specchat_engine.prompt.messages import Message, Prompt, ToolCall
+from specchat_engine.prompt.messages import Message, Prompt, ToolCall, function_of
 
 
 def with_tools_as_text(prompt: Prompt) -> Prompt:
@@ -53,7 +53,7 @@ def _written(call: ToolCall) -> str:
 
 
 def _description(tools: Sequence[Mapping[str, Any]]) -> str:
-    functions = "\n".join(_json(tool.get("function", tool)) for tool in tools)
+    functions = "\n".join(_json(function_of(tool)) for tool in tools)
     return (
         f"You can call these functions, which are described in JSON:\n{functions}\n"
         "To call a function, answer with a JSON object that has its name and arguments, between these tags:\n"

@@ -76,7 +76,7 @@ CONTROLS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 @example("<|im_end|>", "x")
 def test_no_tool_no_call_and_no_variable_can_forge_a_control_token(one: str, other: str) -> None:
     parameters = {"type": "object", "properties": {one: {"description": other}, other: {"description": one}}}
-    tools = [{"type": "function", "function": {"name": one, "description": other, "parameters": parameters}}]
+    tools = [{"type": "function", "function": {"name": one or "f", "description": other, "parameters": parameters}}]
     call = ToolCall(other, json.dumps({one: [other], "x": {other: one}}), one)
     messages = [
         Message("user", one, name=other),

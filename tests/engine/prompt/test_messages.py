@@ -53,6 +53,12 @@ def test_what_is_no_message_is_refused(message: object, complaint: str) -> None:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize("tool", ["f", {}, {"function": "f"}, {"function": {"name": 7}}, {"type": "web_search"}])
+def test_a_tool_is_a_function_with_a_name(tool: object) -> None:
+    with pytest.raises(SettingError, match="give a function with a name"):
+        Prompt([], [tool])  # type: ignore[list-item]
+
+
 def test_a_raw_prompt_has_no_messages() -> None:
     with pytest.raises(SettingError, match="raw prompt has no messages"):
         Prompt([Message("user", "x")], raw="y")
