@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from time import monotonic
 from types import FrameType
@@ -69,7 +70,8 @@ class ChatTemplate:
     A template that knows of no tools gets them as text. Some templates read the arguments of a call as an object,
     others as JSON. They get an object, as in transformers, unless a probe shows that it makes nothing useful, as in
     llama.cpp. If JSON does not either, calls become text. Arguments that are no JSON object stay as they are. Reasoning
-    is in `reasoning_content`, and in `thinking` for templates that read that.
+    is in `reasoning_content`, and in `thinking` for templates that read that. If the template refuses system messages,
+    the first one becomes part of the question, as in llama.cpp.
     """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
@@ -90,17 +92,19 @@ class ChatTemplate:
     def values(self, asked: Asked) -> dict[str, Any]:
         """What the template gets of a prompt: everything that others than the model's makers wrote."""
         prompt = Prompt.of(asked)
+        if prompt.messages and prompt.messages[0].role == "system" and self._refuses_system:
+            prompt = replace(prompt, messages=_with_system_asked(prompt.messages))
         if not self._knows_tools:
             return self._values(with_tools_as_text(prompt), "as text")
         called = any(message.tool_calls for message in prompt.messages)
         return self._values(prompt, self._calls if called else "as objects")
 
-    def rendered(self, values: Mapping[str, Any]) -> str:
+    def rendered(self, values: Mapping[str, Any], seconds: float | None = None) -> str:
         """The prompt of these values. Raises TemplateError if the template fails or exceeds a limit."""
         try:
             self._sandbox.allowance = Allowance(values, len(values["messages"]))
             stream = self._template.generate({**values, **self._tokens})
-            with _Deadline(SECONDS):
+            with _Deadline(SECONDS if seconds is None else seconds):
                 return "".join(map(self._sandbox.allowance.made, stream))
         except TemplateError:
             raise
@@ -124,15 +128,35 @@ class ChatTemplate:
         return values
 
     @cached_property
+    def _refuses_system(self) -> bool:
+        """Whether a system message alone makes the template fail, found out by a probe."""
+        return self._takes(Message("user", "a")) and not self._takes(Message("system", "s"), Message("user", "a"))
+
+    def _takes(self, *messages: Message) -> bool:
+        with suppress(TemplateError):
+            self.rendered(self._values(Prompt(messages), "as text"), SECONDS / 2)
+            return True
+        return False
+
+    @cached_property
     def _calls(self) -> _Calls:
         """How the template reads calls, found out by a probe."""
         ways: tuple[_Calls, ...] = ("as objects", "as JSON")
         for calls in ways:
             with suppress(TemplateError):
-                prompt = self.rendered(self._values(_PROBE, calls))
+                prompt = self.rendered(self._values(_PROBE, calls), SECONDS / 2)
                 if _ARGUMENT in prompt and f"{{'{_ARGUMENT}'" not in prompt:
                     return calls
         return "as text"
+
+
+def _with_system_asked(messages: Sequence[Message]) -> Sequence[Message]:
+    """The same messages with the first one, of the system, at the beginning of the user's first message."""
+    system, *others = messages
+    if not others or others[0].role != "user":
+        return messages
+    first = replace(others[0], content=f"{system.content}\n\n{others[0].content}")
+    return [first, *others[1:]]
 
 
 def _completed(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,8 @@ def test_a_call_comes_after_content_and_another_after_that() -> None:
         '<tool_call>{"name": "weather", "arguments": [1]}</tool_call>',
         '<tool_call>{"name": 7, "arguments": {}}</tool_call>',
         '<tool_call>{"arguments": {}}</tool_call>',
+        '<tool_call>{"name": "\\u00ez", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "\\x", "arguments": {}}</tool_call>',
         '<tool_call>{"nam',
         "<tool_call></tool_call>",
         "<tool_call>[]</tool_call>",

@@ -85,11 +85,13 @@ def test_an_end_inside_a_round_cuts_what_is_scored() -> None:
 def test_a_prompt_is_scored_in_passes_of_as_many_rows_as_there_may_be(length: int) -> None:
     session = conversation(ScriptedModel(LAW, max_rows=6))
     ids = [97 + place * place % 8 for place in range(length)]
+    session.score(Prompt(raw=[*ids[:3], 98, 99]))
+    model = model_of(session)
+    model.passes.clear()
     found = session.score(Prompt(raw=ids), 3)
     assert found[0] == ScoredToken(ids[0], None)
     for place in range(1, length):
         assert_same(found[place], expected(ids[:place], ids[place], 3))
-    model = model_of(session)
     assert model.tokens == ids[:-1]
     assert model.passes == [6] * ((length - 1) // 6) + [(length - 1) % 6] * ((length - 1) % 6 > 0)
 

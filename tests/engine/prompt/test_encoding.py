@@ -257,6 +257,20 @@ def test_no_result_is_left_without_its_call(limit: int) -> None:
     assert [*messages] in (asked, asked[6:], asked[9:])
 
 
+def test_a_result_belongs_to_the_call_with_its_id() -> None:
+    asked = [
+        Message("user", "u" * 9),
+        with_calls("1"),
+        Message("user", "u" * 9),
+        with_calls("2"),
+        Message("tool", "t" * 9, tool_call_id="1"),
+        Message("tool", "t", tool_call_id="2"),
+        Message("user", "u"),
+    ]
+    assert fit(asked, as_letters, 30).tokens == as_letters(asked[6:])
+    assert fit([*asked[:4], *asked[5:]], as_letters, 24).tokens == as_letters([*asked[2:4], *asked[5:]])
+
+
 def test_a_prompt_keeps_its_tools_when_turns_are_dropped() -> None:
     prompt = Prompt(conversation(30, 20, 5, 5, 20), [{"function": {"name": "f"}}], {"x": 1})
     fitted = fit(prompt, as_letters, 100)

@@ -254,6 +254,13 @@ def test_variables_reach_the_template_but_replace_nothing_of_the_models() -> Non
     assert template.render(Prompt(CHAT, variables=replacing)) == "<s> 4 False"
 
 
+def test_a_system_message_that_the_template_refuses_becomes_part_of_the_question() -> None:
+    refusing = "{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    template = ChatTemplate(f"{{% for m in messages %}}{refusing}[{{{{ m.content }}}}]{{% endfor %}}")
+    assert template.render(CHAT) == "[Be brief.\n\nHi][Hello.][Bye]"
+    assert template.render(CHAT[1:]) == "[Hi][Hello.][Bye]"
+
+
 def test_what_marks_an_answer_for_training_is_passed_over() -> None:
     source = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
     assert render(source) == "Be brief.;Hi;Hello.;Bye;"
