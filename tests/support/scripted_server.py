@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from starlette.applications import Starlette
 
 from specchat.serve.access import Keys
-from specchat.serve.answers.pieces import Parser, PlainParser
 from specchat.serve.app import build_app
 from specchat.serve.endpoints import PromptLog
 from specchat.serve.errors import Busy, ServeError
 from specchat.serve.listening import address_of, listen, server_of
 from specchat.serve.protocol import Begun, Finished, LikelyToken, Made, Position, Request
 from specchat.serve.requests.base import Offer
-from specchat.serve.requests.tools import Tools
 from specchat.settings.serving import Serving
 from specchat.worker.protocol import Loaded
 from specchat_engine.decoding.rounds import DraftedToken, Outcome, Round, RoundTimes, TargetToken, TokenKind
@@ -60,6 +58,7 @@ class Script:
     fails_at: int = 0
     waits_at: int | None = None
     cached: int = 0
+    thinking: bool = False
 
 
 HELLO = Script([made_round(0, (), "Hel"), made_round(1, ("lo", " wor"), "ld", wrong=2), made_round(2, (), "")])
@@ -85,7 +84,7 @@ class ScriptedEngine:
     async def answer(self, request: Request) -> AsyncGenerator[Begun | Made | Finished, None]:
         """The events of the script."""
         if self.busy:
-            raise Busy("as many requests wait as may", 7)
+            raise Busy(4, 7)
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         self.asked.append(request)
         number = len(self.asked)
@@ -115,7 +114,7 @@ class ScriptedEngine:
 def _events(number: int, request: Request, script: Script) -> Iterator[Begun | Made | Finished]:
     prompt = [_position(text) for text in ("<a>", "<b>", "<c>")] if request.echo else []
     line = {"type": "start", "target": {"name": "target", "path": "/secret/target.gguf"}, "seed": request.seed}
-    yield Begun(number, 3, script.cached, line, tuple(prompt))
+    yield Begun(number, 3, script.cached, line, tuple(prompt), script.thinking)
     for event in script.rounds:
         texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED]
         texts += [] if event.token.kind is TokenKind.NONE else [event.token.text]
@@ -135,11 +134,6 @@ def offer(settings: Settings | None = None) -> Offer:
     return Offer("target", settings or Settings(), LOADED.drafters, k_max=16, n_ctx=512)
 
 
-def plain_parser(request: Request, tools: Tools) -> Parser:
-    """Takes everything for text."""
-    return PlainParser()
-
-
 def scripted_app(
     engine: ScriptedEngine,
     serving: Serving | None = None,
@@ -148,7 +142,7 @@ def scripted_app(
 ) -> Starlette:
     """The application over a scripted engine."""
     serving = serving or Serving()
-    return build_app(engine, serving, offer(settings), Keys(serving.api_key), plain_parser, log=log)
+    return build_app(engine, serving, offer(settings), Keys(serving.api_key), log=log)
 
 
 @contextmanager

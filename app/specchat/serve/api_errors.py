@@ -54,7 +54,7 @@ def api_error(error: SpecchatError) -> ApiError:
         case Busy():
             return ApiError(429, str(error), code="queue_full", retry_after=error.retry_after_seconds)
         case RequestFailed(theirs=True):
-            return ApiError(400, str(error), code="invalid_value")
+            return ApiError(400, str(error), code="context_length_exceeded" if error.too_long else "invalid_value")
         case EngineDied():
             return ApiError(502, str(error), code="engine_died")
         case LoadFailed():

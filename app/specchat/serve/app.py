@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,14 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from specchat.errors import SpecchatError
 from specchat.serve.about import About
 from specchat.serve.access import Guard, Keys
-from specchat.serve.answers.pieces import Parser
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.endpoints import Endpoints, PromptLog
 from specchat.serve.engine import ServingEngine
 from specchat.serve.metrics import Metrics
-from specchat.serve.protocol import Request as EngineRequest
 from specchat.serve.requests.base import Offer
-from specchat.serve.requests.tools import Tools
 from specchat.serve.running import Runner
 from specchat.settings.serving import Serving
 
@@ -44,13 +41,12 @@ def build_app(
     serving: Serving,
     offer: Offer,
     keys: Keys,
-    parser: Callable[[EngineRequest, Tools], Parser],
     *,
     log: PromptLog | None = None,
 ) -> Starlette:
     """The application over an engine that has loaded its models."""
     metrics = Metrics(engine, offer.model)
-    runner = Runner(engine, metrics, serving.timeout, serving.parallel, parser)
+    runner = Runner(engine, metrics, serving.timeout, serving.parallel)
     endpoints = Endpoints(runner, offer, serving.max_body_bytes, log)
     about = About(engine, offer, metrics, serving.parallel)
     routes = [

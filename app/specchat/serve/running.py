@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
@@ -11,13 +11,11 @@ from time import monotonic
 from specchat.errors import SpecchatError
 from specchat.serve.answers.deltas import AnswerReader, Delta
 from specchat.serve.answers.figures import Figures
-from specchat.serve.answers.pieces import Parser
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.engine import Answering, ServingEngine
 from specchat.serve.metrics import Metrics
 from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat.serve.requests.asked import Asked
-from specchat.serve.requests.tools import Tools
 
 Step = tuple[int, Delta]
 """What one of several answers was added, with the answer's number."""
@@ -25,23 +23,18 @@ Step = tuple[int, Delta]
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Answers requests with an engine. `timeout` is in seconds, 0 for none; `places` answers run at a time.
-
-    `parser` makes what tells the pieces of an answer apart.
-    """
+    """Answers requests with an engine. `timeout` is in seconds, 0 for none; `places` answers run at a time."""
 
     engine: ServingEngine
     metrics: Metrics
     timeout: float
     places: int
-    parser: Callable[[Request, Tools], Parser]
 
     def run(self, asked: Asked, figures: list[Figures]) -> AsyncGenerator[Step, None]:
         """All answers at once, as they come. `figures` gets those of each answer. Raises ApiError."""
         deadline = monotonic() + self.timeout if self.timeout else None
-        readers = [
-            AnswerReader(request, self.parser(request, asked.tools), traces=asked.rounds) for request in asked.requests
-        ]
+        written = self.engine.info.answer_format
+        readers = [AnswerReader(request, written, traces=asked.rounds) for request in asked.requests]
         figures += [reader.figures for reader in readers]
         answers = [
             self._answer(request, reader, asked.kind, deadline)

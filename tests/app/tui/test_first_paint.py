@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = {"huggingface_hub", "jinja2", "llama_cpp", "numpy", "torch"}
+HEAVY = {"huggingface_hub", "jinja2", "llama_cpp", "numpy", "pydantic", "starlette", "torch", "uvicorn"}
 
 
 def test_the_first_frame_waits_for_no_heavy_library() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
-from specchat.serve.answers.pieces import CallArguments, CallBegun, Content, Piece, Reasoning
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.protocol import LikelyToken, Position
 from specchat.serve.requests.asked import Asked
+from specchat_engine.answers.parts import AnswerPart, PartKind
 
 
 class ChatShape(Shape):
@@ -23,7 +23,7 @@ class ChatShape(Shape):
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """One chunk, if there is something to tell."""
-        change = self._change(number, delta.pieces)
+        change = self._change(number, delta.parts)
         if delta.begun:
             change = {"role": "assistant", "content": ""} | change
         told = self.rounds([delta.line]) | self._progress(delta)
@@ -71,23 +71,25 @@ class ChatShape(Shape):
         logprobs = self._logprobs(told.positions)
         return {"index": number, "message": message, "logprobs": logprobs, "finish_reason": told.finish}
 
-    def _change(self, number: int, pieces: Sequence[Piece]) -> dict[str, Any]:
-        """What pieces add to a message; those of one kind are joined."""
+    def _change(self, number: int, parts: Sequence[AnswerPart]) -> dict[str, Any]:
+        """What parts add to a message; those of one kind are joined."""
         change: dict[str, Any] = {}
         calls: dict[int, dict[str, Any]] = {}
-        for piece in pieces:
-            match piece:
-                case Content(text):
-                    change["content"] = change.get("content", "") + text
-                case Reasoning(text):
-                    change["reasoning_content"] = change.get("reasoning_content", "") + text
-                case CallBegun(index, name):
-                    function = {"name": name, "arguments": ""}
+        index = len(self.told[number].calls) - sum(part.kind is PartKind.CALL for part in parts) - 1
+        for part in parts:
+            match part.kind:
+                case PartKind.CONTENT:
+                    change["content"] = change.get("content", "") + part.text
+                case PartKind.REASONING:
+                    change["reasoning_content"] = change.get("reasoning_content", "") + part.text
+                case PartKind.CALL:
+                    index += 1
+                    function = {"name": part.text, "arguments": ""}
                     identity = self._call_id(number, index)
                     calls[index] = {"index": index, "id": identity, "type": "function", "function": function}
-                case CallArguments(index, text):
+                case PartKind.ARGUMENTS:
                     call = calls.setdefault(index, {"index": index, "function": {"arguments": ""}})
-                    call["function"]["arguments"] += text
+                    call["function"]["arguments"] += part.text
         return change | ({"tool_calls": [*calls.values()]} if calls else {})
 
     def _call_id(self, number: int, index: int) -> str:

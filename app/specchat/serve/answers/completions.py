@@ -8,7 +8,6 @@ from typing import Any
 from specchat.serve.answers.deltas import Delta, Told
 from specchat.serve.answers.events import DONE, event
 from specchat.serve.answers.figures import usage
-from specchat.serve.answers.pieces import Content
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.protocol import Begun, Position, Request
@@ -34,7 +33,7 @@ class CompletionShape(Shape):
         if self._silent:
             positions = []
         else:
-            text = "".join(piece.text for piece in delta.pieces if isinstance(piece, Content))
+            text = "".join(part.text for part in delta.parts)
         if delta.begun is not None and first:
             text, positions = prompt_text(self.asked.requests[number], delta.begun), [*delta.begun.prompt]
         told = self.rounds([delta.line]) | self._progress(delta)

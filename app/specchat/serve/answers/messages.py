@@ -8,10 +8,10 @@ from typing import Any
 
 from specchat.serve.answers.deltas import Delta
 from specchat.serve.answers.events import event
-from specchat.serve.answers.pieces import CallArguments, CallBegun, Content, Piece, Reasoning
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.asked import Asked
+from specchat_engine.answers.parts import AnswerPart, PartKind
 
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 
@@ -23,13 +23,14 @@ class MessagesShape(Shape):
         super().__init__(asked, model, "msg_")
         self._open = ""
         self._index = -1
+        self._calls = 0
 
     def events(self, number: int, delta: Delta) -> Iterable[bytes]:
         """What a delta changes: blocks begin, grow and end."""
         if delta.begun:
             yield event({"type": "message_start", "message": self._message([], self._usage())}, "message_start")
-        for piece in delta.pieces:
-            yield from self._grown(piece)
+        for part in delta.parts:
+            yield from self._grown(part)
         if told := self.rounds([delta.line]):
             yield event({"type": "ping"} | told, "ping")
 
@@ -56,19 +57,20 @@ class MessagesShape(Shape):
             blocks.append(self._call(index, call.name) | {"input": _object(call.arguments)})
         return self._message(blocks, self._usage()) | self._reason() | self.report() | self.rounds(told.lines)
 
-    def _grown(self, piece: Piece) -> Iterator[bytes]:
-        """Adds a piece to the block that it belongs to, which may begin with it."""
-        match piece:
-            case Content(text):
+    def _grown(self, part: AnswerPart) -> Iterator[bytes]:
+        """Adds a part to the block that it belongs to, which may begin with it."""
+        match part.kind:
+            case PartKind.CONTENT:
                 yield from self._opened("text", {"type": "text", "text": ""})
-                yield self._change({"type": "text_delta", "text": text})
-            case Reasoning(text):
+                yield self._change({"type": "text_delta", "text": part.text})
+            case PartKind.REASONING:
                 yield from self._opened("thinking", {"type": "thinking", "thinking": "", "signature": ""})
-                yield self._change({"type": "thinking_delta", "thinking": text})
-            case CallBegun(index, name):
-                yield from self._opened(f"call {index}", self._call(index, name) | {"input": {}})
-            case CallArguments(_, text):
-                yield self._change({"type": "input_json_delta", "partial_json": text})
+                yield self._change({"type": "thinking_delta", "thinking": part.text})
+            case PartKind.CALL:
+                index, self._calls = self._calls, self._calls + 1
+                yield from self._opened(f"call {index}", self._call(index, part.text) | {"input": {}})
+            case PartKind.ARGUMENTS:
+                yield self._change({"type": "input_json_delta", "partial_json": part.text})
 
     def _opened(self, kind: str, block: dict[str, Any]) -> Iterator[bytes]:
         """Begins a block, unless one of its kind is open."""

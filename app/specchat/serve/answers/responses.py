@@ -7,10 +7,10 @@ from typing import Any
 
 from specchat.serve.answers.deltas import Delta
 from specchat.serve.answers.events import event
-from specchat.serve.answers.pieces import CallArguments, CallBegun, Content, Piece, Reasoning
 from specchat.serve.answers.shape import Shape
 from specchat.serve.api_errors import ApiError
 from specchat.serve.requests.asked import Asked
+from specchat_engine.answers.parts import AnswerPart, PartKind
 
 Item = dict[str, Any]
 
@@ -33,8 +33,8 @@ class ResponsesShape(Shape):
         if delta.begun:
             yield self._event("response.created", response=self._response("in_progress"))
             yield self._event("response.in_progress", response=self._response("in_progress"))
-        for piece in delta.pieces:
-            yield from self._grown(piece)
+        for part in delta.parts:
+            yield from self._grown(part)
         if told := self.rounds([delta.line]):
             yield self._event("specchat.trace", **told["specchat"])
 
@@ -52,30 +52,32 @@ class ResponsesShape(Shape):
     def whole(self) -> dict[str, Any]:
         """The object `response`."""
         (told,) = self.told
-        pieces: list[Piece] = [Reasoning(told.reasoning)] if told.reasoning else []
-        pieces += [Content(told.content)] if told.content or not told.calls else []
-        for index, call in enumerate(told.calls):
-            pieces += [CallBegun(index, call.name), CallArguments(index, call.arguments)]
-        for piece in pieces:
-            for _ in self._grown(piece):
+        parts = [AnswerPart(PartKind.REASONING, told.reasoning)] if told.reasoning else []
+        parts += [AnswerPart(PartKind.CONTENT, told.content)] if told.content or not told.calls else []
+        for call in told.calls:
+            parts += [AnswerPart(PartKind.CALL, call.name), AnswerPart(PartKind.ARGUMENTS, call.arguments)]
+        for part in parts:
+            for _ in self._grown(part):
                 pass
         for _ in self._closed():
             pass
         return self._response(self._status()) | self.rounds(told.lines)
 
-    def _grown(self, piece: Piece) -> Iterator[bytes]:
-        """Adds a piece to the item that it belongs to, which may begin with it."""
-        match piece:
-            case Content(text):
-                yield from self._more_text("message", text)
-            case Reasoning(text):
-                yield from self._more_text("reasoning", text)
-            case CallBegun(index, name):
-                call = {"call_id": f"call_{self.id.removeprefix('resp_')}_{index}", "name": name, "arguments": ""}
-                yield from self._opened({"type": "function_call", **call})
-            case CallArguments(_, text):
-                self._items[-1]["arguments"] += text
-                yield self._of_item("response.function_call_arguments.delta", delta=text)
+    def _grown(self, part: AnswerPart) -> Iterator[bytes]:
+        """Adds a part to the item that it belongs to, which may begin with it."""
+        match part.kind:
+            case PartKind.CONTENT:
+                yield from self._more_text("message", part.text)
+            case PartKind.REASONING:
+                yield from self._more_text("reasoning", part.text)
+            case PartKind.CALL:
+                identity = f"call_{self.id.removeprefix('resp_')}_{len(self._items)}"
+                yield from self._opened(
+                    {"type": "function_call", "call_id": identity, "name": part.text, "arguments": ""}
+                )
+            case PartKind.ARGUMENTS:
+                self._items[-1]["arguments"] += part.text
+                yield self._of_item("response.function_call_arguments.delta", delta=part.text)
 
     def _more_text(self, kind: str, text: str) -> Iterator[bytes]:
         if not (self._is_open and self._items[-1]["type"] == kind):

@@ -12,7 +12,7 @@ from specchat.serve.requests.asked import Asked, kind_of, repeated, template_opt
 from specchat.serve.requests.base import Offer, OpenaiSampling, Wire
 from specchat.serve.requests.content import ChatMessage, Part, check_messages, joined, plain_message
 from specchat.serve.requests.formats import ResponseFormat
-from specchat.serve.requests.tools import Mode, NamedChoice, Tool, Tools, chosen_tools
+from specchat.serve.requests.tools import Mode, NamedChoice, Tool, Tools, check_grammar, chosen_tools
 
 
 class Prediction(Wire):
@@ -42,6 +42,7 @@ class ChatRequest(OpenaiSampling):
         check_messages(self.messages, "messages")
         tools = self._tools()
         grammar = self.response_format.grammar("response_format") if self.response_format else ""
+        check_grammar(grammar, tools, "response_format")
         request = Request(
             settings=self.settings(
                 offer,
@@ -52,6 +53,8 @@ class ChatRequest(OpenaiSampling):
             seed=self.first_seed,
             messages=tuple(plain_message(each, f"messages[{i}]") for i, each in enumerate(self.messages)),
             tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
             options=template_options(self.chat_template_kwargs, self.reasoning_effort),
             prediction=joined(self.prediction.content, "prediction.content") if self.prediction else "",
             logprobs=self._logprobs(),

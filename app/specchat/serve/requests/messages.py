@@ -13,7 +13,7 @@ from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire, checked_stops
 from specchat.serve.requests.content import Plain, call_of, check_messages, no_text
 from specchat.serve.requests.formats import grammar_of
-from specchat.serve.requests.tools import FunctionTool, Tools, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, Tools, check_grammar, chosen_tools
 
 _UNREAD = ("redacted_thinking",)
 
@@ -90,11 +90,15 @@ class CountRequest(Sampling):
     def request(self, offer: Offer, max_tokens: int) -> Request:
         """The request to the engine. Raises ApiError for what cannot be served."""
         stop = checked_stops(self.stop_sequences or (), "stop_sequences")
+        tools, grammar = self.chosen(), self._grammar()
+        check_grammar(grammar, tools, "output_config.format")
         return Request(
-            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=self._grammar()),
+            settings=self.settings(offer, max_tokens=max_tokens, stop=stop, grammar=grammar),
             seed=self.first_seed,
             messages=tuple(self.plain_messages()),
-            tools=self.chosen().functions,
+            tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
             options=self._options(),
         )
 

@@ -13,7 +13,7 @@ from specchat.serve.requests.asked import Asked, kind_of, template_options
 from specchat.serve.requests.base import Offer, Sampling, Wire
 from specchat.serve.requests.content import Part, Plain, call_of, check_messages, joined
 from specchat.serve.requests.formats import ResponseFormat, grammar_of
-from specchat.serve.requests.tools import FunctionTool, Mode, Tools, chosen_tools
+from specchat.serve.requests.tools import FunctionTool, Mode, Tools, check_grammar, chosen_tools
 
 
 class Item(Wire):
@@ -35,6 +35,7 @@ class ResponsesTool(Wire):
     name: str | None = None
     description: str | None = None
     parameters: dict[str, Any] | None = None
+    strict: bool | None = None
 
 
 class ResponsesChoice(Wire):
@@ -90,6 +91,7 @@ class ResponsesRequest(Sampling):
         tools = self._tools()
         text = self.text.format if self.text else None
         grammar = text.grammar("text.format") if text else ""
+        check_grammar(grammar, tools, "text.format")
         messages = self.messages()
         check_messages(messages, "input")
         effort = self.reasoning.effort if self.reasoning else None
@@ -98,6 +100,8 @@ class ResponsesRequest(Sampling):
             seed=self.first_seed,
             messages=tuple(messages),
             tools=tools.functions,
+            calls=tools.calls,
+            parallel_calls=tools.parallel,
             options=template_options(self.chat_template_kwargs, effort),
         )
         kind = kind_of(grammar=grammar, tools=tools)
@@ -129,7 +133,7 @@ class ResponsesRequest(Sampling):
 
     def _tools(self) -> Tools:
         offered = [
-            FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters)
+            FunctionTool(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
             for tool in self.tools or ()
             if tool.type == "function" and tool.name
         ]

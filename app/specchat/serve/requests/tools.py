@@ -53,16 +53,23 @@ class Tools:
     parallel: bool = True
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the functions."""
-        return tuple(each["function"]["name"] for each in self.functions)
+    def calls(self) -> Literal["auto", "required"]:
+        """Whether one has to be called."""
+        return "required" if self.mode == "required" else "auto"
 
 
 def function_tool(tool: FunctionTool) -> dict[str, Any]:
     """The tool as templates take it."""
     described = {"description": tool.description} if tool.description else {}
     parameters = tool.parameters or {"type": "object", "properties": {}}
-    return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters}}
+    strict = {"strict": True} if tool.strict else {}
+    return {"type": "function", "function": {"name": tool.name, **described, "parameters": parameters, **strict}}
+
+
+def check_grammar(grammar: str, tools: Tools, param: str) -> None:
+    """Raises ApiError for an answer that has to call a tool and to be of another format."""
+    if grammar and tools.mode == "required":
+        raise bad(f"{param} and a call that is required exclude each other: leave out one of them", param)
 
 
 def chosen_tools(
