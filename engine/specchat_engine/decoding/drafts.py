@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from specchat_engine.decoding.verification import ProposalLaw, Verdict
 from specchat_engine.sampling.candidates import Candidates
 from specchat_engine.sampling.sampler import Sampler
-
-ROOT: Final = -1
-"""The parent of tokens that follow the context."""
+from specchat_engine.trees import ROOT as ROOT
+from specchat_engine.trees import chain_of, path_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +45,17 @@ class Draft:
 
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
-        if not self.parents:
-            return list(range(place + 1))
-        found = []
-        while place != ROOT:
-            found.append(place)
-            place = self.parents[place]
-        return found[::-1]
+        return path_to(place, self.parents or chain_of(len(self.tokens)))
 
     def branched(self, places: Sequence[int]) -> Draft:
         """This chain with its runners-up at these places as leaves."""
         if not places:
             return self
-        count = len(self.tokens)
         return replace(
             self,
             tokens=self.tokens + tuple(self.runners_up[place] for place in places),
             rows=self.rows + tuple(self.rows[place] for place in places) if self.rows else (),
-            parents=(*range(-1, count - 1), *(place - 1 for place in places)),
+            parents=(*chain_of(len(self.tokens)), *(place - 1 for place in places)),
         )
 
 

@@ -52,7 +52,7 @@ class Batch:
         """Makes the next pass read a token at position `start` and a tree that follows it, all with logits."""
         count = len(tree) + 1
         self.fill([token, *tree], start, count)
-        self._position[:count] = [start, *(start + depth for depth in branches.depths)]
+        self._position[:count] = [start, *(start + 1 + depth for depth in branches.depths)]
         for place, members in enumerate([range(branches.count), *branches.members]):
             self.struct.n_seq_id[place] = len(members)
             for index, sequence in enumerate(members):

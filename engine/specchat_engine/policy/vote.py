@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
 
-from specchat_engine.decoding.drafts import ROOT, Draft
+from specchat_engine.decoding.drafts import Draft
 from specchat_engine.policy.acceptance import AGREED, EVIDENCE, Shares
 from specchat_engine.policy.early_stop import EarlyStop, best_length
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.candidates import Candidates
+from specchat_engine.trees import chain_of
 
 _LONGEST = 16
 """At most so many tokens are added."""
@@ -109,7 +110,7 @@ class Vote:
             source=f"{draft.source}+{voice.name}",
             rows=draft.rows and draft.rows + tuple(map(Candidates.certain, branch)),
             runners_up=(),
-            parents=(*range(ROOT, count - 1), same - 1, *range(count, count + option.k - 1)),
+            parents=(*chain_of(count), same - 1, *range(count, count + option.k - 1)),
         )
 
     def _reach(self, draft: Draft, count: int) -> float:
