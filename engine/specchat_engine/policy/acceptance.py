@@ -111,6 +111,7 @@ class Shares:
 
     def __init__(self, evidence: Evidence) -> None:
         classes = len(evidence.expected)
+        self._classify = evidence.classify
         self._expected, self._usual = evidence.expected, evidence.usual
         self._accepted = [0.0] * classes
         self._tested = [0.0] * classes
@@ -144,6 +145,10 @@ class Shares:
             (accepted + _EXPECTED * share) / (tested + _EXPECTED)
             for accepted, tested, share in zip(self._accepted, self._tested, self._expected, strict=True)
         ]
+
+    def p_of(self, value: float) -> float:
+        """The same for a token with this evidence."""
+        return self.p_accept()[self._classify(value)]
 
     def frequency(self) -> list[float]:
         """The share of the drafted tokens that are in each class; the sum is 1."""

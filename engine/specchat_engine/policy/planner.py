@@ -305,9 +305,14 @@ class Planner:
         return self._allowed.may_vary and context.position == 0 and prospect.unread > _READ_AT_ONCE
 
     def _vote(self, situation: Situation, decision: Decision) -> Vote | None:
-        """What lets drafters with a match add to the draft that was decided; None if nobody may."""
+        """What lets drafters with a match add to the draft that was decided; None if nobody may.
+
+        A trial shows how good one drafter is, so nobody adds to it.
+        """
         drafter, stop = decision.drafter, decision.stop
-        if not (situation.voting and self._allowed.may_vary and drafter and stop and drafter.evidence == "confidence"):
+        if not (situation.voting and self._allowed.may_vary) or decision.trial:
+            return None
+        if not (drafter and stop and drafter.evidence == "confidence"):
             return None
         longest = situation.longest
         voices = [
