@@ -23,7 +23,8 @@ class Draft:
     `parents[i]` is the index of the token that token i follows, which comes before it, or ROOT; without parents the
     draft is a chain. `runners_up[i]` is what would have been drafted in place of token i, if that was asked for. A tree
     begins with a chain, to which its confidences belong. The last `borrowed` tokens of the chain are another drafter's,
-    which agreed with those before them.
+    which agreed with those before them. `source` is the drafter, or two of them with a plus if the second one added to
+    the draft of the first: the borrowed tokens, or all that branch off.
     """
 
     tokens: tuple[int, ...]
@@ -42,6 +43,16 @@ class Draft:
     def trunk(self) -> int:
         """How many tokens its first chain has, all of them without parents. The other tokens branch off from it."""
         return next((place for place, parent in enumerate(self.parents) if parent != place - 1), len(self.tokens))
+
+    @property
+    def own(self) -> int:
+        """How many tokens of the chain its drafter drafted itself."""
+        return self.trunk - self.borrowed
+
+    @property
+    def added_by(self) -> str:
+        """The drafter that added the tokens after its own ones, empty if none did."""
+        return self.source.partition("+")[2]
 
     def path(self, place: int) -> list[int]:
         """The indexes of the tokens from the first one to the one at this index; none for ROOT."""
@@ -157,4 +168,4 @@ class Drafter(Protocol):
         """At most k tokens that may follow `context.tokens`, or fewer, or none. Never changes the context."""
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Learns the verdict on its draft; the context already holds what was kept."""
+        """Learns the verdict on its draft, or on one that it added to; the context already holds what was kept."""

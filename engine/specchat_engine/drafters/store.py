@@ -17,7 +17,7 @@ from specchat_engine.stores import Places, Suffixes
 class Stores:
     """The stores that are in use, by name. Other threads may exchange them at any time.
 
-    `hits` has the tokens that each has drafted and that were accepted.
+    `hits` counts the tokens of each one that were drafted and accepted.
     """
 
     def __init__(self) -> None:
@@ -75,10 +75,12 @@ class StoreDrafter:
         return self._continuation(self._found, k) if self._found else ()
 
     def observe(self, context: Context, draft: Draft, verdict: Verdict) -> None:
-        """Counts what was accepted."""
-        if self._found and verdict.accepted:
+        """Counts the accepted tokens of its own, also those that it added to another's draft."""
+        begin = draft.own if draft.added_by == self.name else 0
+        accepted = sum(node >= begin for node in verdict.nodes)
+        if self._found and accepted:
             name, hits = self._found[0], self._stores.hits
-            hits[name] = hits.get(name, 0) + verdict.accepted
+            hits[name] = hits.get(name, 0) + accepted
 
     def end(self, context: Context) -> None:
         """Nothing: an answer is stored by whoever keeps it."""

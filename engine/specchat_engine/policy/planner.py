@@ -230,9 +230,11 @@ class Planner:
             return
         (situation, decision), self._planned = self._planned, None
         draft, verdict = step.draft, step.verdict
+        if draft.added_by:
+            self.drafters[draft.added_by].observe(context, draft, verdict)
         emitted = context.tokens[situation.depth :]
         compared, accepted = along_the_chain(draft, verdict)
-        length = draft.trunk - draft.borrowed
+        length = draft.own
         borrowed = self._borrowed(situation, draft, compared - length, accepted - length)
         compared, accepted = min(compared, length), min(accepted, length)
         if decision.drafter and decision.drafter.beside:
@@ -265,9 +267,10 @@ class Planner:
         """The lengths of the match before each borrowed token that was compared, and how many were accepted."""
         if not draft.borrowed or compared <= 0:
             return (), 0
-        voice = draft.source.partition("+")[2]
-        match = next(prospect.match for traits, prospect in situation.prospects.items() if traits.name == voice)
-        begin = match + draft.trunk - draft.borrowed
+        match = next(
+            prospect.match for traits, prospect in situation.prospects.items() if traits.name == draft.added_by
+        )
+        begin = match + draft.own
         return range(begin, begin + compared), max(0, accepted)
 
     def end(self, context: Context | None) -> None:
