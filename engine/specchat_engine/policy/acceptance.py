@@ -90,6 +90,7 @@ EVIDENCE = {
         expected=(0.22, 0.21, 0.2, 0.14, 0.08, 0.05, 0.02, 0.01, 0.005, 0.002),
         usual=(0.08, 0.12, 0.08, 0.08, 0.08, 0.08, 0.1, 0.1, 0.13, 0.15),
     ),
+    # The same by the share of the places that it followed at.
     COUNTED: Evidence((0.1, 0.2, 0.3, 0.4), (0.04, 0.1, 0.15, 0.16, 0.22), (0.2,) * 5),
     "match": Evidence(_LENGTHS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93), _ANY_LENGTH),
     # A match that agrees with the drafted tokens before.
