@@ -26,7 +26,15 @@ from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
 from specchat_engine.models import ALONE, Company
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, RUNNER_UP, VOTE, Acceptance, Shares, evidence_for
+from specchat_engine.policy.acceptance import (
+    AGREED,
+    EVIDENCE,
+    VOTE,
+    Acceptance,
+    Shares,
+    evidence_for,
+    evidence_for_runner_up,
+)
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
@@ -230,6 +238,9 @@ class Controller:
             self._record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
+        sort = evidence_for_runner_up(drafter)
+        for value, replaced in outcome.runners_up:
+            self.shares(drafter.name, sort).observe(EVIDENCE[sort].classify(value), accepted=replaced)
         if drafter.evidence == "match":
             return
         if timed and not outcome.company.answers:
@@ -238,9 +249,6 @@ class Controller:
             values: Sequence[float] = (0.0,) * outcome.compared
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
-            runners_up = self.acceptance.of(self._kind, drafter.name, RUNNER_UP)
-            for value, replaced in zip(values, outcome.replaced, strict=False):
-                runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
         self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
@@ -315,17 +323,17 @@ class Controller:
     def _branches(
         self, situation: Situation, best: Candidate, verify_ms: Sequence[float], plain: Option
     ) -> Branching | None:
-        """What makes a tree of a draft, if that may pay. Only a drafter that reports confidences has runners-up."""
-        name, sort = best.drafter.name, best.drafter.evidence
-        if not situation.tree or sort != "confidence":
+        """What makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
+        drafter, prospect = best.drafter, best.prospect
+        if not situation.tree or drafter.evidence == "nothing":
             return None
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
-            self.acceptance.of(self._kind, name, sort).p_accept(),
-            self.acceptance.of(self._kind, name, RUNNER_UP).p_accept(),
-            EVIDENCE[RUNNER_UP].classify,
-            verify_ms[: situation.longest + 2],
+            self.shares(drafter.name, evidence_for(drafter, prospect, opening=situation.opening)),
+            self.shares(drafter.name, evidence_for_runner_up(drafter)),
+            prospect.match,
+            () if situation.fixed else verify_ms[: situation.longest + 2],
             max(plain.rate, best.rate),
         )
         return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
