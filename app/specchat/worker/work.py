@@ -247,11 +247,13 @@ class Work:
             self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
         return learned
 
-    def _learn(self, learned: Learned, session: Session, asked: str) -> None:
+    def _learn(self, learned: Learned, session: Session, command: Generate) -> None:
         """Keeps the turn, and begins to train if enough is new."""
         recorder = session.watch
         assert isinstance(recorder, TurnRecorder)
-        turn = recorder.turn(session.prompt_ids, session.answer_ids, kind_of(asked))
+        asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
+        given, answer = len(command.prefix), session.answer_ids
+        turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
         session.watch = None
         if turn is None:
             return
@@ -314,8 +316,7 @@ class Work:
             self._training.resume()
         tell_news()
         if learned:
-            asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-            self._learn(learned, session, asked)
+            self._learn(learned, session, command)
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)

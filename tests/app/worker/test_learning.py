@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from app.worker.conftest import OPTIONS, answer, text_of
+import numpy as np
+
+from app.worker.conftest import HELLO, OPTIONS, SHORT, answer, text_of
 from specchat.learning import Learning
 from specchat.worker.client import WorkerClient
 from specchat.worker.protocol import Loaded, Notice
@@ -51,3 +53,16 @@ def test_an_adopted_draft_drafts_beside_the_one_that_it_came_from_until_that_is_
     assert "model-2" in again.drafters
     learned.back()
     assert text_of(list(answer(loaded))) == plain
+
+
+def test_of_a_branch_the_given_tokens_are_not_learned(loaded: WorkerClient, tiny_models: TinyModels) -> None:
+    Learning().turn(on=True)
+    list(answer(loaded))
+    learned = Learning().of(tiny_models.target, tiny_models.draft)
+    (whole,) = learned.recorded.turns()
+    given = tuple(whole.ids[whole.prompt_length :][:3].tolist())
+    list(loaded.generate(HELLO, turn=0, attempt=0, seed=7, settings=SHORT, prefix=given))
+    _, branch = learned.recorded.turns()
+    assert branch.prompt_length == whole.prompt_length + 3
+    np.testing.assert_array_equal(branch.ids, whole.ids)
+    np.testing.assert_array_equal(branch.best, whole.best[3:])
