@@ -146,9 +146,16 @@ class Learned:
         steps = " → ".join(f"{alpha:.2f}" for alpha in (adopted[0].before, *(one.after for one in adopted)))
         return f"{history.seen:,} tokens recorded; adopted {len(adopted)} ×, α on later turns {steps}"
 
+    def claim(self) -> None:
+        """Notes whose folder it is, so that `Learning` finds it."""
+        if not (self.folder / "base").exists():
+            with suppress(OSError):
+                replace_text(self.folder / "base", str(self.base))
+
     @contextmanager
     def training(self) -> Iterator[bool]:
         """Whether no other process trains this draft; none begins meanwhile."""
+        self.claim()
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".training").open("w") as lock:
             try:
@@ -205,9 +212,8 @@ class Learning:
                 draft = Path((draft.parent / "base").read_text("utf-8"))
         key = hashlib.blake2b(f"{target.resolve()}\n{draft}".encode(), digest_size=12).hexdigest()
         learned = Learned(self.folder / key, draft)
-        if not (learned.folder / "base").exists() and self.is_on:
-            with suppress(OSError):
-                replace_text(learned.folder / "base", str(draft))
+        if self.is_on:
+            learned.claim()
         return learned
 
     def all(self) -> Sequence[Learned]:
