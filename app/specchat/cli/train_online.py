@@ -61,12 +61,13 @@ def _learn(target: Path, learned: Learned, minutes: float, data: Sequence[str]) 
             trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), show)
         show_progress(sys.stderr, "")
         before, after = trained.before[0], trained.after[0]
+        judged = f"α on {'what was held out' if data else 'the latest turns'}: {before:.3f} before, {after:.3f} after"
         if after <= before + GAIN:
-            say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: the draft stays as it is")
+            say(f"{judged}: the draft stays as it is")
             return 0
         adopted = learned.adopt(trained.path, before, after)
         use = "is in use from now on" if Learning().is_on else "is used once learning is on: specchat learn on"
-        say(f"α on the latest turns: {before:.3f} before, {after:.3f} after: {adopted.file} {use}")
+        say(f"{judged}: {adopted.file} {use}")
         return 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -41,6 +41,6 @@ def _adoption(adoption: Adoption, width: int, *, in_force: bool) -> list[Line]:
     mark, undone = (ADOPTED, "") if in_force else (UNDONE, ", undone")
     told = (
         f"{mark} {adoption.file} after {adoption.tokens:,} tokens{undone}: "
-        f"α on the latest turns {adoption.before:.2f} → {adoption.after:.2f}"
+        f"held-out α {adoption.before:.2f} → {adoption.after:.2f}"
     )
     return wrapped(told, width, Style.PLAIN if in_force else Style.QUIET, hang="  ")

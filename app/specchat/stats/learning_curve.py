@@ -35,18 +35,18 @@ def learning_curve(history: Sequence[AlphaEntry], adopted: Mapping[int, bool], w
     columns = width - LABELS
     end = max(*(entry.tokens for entry in history), *adopted, 1)
     places = {round(tokens / end * (columns - 1)): in_force for tokens, in_force in sorted(adopted.items())}
-    series = {kind: _series(history, kind) for kind in _kinds(history)}
-    low, high, height = _axis([_alpha(entry) for both in series.values() for each in both for entry in each])
-    lines: list[Line] = []
-    for kind, (original, learned) in series.items():
+    lines = _legend(adopted, width)
+    for kind in _kinds(history):
+        original, learned = _series(history, kind)
+        low, high, height = _axis([_alpha(entry) for entry in (*original, *learned)])
         plot = Plot(columns, height, low, high)
         for column in places:
             plot.upright(column)
-        _draw(plot, original, end, ORIGINAL, DOTTED, Style.TARGET)
+        _draw(plot, original, end, ORIGINAL, DOTTED, Style.PLAIN)
         _draw(plot, learned, end, LEARNED, SOLID, Style.ACCEPTED)
         lines += wrapped(_title(kind, original, learned), width, Style.STRONG)
         lines += plot.lines({row: f"{plot.value(row):.2f}" for row in range(height)})
-    return [*lines, *_tokens(places, end, columns), *_legend(adopted, width)]
+    return lines + _tokens(places, end, columns)
 
 
 def _kinds(history: Sequence[AlphaEntry]) -> list[str]:
@@ -99,12 +99,11 @@ def _title(kind: str, original: Sequence[AlphaEntry], learned: Sequence[AlphaEnt
 
 def _tokens(places: Mapping[int, bool], end: int, columns: int) -> list[Line]:
     """The axis of recorded tokens, with a mark at each adoption."""
-    axis = [SOLID] * columns
-    for column, in_force in places.items():
-        axis[column] = ADOPTED if in_force else UNDONE
+    signs = {column: ADOPTED if in_force else UNDONE for column, in_force in places.items()}
+    axis = [(signs[column], Style.STRONG) if column in signs else (SOLID, Style.QUIET) for column in range(columns)]
     return [
-        ((f"{'':>{LABELS - 1}}└", Style.QUIET), ("".join(axis), Style.STRONG if places else Style.QUIET)),
-        ((f"{'tokens':>{LABELS - 2}}  0", Style.QUIET), (f"{end:>{columns - 1},}", Style.QUIET)),
+        ((f"{'':>{LABELS - 1}}└", Style.QUIET), *axis),
+        ((f"{'tokens':>{LABELS - 2}}  0{end:>{columns - 1},}", Style.QUIET),),
     ]
 
 

@@ -152,6 +152,22 @@ def test_the_commands_switch_show_and_delete(
     assert learned.base.exists()
 
 
+def test_on_a_terminal_the_history_is_drawn_and_elsewhere_lines_stay_short(
+    learned: Learned, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned.saw(3000, "free", [(learned.base, AcceptanceCounts(150, 50))])
+    learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
+    assert main(["learn", "show"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert main(["learn", "show"]) == 0
+    drawn = capsys.readouterr().out
+    assert "free  ○ 0.75" in drawn
+    assert "▲ draft-1.gguf after 3,000 tokens: held-out α 0.50 → 0.60" in drawn
+    assert max(map(len, drawn.splitlines())) <= 80
+
+
 def test_tokens_that_are_counted_meanwhile_lose_no_adoption(learned: Learned, tmp_path: Path) -> None:
     """The chat counts in one process while the training adopts in another."""
     counting = (

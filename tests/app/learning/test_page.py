@@ -45,6 +45,6 @@ def test_it_shows_the_curve_and_each_adoption(tmp_path: Path, width: int) -> Non
     text = page(tmp_path, width)
     flat = " ".join(text.split())
     assert "free ○ 0.75 ● 0.85 → 0.85" in flat
-    assert "▲ draft-1.gguf after 3,000 tokens: α on the latest turns 0.75 → 0.80" in flat
-    assert "△ draft-2.gguf after 5,000 tokens, undone: α on the latest turns 0.80 → 0.90" in flat
+    assert "▲ draft-1.gguf after 3,000 tokens: held-out α 0.75 → 0.80" in flat
+    assert "△ draft-2.gguf after 5,000 tokens, undone: held-out α 0.80 → 0.90" in flat
     assert max(map(len, text.splitlines())) <= min(width, 100)

@@ -50,15 +50,15 @@ def test_an_adoption_is_a_line_through_every_plot_and_a_mark_on_the_axis() -> No
     assert axis.index(ADOPTED) < axis.index(UNDONE)
     for place in (axis.index(ADOPTED), axis.index(UNDONE)):
         assert sum(row[place : place + 1] == UPRIGHT for row in crossed) >= len(crossed) - 4
-    assert f"{ADOPTED} adopted" in rows[-1]
-    assert f"{UNDONE} undone" in rows[-1]
+    assert f"{ADOPTED} adopted" in rows[0]
+    assert f"{UNDONE} undone" in rows[0]
 
 
 def test_few_tokens_make_one_point_instead_of_noise() -> None:
     noisy = [AlphaEntry(100 * place, "free", False, place % 2 * 9, 1) for place in range(1, 10)]
     rows = drawn(noisy, {})
     assert "\n".join(row for row in rows if "│" in row).count(ORIGINAL) == 1
-    assert rows[0] == f"free  {ORIGINAL} 0.83"
+    assert f"free  {ORIGINAL} 0.83" in rows
 
 
 def test_without_an_answer_there_is_no_chart() -> None:
