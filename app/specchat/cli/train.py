@@ -70,7 +70,7 @@ def train(options: ChatOptions, request: Request) -> int:
     if request.kind == "online":
         from specchat.cli.train_online import learn
 
-        return learn(options, request.minutes)
+        return learn(options, request.minutes, request.data)
     _check(request)
     from specchat.cli.train_data import read_data
 

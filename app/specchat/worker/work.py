@@ -247,18 +247,23 @@ class Work:
             self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
         return learned
 
-    def _learn(self, learned: Learned, session: Session, asked: str) -> None:
-        """Keeps the turn, and begins to train if enough is new."""
+    def _learn(self, engine: Engine, learned: Learned, session: Session, command: Generate) -> None:
+        """Keeps the turn and what it accepted of each draft, and begins to train if enough is new."""
         recorder = session.watch
         assert isinstance(recorder, TurnRecorder)
-        turn = recorder.turn(session.prompt_ids, session.answer_ids, kind_of(asked))
+        asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
+        given, answer = len(command.prefix), session.answer_ids
+        turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
         session.watch = None
         if turn is None:
             return
         with suppress(OSError):  # a full disk ends the recording, not the chat
             learned.recorded.add(turn)
-            learned.saw(len(turn.best))
-            self._training.begin(Path(self._engine.target.path) if self._engine else Path(), learned)
+            drafts = {"model": engine.draft, **engine.further}
+            files = {name: Path(info.path) for name, info in drafts.items() if info}
+            tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
+            learned.saw(len(turn.best), turn.kind, tested)
+            self._training.begin(Path(engine.target.path), learned)
 
     def _count_hits(self, engine: Engine) -> None:
         """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
@@ -313,9 +318,8 @@ class Work:
         finally:
             self._training.resume()
         tell_news()
-        if learned:
-            asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-            self._learn(learned, session, asked)
+        if learned and self._engine is not None:
+            self._learn(self._engine, learned, session, command)
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)
