@@ -16,6 +16,7 @@ from specchat_engine.drafters import (
     GUESSED,
     LookaheadDrafter,
     MakeDrafter,
+    ModelDrafter,
     StateHead,
     StateHeadModel,
     Stores,
@@ -57,7 +58,7 @@ _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
-    `further` has the draft models beside the first, by the names of their drafters.
+    `draft` is the first draft model, and `further` has those beside it, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
@@ -92,10 +93,8 @@ class Engine:
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._draft: LlamaContext | None = None
         self._head: HeadContext | StateHeadModel | None = None
-        self._translation: Translation | None = None
-        self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
+        self._drafts: dict[str, tuple[LlamaContext, Translation | None]] = {}
         with ExitStack() as undo:
             self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
             undo.callback(self._target.close)
@@ -103,28 +102,27 @@ class Engine:
             for number, (model, because) in enumerate(drafting, 1):
                 context = self._draft_context(model, because)
                 undo.callback(context.close)
-                translation = translation_between(target, model) if because else None
-                if model is draft:
-                    self._draft, self._translation = context, translation
-                else:
-                    self._further[f"{FURTHER_MODEL}{number}"] = context, translation
+                name = ModelDrafter.name if model is draft else f"{FURTHER_MODEL}{number}"
+                self._drafts[name] = context, translation_between(target, model) if because else None
             if head:
                 self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
-        others = [context for context, _ in self._further.values()]
-        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads, others)
+        contexts = [context for context, _ in self._drafts.values()]
+        first = contexts[0] if contexts else None
+        self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
         self._lock = RLock()
         self.target = info_of(self._target)
-        self.draft = info_of(self._draft) if self._draft else None
-        self.further = {name: info_of(context) for name, (context, _) in self._further.items()}
+        self.further = {name: info_of(context) for name, (context, _) in self._drafts.items()}
+        self.draft = self.further.pop(ModelDrafter.name, None)
+        self._drafts_named = max(1, len(drafting))
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
         self.stores = Stores()
-        models = (*(["model"] if draft else []), *self._further, *([head[0].name] if head else []))
+        models = (*self._drafts, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
         own = ("hybrid", *models, *looking) if models or stores is not None else looking
         of_passes = ("recycling", "lookahead") if LookaheadDrafter.fits(self._target) else ("recycling",)
@@ -257,14 +255,12 @@ class Engine:
         self.check(settings)
         pair = Pair(
             self._target,
-            self._draft,
             self._models[0].vocabulary,
             self._template,
-            further=self._further,
+            drafts=self._drafts,
             hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
-            translation=self._translation,
             plugins=self._plugins,
             controller=self.controller,
             plain_because=self.plain_because,
@@ -341,14 +337,14 @@ class Engine:
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:
-        drafts = {"draft": self._draft} if self._draft else {}
-        return {"target": self._target, **drafts, **{name: context for name, (context, _) in self._further.items()}}
+        names = {ModelDrafter.name: "draft"}
+        return {"target": self._target} | {names.get(name, name): one for name, (one, _) in self._drafts.items()}
 
     @property
     def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
         """The contexts that draft."""
-        further = (context for context, _ in self._further.values())
-        return tuple(context for context in (self._draft, *further, self._head) if context)
+        drafts = (context for context, _ in self._drafts.values())
+        return tuple(context for context in (*drafts, self._head) if context)
 
     @property
     def _files(self) -> str:
@@ -360,7 +356,8 @@ class Engine:
     def identity(self) -> str:
         """What the record of a pair belongs to: the files, the build, the devices and the machine."""
         options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
-        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
+        infos = (self.target, self.draft)
+        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
         return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
@@ -400,9 +397,10 @@ class Engine:
             except EngineError:
                 model.close()
                 raise
-            name = f"{FURTHER_MODEL}{2 + len(self._further)}"
+            self._drafts_named += 1
+            name = f"{FURTHER_MODEL}{self._drafts_named}"
             self._models.append(model)
-            self._further[name] = context, translation_between(self._models[0], model) if because else None
+            self._drafts[name] = context, translation_between(self._models[0], model) if because else None
             self.further[name] = info_of(context)
             self.drafters = (*self.drafters[:2], name, *self.drafters[2:])
             self.threads.add(context)
@@ -413,8 +411,7 @@ class Engine:
 
         Between two answers. Raises ModelFileError, and PairError if it is not a version of the one before.
         """
-        found = (self._draft, self._translation) if name == "model" else self._further.get(name, (None, None))
-        context, translation = found
+        context, translation = self._drafts.get(name, (None, None))
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
         header, old = read_model(path), context.model
@@ -428,7 +425,7 @@ class Engine:
                 model.close()
                 raise
             self._models = [model if one is old else one for one in self._models]
-            if name == "model":
+            if name == ModelDrafter.name:
                 self.draft = info_of(context)
             else:
                 self.further[name] = info_of(context)
@@ -487,8 +484,8 @@ class Engine:
 
     def _measure_passes(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)
-        yield from measure(self._target, self._draft, self.controller, threads=threads)
-        for name, (context, _) in self._further.items():
+        drafts: dict[str, LlamaContext | None] = {name: context for name, (context, _) in self._drafts.items()}
+        for name, context in (drafts or {ModelDrafter.name: None}).items():
             yield from measure(self._target, context, self.controller, name, threads)
         if self.head:
             yield from measure(self._target, self._head, self.controller, self.head.name, threads)
