@@ -36,6 +36,7 @@ from specchat_engine.llama.model import LlamaModel
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import SessionModel
@@ -44,6 +45,7 @@ from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, seve
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
+from specchat_engine.policy.unloading import draft_to_unload
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, FURTHER_MODEL, HEADS, Settings
@@ -116,8 +118,9 @@ class Engine:
         self._lock = RLock()
         self.target = info_of(self._target)
         self.further = {name: info_of(context) for name, (context, _) in self._drafts.items()}
-        self.draft = self.further.pop(ModelDrafter.name, None)
+        self.draft = self._recorded_draft = self.further.pop(ModelDrafter.name, None)
         self._drafts_named = max(1, len(drafting))
+        self._unloaded: set[str] = set()
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
@@ -231,6 +234,15 @@ class Engine:
         )
 
     @property
+    def draft_memory(self) -> dict[str, int]:
+        """How many bytes of main memory each draft model takes, by the name of its drafter; 0 for one on a GPU."""
+        taken = {}
+        for name, (context, _) in self._drafts.items():
+            sizes = context.model.weight_bytes, context.buffers.cache, context.buffers.compute
+            taken[name] = 0 if context.on_gpu else sum(size or 0 for size in sizes)
+        return taken
+
+    @property
     def machine(self) -> dict[str, Any]:
         """The machine, and the thread counts at this moment."""
         return machine(self.threads.in_force)
@@ -282,6 +294,8 @@ class Engine:
                 f"tree is {settings.tree}, and this target's memory ({self.header.architecture}) cannot hold several "
                 "continuations: use 0"
             )
+        if settings.drafter in self._unloaded:
+            raise SettingError(f"the drafter {settings.drafter!r} was unloaded: use another, or load the models again")
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
             raise SettingError(
@@ -354,9 +368,12 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """What the record of a pair belongs to: the files, the build, the devices and the machine."""
+        """What the record of a pair belongs to: the files, the build, the devices and the machine.
+
+        It stays the same when a draft model is unloaded.
+        """
         options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
-        infos = (self.target, self.draft)
+        infos = (self.target, self._recorded_draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
@@ -426,9 +443,36 @@ class Engine:
                 raise
             self._models = [model if one is old else one for one in self._models]
             if name == ModelDrafter.name:
-                self.draft = info_of(context)
+                self.draft = self._recorded_draft = info_of(context)
             else:
                 self.further[name] = info_of(context)
+
+    def draft_to_unload(self, host: DeviceMemory, asked: str = "") -> str | None:
+        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`."""
+        return draft_to_unload(host.free, host.total, self.draft_memory, self.controller.record, asked)
+
+    def unload_draft(self, name: str) -> None:
+        """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.
+
+        No other draft model gets its name. Raises PairError if none of this name is loaded, and EngineError while an
+        answer is being given.
+        """
+        with self._lock:
+            if name not in self._drafts:
+                raise PairError(f"{name!r} cannot be unloaded: no draft model of this name is loaded")
+            if self._target.user is not None:
+                raise EngineError("an answer is being given on these models: unload a draft model when it has ended")
+            context, _ = self._drafts.pop(name)
+            self._unloaded.add(name)
+            self.drafters = tuple(one for one in self.drafters if one != name)
+            self.threads.remove(context)
+            if name == ModelDrafter.name:
+                self.draft, self.translated_because = None, ""
+            else:
+                del self.further[name]
+            self._models.remove(context.model)
+            context.close()
+            context.model.close()
 
     def _draft_model(self, path: Path, *, tokenizer: bool) -> LlamaModel:
         """The weights of a draft model, where drafts are to be."""

@@ -34,11 +34,10 @@ class Pair:
     `drafts` are the draft models by the names of their drafters, each with a translation if it drafts through text,
     because its vocabulary is another; they may change between two answers. In a `hierarchy` lookup drafts for them.
     `head` drafts from the target's hidden states, and `stores` are texts that may be drafted from. `plugins` makes
-    drafters of others, by name.
-    `controller` knows what passes cost and what is accepted. `plain_because` says why this target cannot speculate,
-    empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of the target's passes, and
-    may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so that their time tells
-    about other programs.
+    drafters of others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this
+    target cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of
+    the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
+    that their time tells about other programs.
     """
 
     target: SessionModel
