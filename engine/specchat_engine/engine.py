@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -24,22 +24,24 @@ from specchat_engine.drafters import (
     head_drafter,
     with_installed,
 )
-from specchat_engine.errors import EngineError, PairError, SettingError
+from specchat_engine.errors import EngineError, ModelFileError, PairError, SettingError
 from specchat_engine.gguf import Header, read_model
 from specchat_engine.llama.assistant import AssistantHead
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
+from specchat_engine.llama.joint import JointPasses
 from specchat_engine.llama.library import llama_version
 from specchat_engine.llama.logs import last_words
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
-from specchat_engine.models import SessionModel
+from specchat_engine.models import ALONE, SessionModel
 from specchat_engine.pair import Pair
 from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, several, what_drafts
 from specchat_engine.policy.calibration import measure
@@ -96,16 +98,24 @@ class Engine:
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
         self._head: HeadContext | StateHeadModel | None = None
-        self._drafts: dict[str, tuple[LlamaContext, Translation | None]] = {}
+        self._texts: dict[LlamaContext, list[LlamaContext]] = {}
+        self._drafts_at: list[dict[str, tuple[LlamaContext, Translation | None]]] = []
+        self._drafts_at += ({} for _ in range(options.parallel))
+        self._lock = RLock()
+        self._joint: JointPasses | None = None
         with ExitStack() as undo:
-            self._target = LlamaContext(target, n_ctx=n_ctx, max_rows=options.k_max + 1, threads=usual, options=options)
+            rows, texts = options.k_max + 1, options.parallel
+            native = NativeContext(target, n_ctx=n_ctx, max_rows=rows, threads=usual, options=options, texts=texts)
+            if options.parallel > 1:
+                self._joint = JointPasses(self._lock, native)
+            self._target = self._context(native)
             undo.callback(self._target.close)
             drafting = [(draft, self.translated_because), *further] if draft else [*further]
             for number, (model, because) in enumerate(drafting, 1):
                 context = self._draft_context(model, because)
                 undo.callback(context.close)
                 name = ModelDrafter.name if model is draft else f"{FURTHER_MODEL}{number}"
-                self._drafts[name] = context, translation_between(target, model) if because else None
+                self._give(name, context, because)
             if head:
                 self._head = self._opened(*head, options)
             undo.pop_all()
@@ -115,7 +125,6 @@ class Engine:
         contexts = [context for context, _ in self._drafts.values()]
         first = contexts[0] if contexts else None
         self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
-        self._lock = RLock()
         self.target = info_of(self._target)
         self.further = {name: info_of(context) for name, (context, _) in self._drafts.items()}
         self.draft = self._recorded_draft = self.further.pop(ModelDrafter.name, None)
@@ -134,6 +143,30 @@ class Engine:
         if stores:
             self.use_stores(stores)
         self.plain_because = "" if self._target.can_go_back else f"{_CANNOT_GO_BACK}: plain decoding"
+
+    def _context(self, native: NativeContext) -> LlamaContext:
+        """The first text of a new context of llama.cpp, and the others for answers at the same time."""
+        texts: list[LlamaContext] = []
+        passes = self._joint.compute if self._joint else NativeContext.compute
+        try:
+            for _ in range(native.texts):
+                LlamaContext(native, texts, passes)
+        except ModelFileError:
+            native.close()
+            raise
+        self._texts[texts[0]] = texts
+        return texts[0]
+
+    def _give(self, name: str, context: LlamaContext, because: str) -> None:
+        """Gives a draft model to the sessions of all places."""
+        translation = translation_between(self._models[0], context.model) if because else None
+        for drafts, text in zip(self._drafts_at, self._texts[context], strict=True):
+            drafts[name] = text, translation
+
+    @property
+    def _drafts(self) -> dict[str, tuple[LlamaContext, Translation | None]]:
+        """The draft models by the names of their drafters, as the sessions of the first place use them."""
+        return self._drafts_at[0]
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
@@ -169,6 +202,10 @@ class Engine:
         options = replace(options, drafts=tuple(files), head=of_head_file)
         header = read_model(Path(target))
         draft, chosen = what_drafts(header, draft, options.head)
+        if chosen and options.parallel > 1:
+            if options.head != AUTO:
+                raise PairError(f"the head {chosen.name} drafts for one answer at a time: use parallel 1, or head none")
+            chosen = None
         small = read_model(Path(draft)) if draft else None
         because = check_pair(header, small) if small else ""
         of_head = read_model(Path(chosen.path)) if chosen and chosen.path else None
@@ -257,29 +294,44 @@ class Engine:
         """The header of the target's file."""
         return self._models[0].header
 
-    def session(self, system: str | None = None, settings: Settings | None = None, seed: int | None = None) -> Session:
+    def session(
+        self,
+        system: str | None = None,
+        settings: Settings | None = None,
+        seed: int | None = None,
+        *,
+        place: int = 0,
+    ) -> Session:
         """A conversation. Without `settings` it uses the model's recommended sampling and the best drafter there is.
 
-        Without `seed` it chooses a random one. Raises SettingError as `check` does.
+        Without `seed` it chooses a random one. Sessions in different places, from 0 to `LoadOptions.parallel` - 1, can
+        give answers at the same time, each in a thread of its own; those in the same place share one memory. Raises
+        SettingError as `check` does.
         """
         if settings is None:
             settings = Settings(drafter=self.drafters[0], sampling=self.recommended)
         self.check(settings)
+        if not 0 <= place < self.options.parallel:
+            raise SettingError(f"place {place} is not there: {self.options.parallel} answers can be given at a time")
+        joint = self._joint
         pair = Pair(
-            self._target,
+            self._texts[self._target][place],
             self._models[0].vocabulary,
             self._template,
-            drafts=self._drafts,
+            drafts=self._drafts_at[place],
             hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
             plugins=self._plugins,
-            controller=self.controller,
+            controller=self.controller.beside() if place else self.controller,
             plain_because=self.plain_because,
             about=self._about,
             passed=self._passed,
             on_cpu=all(model.on_cpu for model in self._models),
             lock=self._lock,
+            answering=joint.answering if joint else nullcontext,
+            away=joint.away if joint else nullcontext,
+            company=(lambda: joint.company) if joint else lambda: ALONE,
         )
         return Session(pair, settings=settings, seed=seed, system=system)
 
@@ -318,8 +370,10 @@ class Engine:
         with self._lock:
             self.vocabulary.check_open()
             self._target.user = None
-            for context in (self._target, *self._drafting):
-                context.clear()
+            for text in (text for texts in self._texts.values() for text in texts):
+                text.clear()
+            if self._head:
+                self._head.clear()
 
     def save_memory(self, folder: Path, limit: int | None = None) -> None:
         """Writes the prompt caches of target and draft model to a folder, between two answers; see `restore_memory`.
@@ -372,7 +426,7 @@ class Engine:
 
         It stays the same when a draft model is unloaded.
         """
-        options = replace(self.options, n_ctx=0, k_max=1, threads=AUTO, threads_draft=AUTO)
+        options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
         infos = (self.target, self._recorded_draft)
         models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
@@ -417,7 +471,7 @@ class Engine:
             self._drafts_named += 1
             name = f"{FURTHER_MODEL}{self._drafts_named}"
             self._models.append(model)
-            self._drafts[name] = context, translation_between(self._models[0], model) if because else None
+            self._give(name, context, because)
             self.further[name] = info_of(context)
             self.drafters = (*self.drafters[:2], name, *self.drafters[2:])
             self.threads.add(context)
@@ -431,6 +485,8 @@ class Engine:
         context, translation = self._drafts.get(name, (None, None))
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
+        if self.options.parallel > 1:
+            raise EngineError("a draft model is exchanged where one answer is given at a time: use parallel 1")
         header, old = read_model(path), context.model
         if bool(check_pair(self.header, header)) != bool(translation) or header.n_vocab != old.header.n_vocab:
             raise PairError(f"{path.name} is not a version of {old.path.name}: load the models with it instead")
@@ -448,21 +504,29 @@ class Engine:
                 self.further[name] = info_of(context)
 
     def draft_to_unload(self, host: DeviceMemory, asked: str = "") -> str | None:
-        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`."""
+        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`.
+
+        None where several answers can be given at a time.
+        """
+        if self.options.parallel > 1:
+            return None
         return draft_to_unload(host.free, host.total, self.draft_memory, self.controller.record, asked)
 
     def unload_draft(self, name: str) -> None:
         """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.
 
         No other draft model gets its name. Raises PairError if none of this name is loaded, and EngineError while an
-        answer is being given.
+        answer is being given, or where several can be given at a time.
         """
         with self._lock:
             if name not in self._drafts:
                 raise PairError(f"{name!r} cannot be unloaded: no draft model of this name is loaded")
+            if self.options.parallel > 1:
+                raise EngineError("a draft model is unloaded where one answer is given at a time: use parallel 1")
             if self._target.user is not None:
                 raise EngineError("an answer is being given on these models: unload a draft model when it has ended")
-            context, _ = self._drafts.pop(name)
+            context, _ = self._drafts[name]
+            del self._drafts[name], self._texts[context]
             self._unloaded.add(name)
             self.drafters = tuple(one for one in self.drafters if one != name)
             self.threads.remove(context)
@@ -490,7 +554,10 @@ class Engine:
         cannot go back."""
         options, reach = self.options, min(self._target.capacity, model.n_ctx_train)
         rows = GUESSED + 1 if options.hierarchy == "on" and not because else 1
-        context = LlamaContext(model, n_ctx=reach, max_rows=rows, threads=self._processors.usual, options=options)
+        usual, texts = self._processors.usual, options.parallel
+        context = self._context(
+            NativeContext(model, n_ctx=reach, max_rows=rows, threads=usual, options=options, texts=texts)
+        )
         if not context.can_go_back:
             context.close()
             raise PairError(f"{model.path} cannot draft: {_CANNOT_GO_BACK}; use another draft model, or lookup")

@@ -15,6 +15,7 @@ NORMED: Final = -1
 
 THREADS_LIMIT: Final = 512
 CONTEXT_LIMIT: Final = 2**24
+PARALLEL_LIMIT: Final = 64
 FLASH_ATTENTION: Final = ("auto", "on", "off")
 CACHE_TYPES: Final = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "iq4_nl", "q4_1", "q4_0")
 """The types in which the cache can hold keys and values, by llama.cpp's names."""
@@ -40,10 +41,10 @@ class LoadOptions:
     tokens at a time and computed `ubatch_size` at a time. `flash_attention` and both cache types apply to both models.
     `devices` are llama.cpp's names, none meaning all; `tensor_split` divides the target between several of them. Room
     is reserved for `k_max` + 1 rows of logits. `drafts` are the files of further draft models, which draft under the
-    names "model-2", "model-3" and so on. With `hierarchy` on, a draft model is itself sped up by
-    lookup. `head` is the file of a head that drafts from the target's hidden
-    states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which takes the target's
-    own if it has some. Raises SettingError for a value that is not allowed.
+    names "model-2", "model-3" and so on. With `hierarchy` on, a draft model is itself sped up by lookup. `parallel`
+    answers can be given at the same time, each with a context of its own. `head` is the file of a head that drafts from
+    the target's hidden states, "mtp" for the target's own layers for multi-token prediction, "none", or "auto", which
+    takes the target's own if it has some. Raises SettingError for a value that is not allowed.
     """
 
     n_ctx: int = setting(0, Range(0, CONTEXT_LIMIT, "0 is the model's own", whole=True))
@@ -64,6 +65,7 @@ class LoadOptions:
     head: str = AUTO
     drafts: tuple[str, ...] = ()
     hierarchy: str = setting("off", OneOf(("off", "on")))
+    parallel: int = setting(1, Range(1, PARALLEL_LIMIT, whole=True))
 
     def __post_init__(self) -> None:
         check(self)

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.grammar.constraint import GrammarVocabulary
 from specchat_engine.prompt.encoding import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """The other answers that share a target pass: how many there are, how many tokens of theirs it reads, and how many
+    they emitted after their last passes. `reading` says that one of them reads a prompt."""
+
+    answers: int = 0
+    tokens: int = 0
+    emitted: int = 0
+    reading: bool = False
+
+
+ALONE: Final = Company()
 
 
 class CausalModel(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -20,7 +20,7 @@ from specchat_engine.drafters import (
     Translation,
     drafting_with,
 )
-from specchat_engine.models import SessionModel, SessionVocabulary
+from specchat_engine.models import ALONE, Company, SessionModel, SessionVocabulary
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import PlannedDrafter
 from specchat_engine.prompt.template import ChatTemplate
@@ -37,7 +37,8 @@ class Pair:
     drafters of others, by name. `controller` knows what passes cost and what is accepted. `plain_because` says why this
     target cannot speculate, empty if it can. `about()` goes into the start line of a trace. `passed` gets the times of
     the target's passes, and may add to the turn's notices. `on_cpu` is True if the processors do all the computing, so
-    that their time tells about other programs.
+    that their time tells about other programs. Where several answers share passes, `answering` is entered for each,
+    `away` while the caller has a round, and `company` tells who shared an answer's last pass.
     """
 
     target: SessionModel
@@ -54,6 +55,9 @@ class Pair:
     passed: Callable[[list[str], Passes], None] | None = None
     on_cpu: bool = True
     lock: RLock = field(default_factory=RLock)
+    answering: Callable[[], AbstractContextManager[None]] = nullcontext
+    away: Callable[[], AbstractContextManager[None]] = nullcontext
+    company: Callable[[], Company] = lambda: ALONE
 
     def drafters(self) -> list[PlannedDrafter]:
         """All drafters, made anew for one session."""
@@ -87,11 +91,12 @@ class Pair:
     @contextmanager
     def released(self) -> Iterator[None]:
         """Lets others use or close the models meanwhile."""
-        self.lock.release()
-        try:
-            yield
-        finally:
-            self.lock.acquire()
+        with self.away():
+            self.lock.release()
+            try:
+                yield
+            finally:
+                self.lock.acquire()
 
     def clear(self) -> None:
         """Empties the memory of all models."""

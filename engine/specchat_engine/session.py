@@ -67,7 +67,7 @@ class Session:
         self.hold: Callable[[], None] | None = None
         self.prediction = ""
         self.watch: Watch | None = None
-        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because)
+        self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
         self._drafts = tuple(pair.drafts)
         self._turn = Turn(0, 0, (), (), self._empty_transcript())
         self._turn.end_reason = None
@@ -239,7 +239,7 @@ class Session:
         pair = self.pair
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
-        with pair.lock:
+        with pair.lock, pair.answering():
             self._follow_drafts()
             times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
             constraint = constraint_of(self.settings.sampling, pair.vocabulary)
@@ -248,7 +248,7 @@ class Session:
                 context = self._read_prompt(turn, constraint)
                 if turn.end_reason == "error":
                     yield from self._decode(turn, context, times, began)
-                if turn.stats.num_drafts:
+                if turn.stats.num_drafts and not pair.company().answers:
                     spent_ms = turn.stats.decode_ms
                     measure_plain(pair.target, context, times, pair.controller.target, spent_ms, turn.cancel)
                 turn.note(plain_ms=times.plain_ms, cpu_share=times.cpu_share)
@@ -312,7 +312,8 @@ class Session:
             event = recorder.record(step)
             turn.observe(event)
             turn.end_reason = step.end or turn.end_reason
-            times.observe(event, recorder.own_times, recorder.computed_ms, after_pause=recorder.after_pause)
+            disturbed = recorder.after_pause or pair.company().answers > 0
+            times.observe(event, recorder.own_times, recorder.computed_ms, after_pause=disturbed)
             self._planner.learn(context, step, recorder.own_times)
             with recorder.away(), pair.released():
                 yield event

@@ -20,6 +20,7 @@ from specchat_engine import Engine, ModelDrafter, SamplingParams, Settings
 from specchat_engine.decoding.drafts import Context
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.prompt.encoding import common_prefix
 from specchat_engine.sampling.sampler import Sampler
 
@@ -54,7 +55,7 @@ def main() -> None:
     out: Path = parser.parse_args().out
     target, draft = builtin_pair()
     model = LlamaModel(draft)
-    drafter = ModelDrafter(LlamaContext(model, n_ctx=model.n_ctx_train, max_rows=1, threads=1))
+    drafter = ModelDrafter(LlamaContext(NativeContext(model, n_ctx=model.n_ctx_train, max_rows=1, threads=1)))
     with Engine.load(target) as engine:
         answers = [
             record(engine, drafter, kind, prompt, replace(engine.recommended, temperature=temperature))

@@ -57,7 +57,7 @@ def conversation(target: Law | ScriptedModel, draft: Law | ScriptedModel | None 
     settings = Settings(k=4, drafter="model" if draft else "none", max_tokens=60)
     shared = {
         name: given.pop(name)
-        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu")
+        for name in ("plain_because", "controller", "about", "passed", "plugins", "on_cpu", "stores")
         if name in given
     }
     drafts = {"model": (as_model(draft), None)} if draft else {}

@@ -19,6 +19,7 @@ from specchat_engine import Engine, LoadOptions, Settings
 from specchat_engine.analysis.audit import Case, audit
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import ASSISTANT, LAST_OUTPUT, PREDICTING, SEVERAL
 from specchat_engine.training.head_files import write_eagle
@@ -130,7 +131,7 @@ def random_head(path: Path, layers: tuple[int, ...]) -> Path:
 def opened(target: Path) -> Iterator[LlamaContext]:
     """A context of a target."""
     model = LlamaModel(target, gpu_layers=0)
-    context = LlamaContext(model, n_ctx=CONTEXT, max_rows=len(TOKENS), threads=1)
+    context = LlamaContext(NativeContext(model, n_ctx=CONTEXT, max_rows=len(TOKENS), threads=1))
     yield context
     context.close()
     model.close()

@@ -35,6 +35,7 @@ def _measure(path: Path, use: Use) -> int:
     """Fills almost the whole context, the last tokens as in a verification pass, so that every buffer is written."""
     from specchat_engine.llama.context import LlamaContext
     from specchat_engine.llama.model import LlamaModel
+    from specchat_engine.llama.native import NativeContext
 
     options = LoadOptions(
         batch_size=use.batch_size,
@@ -45,7 +46,7 @@ def _measure(path: Path, use: Use) -> int:
     )
     before = _resident()
     model = LlamaModel(path)
-    context = LlamaContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options)
+    context = LlamaContext(NativeContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options))
     rows = context.max_rows
     ids = [place % model.vocabulary.size for place in range(use.n_ctx - 1)]
     context.read(ids[:-rows], lambda: False)

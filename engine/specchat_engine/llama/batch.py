@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specchat_engine.llama.branches import Branches
 from specchat_engine.llama.library import api
 
 
-class Batch:
-    """Tokens with their positions, and which of them get logits. They belong to sequence 0, or to those of a tree."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one text adds to a pass: tokens, with logits for the last `rows` of them.
 
-    __slots__ = ("_branched", "_position", "_token", "_wanted", "size", "struct")
+    `positions` are those of the tokens in their text. `sequences` has the sequences of llama.cpp that each token
+    belongs to, or is the one that all belong to.
+    """
+
+    tokens: Sequence[int]
+    positions: Sequence[int]
+    rows: int
+    sequences: int | Sequence[Sequence[int]] = 0
+
+    @classmethod
+    def chain(cls, tokens: Sequence[int], start: int, rows: int, sequence: int = 0) -> Part:
+        """Tokens that follow each other from position `start` on."""
+        return cls(tokens, range(start, start + len(tokens)), rows, sequence)
+
+
+class Batch:
+    """The tokens of a pass with their positions and sequences, and which of them get logits."""
+
+    __slots__ = ("_branched", "_position", "_sequence", "_token", "_wanted", "size", "struct")
 
     def __init__(self, size: int, sequences: int = 1) -> None:
-        """For at most `size` tokens of at most so many sequences. The batch is False if llama.cpp has no memory for
-        it."""
+        """For at most `size` tokens of at most so many sequences each. The batch is False if llama.cpp has no memory
+        for it."""
         self.size = size
-        self._branched = 0
+        self._branched: list[int] = []
         self.struct: Any = api.llama_batch_init(size, 0, sequences)
         if not self:
             return
@@ -33,35 +52,44 @@ class Batch:
         for place in range(size):
             self.struct.n_seq_id[place] = 1
             self.struct.seq_id[place][0] = 0
+        self._sequence = [0] * size
 
     def __bool__(self) -> bool:
         return bool(self.struct.token and self.struct.pos and self.struct.logits)
 
-    def fill(self, tokens: Sequence[int], start: int, rows: int) -> None:
-        """Makes the next pass read these tokens from position `start` on, with logits for the last `rows` of them."""
-        count = len(tokens)
-        for place in range(self._branched):
-            self.struct.n_seq_id[place], self.struct.seq_id[place][0] = 1, 0
-        self._branched = 0
-        self._token[:count] = tokens
-        self._position[:count] = range(start, start + count)
-        self.struct.n_tokens = count
-        self._wanted[:count] = [place >= count - rows for place in range(count)]
-
-    def fill_tree(self, token: int, tree: Sequence[int], start: int, branches: Branches) -> None:
-        """Makes the next pass read a token at position `start` and a tree that follows it, all with logits."""
-        count = len(tree) + 1
-        self.fill([token, *tree], start, count)
-        self._position[:count] = [start, *(start + depth for depth in branches.depths)]
-        for place, members in enumerate([range(branches.count), *branches.members]):
-            self.struct.n_seq_id[place] = len(members)
-            for index, sequence in enumerate(members):
-                self.struct.seq_id[place][index] = sequence
-        self._branched = count
+    def fill(self, parts: Sequence[Part]) -> None:
+        """Makes the next pass read these parts, which together have at most `size` tokens."""
+        for place in self._branched:
+            self._belongs(place, (0,))
+        self._branched = []
+        begin = 0
+        for part in parts:
+            count = len(part.tokens)
+            end = begin + count
+            self._token[begin:end] = part.tokens
+            self._position[begin:end] = part.positions
+            self._wanted[begin:end] = [place >= count - part.rows for place in range(count)]
+            if isinstance(part.sequences, int):
+                for place in range(begin, end):
+                    if self._sequence[place] != part.sequences:
+                        self._belongs(place, (part.sequences,))
+            else:
+                self._branched += range(begin, end)
+                for place, sequences in zip(range(begin, end), part.sequences, strict=True):
+                    self._belongs(place, sequences)
+            begin = end
+        self.struct.n_tokens = begin
 
     def free(self) -> None:
         """Frees the memory."""
         api.llama_batch_free(self.struct)
+
+    def _belongs(self, place: int, sequences: Sequence[int]) -> None:
+        """Says which sequences a token belongs to."""
+        self.struct.n_seq_id[place] = len(sequences)
+        for index, sequence in enumerate(sequences):
+            self.struct.seq_id[place][index] = sequence
+        self._sequence[place] = sequences[0]
 
 
 class StateBatch:

@@ -1,4 +1,4 @@
-"""A model's context: the tokens that it has read, and the logits of the last pass."""
+"""One text in a model's memory: the tokens that it has read, and the logits of the last pass."""
 
 from __future__ import annotations
 
@@ -13,31 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, ModelFileError
-from specchat_engine.llama.batch import Batch
+from specchat_engine.llama.batch import Part
 from specchat_engine.llama.branches import Branches
 from specchat_engine.llama.hidden import HiddenStates
-from specchat_engine.llama.library import api, floats
-from specchat_engine.llama.logs import last_words, native_log, read_buffers
+from specchat_engine.llama.library import api
+from specchat_engine.llama.logs import native_log
 from specchat_engine.llama.model import LlamaModel
-from specchat_engine.llama.rollback import SNAPSHOTS, Rollback, find_ways
-from specchat_engine.load_options import LoadOptions
-from specchat_engine.memory.attention import Attention, rounded
+from specchat_engine.llama.native import NativeContext, Pass
+from specchat_engine.llama.rollback import Rollback, find_ways
+from specchat_engine.load_options import Buffers
+from specchat_engine.memory.attention import Attention
 from specchat_engine.prompt.encoding import common_prefix
-
-_BF16 = 30
-"""GGML_TYPE_BF16 of ggml.h, which the binding leaves out."""
-
-_FLASH_ATTENTION = {
-    "auto": api.LLAMA_FLASH_ATTN_TYPE_AUTO,
-    "on": api.LLAMA_FLASH_ATTN_TYPE_ENABLED,
-    "off": api.LLAMA_FLASH_ATTN_TYPE_DISABLED,
-}
-
-LEAVES = 16
-"""The most leaves of a tree that a pass reads."""
-
-_DRAFTED = 32
-"""A pass with more tokens than this without logits reads a prompt."""
 
 _INVALID = -1
 """The code for a batch that was not read at all, so that the memory is unchanged."""
@@ -45,65 +31,89 @@ _INVALID = -1
 _MEANINGS = {1: "no room in the memory for the batch", 2: "aborted", -1: "invalid batch"}
 
 
+Passes = Callable[[NativeContext, Sequence[Part]], Pass]
+"""Makes a pass over what one text adds: `NativeContext.compute`, or one that adds the parts of other texts."""
+
+
 class LlamaContext:
     """One sequence of tokens in a model's memory.
 
-    `tokens` mirrors the memory; `buffers` has its size. `busy_ns` is the total time of all passes, including
-    synchronisation and nothing else. `rollback_ns` is the total time of checkpoints, cuts and of reading again what a
-    rollback lost. A pass gives at most `max_rows` rows of logits: more would end the process in an assertion of
-    llama.cpp. `can_go_back` is False if tokens can only be dropped by reading again from the start.
+    `tokens` mirrors the memory. `busy_ns` is the total time of all passes, including synchronisation and nothing else.
+    `rollback_ns` is the total time of checkpoints, cuts and of reading again what a rollback lost. A pass gives at most
+    `max_rows` rows of logits. `can_go_back` is False if tokens can only be dropped by reading again from the start.
 
     `states`, where they were asked for, are the hidden states of the tokens, which heads draft from.
-
-    `attention` says how attention is computed. `threads` and `reading_threads`, which read prompts, may be set at any
-    time and apply from the next pass on.
     """
 
     def __init__(
-        self, model: LlamaModel, *, n_ctx: int, max_rows: int, threads: int, options: LoadOptions | None = None
+        self, native: NativeContext, texts: list[LlamaContext] | None = None, passes: Passes = NativeContext.compute
     ) -> None:
-        """Uses only the batch sizes, flash attention and cache types of the `options`.
+        """One more text of a context of llama.cpp; `texts` are those that it has, to which it adds itself. What one of
+        them begins with is not read again.
 
-        Raises ModelFileError if llama.cpp cannot make the context (usually out of memory) or cannot decode.
+        `passes` makes the passes: alone, or together with those of other texts. Raises ModelFileError if it cannot
+        decode.
         """
-        self._options = options = options or LoadOptions()
-        self._n_ctx = n_ctx
+        self._native = native
+        self._texts = [] if texts is None else texts
+        self._passes = passes
+        self._sequence = len(self._texts)
+        self._texts.append(self)
         self.tokens: list[int] = []
         self.busy_ns = self.rollback_ns = 0
         self.user: object = None
         self.states: HiddenStates | None = None
-        self.max_rows = max_rows
-        self.threads = self.reading_threads = threads
-        self._open(model)
-
-    def _open(self, model: LlamaModel) -> None:
-        """Makes llama.cpp's context for a model."""
-        n_ctx, max_rows, options = self._n_ctx, self.max_rows, self._options
-        self.model = model
-        self._computing = self.threads, self.threads
-        self.attention = Attention.of(options, model.header, n_ctx, on_cpu=model.on_cpu)
-        params = context_params(options, self.attention, n_ctx=n_ctx, max_rows=max_rows, threads=self.threads)
-        if max_rows > 1 and model.can_branch:
-            params.n_seq_max, params.kv_unified = min(LEAVES, max_rows), True
-        self.handle: Any = new_context(model, params, f"no context of {n_ctx} tokens")
-        self.buffers = read_buffers(native_log.sizes)
-        self.capacity: int = api.llama_n_ctx(self.handle)
-        self._memory = api.llama_get_memory(self.handle)
-        self._n_vocab = model.vocabulary.size
-        self._batch = Batch(api.llama_n_batch(self.handle), params.n_seq_max)
-        self._size = self._batch.size
-        if not (self._memory and self._batch):
-            self.close()
-            raise ModelFileError(f"{model.path}: llama.cpp makes no cache for it: it does not generate text")
-        self._rollback = Rollback(self.handle, self._memory, model.window)
+        self.max_rows, self.max_leaves, self.can_go_back = native.max_rows, 1, True
         self._tree: Branches | None = None
         self._settle()
-        self.max_leaves = 1 if self._rollback.bounded else params.n_seq_max
 
     @property
     def length(self) -> int:
         """How many tokens the memory holds."""
         return len(self.tokens)
+
+    @property
+    def model(self) -> LlamaModel:
+        """The model that reads the text."""
+        return self._native.model
+
+    @property
+    def handle(self) -> Any:
+        """llama.cpp's context, None once it is closed."""
+        return self._native.handle
+
+    @property
+    def capacity(self) -> int:
+        """How many tokens the text may have."""
+        return self._native.capacity
+
+    @property
+    def attention(self) -> Attention:
+        """How attention is computed."""
+        return self._native.attention
+
+    @property
+    def buffers(self) -> Buffers:
+        """The size of llama.cpp's context, all of its texts together."""
+        return self._native.buffers
+
+    @property
+    def threads(self) -> int:
+        """How many threads compute a pass, for all texts; a new number holds from the next pass on."""
+        return self._native.threads
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self._native.threads = count
+
+    @property
+    def reading_threads(self) -> int:
+        """How many threads read a prompt."""
+        return self._native.reading_threads
+
+    @reading_threads.setter
+    def reading_threads(self, count: int) -> None:
+        self._native.reading_threads = count
 
     @property
     def on_gpu(self) -> bool:
@@ -120,21 +130,24 @@ class LlamaContext:
 
         Raises ModelFileError if llama.cpp cannot make its context, and DecodeError once it is closed.
         """
-        self._check_open()
+        native = self._native
+        native.check_open()
         before = self.model
         self.close()
         try:
-            self._open(model)
+            native.open(model)
         except ModelFileError:
-            self._open(before)
+            native.open(before)
+            self._settle()
             raise
+        self._settle()
         return before
 
     def hand_out(self, layers: Sequence[int]) -> HiddenStates:
         """Keeps the states of these layers from now on; see `HiddenStates`."""
-        header = self.model.header
+        header, size = self.model.header, self._native.size
         depth = api.llama_model_n_layer(self.model.handle)
-        self.states = HiddenStates(self.handle, layers, depth=depth, width=header.width, batch_size=self._size)
+        self.states = HiddenStates(self.handle, layers, depth=depth, width=header.width, batch_size=size)
         return self.states
 
     def advance(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
@@ -148,9 +161,10 @@ class LlamaContext:
             )
         if rows > 1 and rows - 1 > self._rollback.reach:
             self.checkpoint()
-        while len(tokens) > self._size:
-            self._decode(tokens[: self._size], 0)
-            tokens = tokens[self._size :]
+        size = self._native.size
+        while len(tokens) > size:
+            self._decode(tokens[:size], 0)
+            tokens = tokens[size:]
         return self._decode(tokens, rows)
 
     def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
@@ -159,7 +173,7 @@ class LlamaContext:
         Raises DecodeError as `advance` does, and for a tree with too many leaves.
         """
         rows, start = len(tree) + 1, self.length
-        branches = Branches(self._memory, start + 1, tree, parents)
+        branches = Branches(self._native.memory, start + 1, tree, parents)
         if rows > self.max_rows or branches.count > self.max_leaves:
             raise DecodeError(
                 f"a tree of {len(tree)} tokens with {branches.count} leaves: {self.max_rows - 1} tokens and "
@@ -167,9 +181,9 @@ class LlamaContext:
             )
         self._check_room(rows)
         branches.open(start)
-        self._batch.fill_tree(token, tree, start, branches)
         self._tree = branches
-        logits = self._compute(rows, rows)
+        positions = [start, *(start + 1 + depth for depth in branches.depths)]
+        logits = self._compute(Part([token, *tree], positions, rows, [range(branches.count), *branches.members]))
         self.tokens.append(token)
         return logits
 
@@ -198,10 +212,12 @@ class LlamaContext:
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
-        for start in range(len(self.tokens), len(tokens), self._size):
+        self._share(tokens)
+        size = self._native.size
+        for start in range(len(self.tokens), len(tokens), size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
-            self._decode(tokens[start : start + self._size], 0)
+            self._decode(tokens[start : start + size], 0)
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens; reads again whatever else had to be dropped for that.
@@ -214,8 +230,8 @@ class LlamaContext:
         begin, busy = perf_counter_ns(), self.busy_ns
         lost = self._forget(length)
         if lost:
-            for start in range(0, len(lost), self._size):
-                self._decode(lost[start : start + self._size], 0)
+            for start in range(0, len(lost), self._native.size):
+                self._decode(lost[start : start + self._native.size], 0)
             api.llama_synchronize(self.handle)
         self.busy_ns = busy
         self.rollback_ns += perf_counter_ns() - begin
@@ -223,16 +239,16 @@ class LlamaContext:
     @property
     def state_bytes(self) -> int:
         """The size of the file that `save` would write, without its header. Raises DecodeError once it is closed."""
-        self._check_open()
-        size: int = api.llama_state_seq_get_size(self.handle, 0)
+        self._native.check_open()
+        size: int = api.llama_state_seq_get_size(self.handle, self._sequence)
         return size
 
     def save(self, path: Path) -> None:
         """Writes the memory to a file. Raises DecodeError if llama.cpp cannot, or once it is closed."""
-        self._check_open()
+        self._native.check_open()
         count = len(self.tokens)
         written = api.llama_state_seq_save_file(
-            self.handle, os.fsencode(path), 0, (ctypes.c_int32 * count)(*self.tokens), count
+            self.handle, os.fsencode(path), self._sequence, (ctypes.c_int32 * count)(*self.tokens), count
         )
         if not written:
             raise DecodeError(f"{path}: the memory of {count} tokens cannot be saved: is there room on the disk?")
@@ -243,12 +259,12 @@ class LlamaContext:
         False, with an empty memory, if llama.cpp rejects the file. The caller must make sure that the file is intact.
         Raises DecodeError once it is closed.
         """
-        self._check_open()
+        self._native.check_open()
         self.clear()
         self.user = None
         tokens, count = (ctypes.c_int32 * self.capacity)(), ctypes.c_size_t(0)
         read = api.llama_state_seq_load_file(
-            self.handle, os.fsencode(path), 0, tokens, self.capacity, ctypes.byref(count)
+            self.handle, os.fsencode(path), self._sequence, tokens, self.capacity, ctypes.byref(count)
         )
         if not read:
             self.clear()
@@ -260,23 +276,30 @@ class LlamaContext:
         """Forgets everything."""
         self._tree = None
         if self.handle:
-            api.llama_memory_clear(self._memory, True)
+            if self._native.texts == 1:
+                api.llama_memory_clear(self._native.memory, True)
+            else:
+                api.llama_memory_seq_rm(self._native.memory, self._sequence, -1, -1)
             self._rollback.forgotten()
         self.tokens.clear()
         if self.states:
             self.states.cut(0)
 
     def close(self) -> None:
-        """Frees the memory; calling it again does nothing."""
-        if self.handle:
-            self._batch.free()
-            api.llama_free(self.handle)
-            self.handle = None
-            self.tokens.clear()
+        """Frees the memory, that of the texts beside it too; calling it again does nothing."""
+        self._native.close()
+        self.tokens.clear()
 
-    def _check_open(self) -> None:
-        if not self.handle:
-            raise DecodeError("the model was closed: load it again")
+    def _share(self, tokens: Sequence[int]) -> None:
+        """Takes over the longest beginning of these tokens that another text has in memory."""
+        if len(self._texts) == 1 or self._rollback.bounded:
+            return
+        own = len(self.tokens)
+        other = max(self._texts, key=lambda text: common_prefix(text.tokens, tokens))
+        common = common_prefix(other.tokens, tokens)
+        if other is not self and common > own:
+            api.llama_memory_seq_cp(self._native.memory, other._sequence, self._sequence, own, common)
+            self.tokens += tokens[own:common]
 
     def _end_tree(self, path: Sequence[int] = ()) -> None:
         """Leaves a path of the tree in memory, if there is a tree."""
@@ -294,14 +317,23 @@ class LlamaContext:
         self.rollback_ns += perf_counter_ns() - begin
 
     def _settle(self) -> None:
-        """Finds out by a trial how this memory goes back."""
+        """Finds out how this memory goes back, by a trial unless a text beside it has made one."""
+        native = self._native
+        self.max_rows, self._tree = native.max_rows, None
+        self._rollback = Rollback(native.handle, native.memory, native.model.window, self._sequence)
+        if self._sequence:
+            first = self._texts[0]
+            self._rollback.as_found(first._rollback)
+            self.can_go_back, self.max_rows, self.max_leaves = first.can_go_back, first.max_rows, first.max_leaves
+            return
         try:
-            self.can_go_back = find_ways(self, self._rollback, self._n_vocab)
+            self.can_go_back = find_ways(self, self._rollback, native.model.vocabulary.size)
         except DecodeError as error:
             self.close()
             raise ModelFileError(f"{self.model.path}: it does not decode: {error}") from error
         if self.max_rows > 1 and self._rollback.reach and not self._rollback.has_checkpoints:
             self.max_rows = min(self.max_rows, self._rollback.reach + 1)
+        self.max_leaves = 1 if self._rollback.bounded else native.leaves
         self.busy_ns = self.rollback_ns = 0
 
     def _forget(self, length: int) -> list[int]:
@@ -331,8 +363,7 @@ class LlamaContext:
 
     def _decode(self, tokens: Sequence[int], rows: int) -> NDArray[np.float32]:
         self._check_room(len(tokens))
-        self._batch.fill(tokens, len(self.tokens), rows)
-        logits = self._compute(len(tokens), rows)
+        logits = self._compute(Part.chain(tokens, len(self.tokens), rows, self._sequence))
         self.tokens += tokens
         if self._rollback.bounded:
             self._rollback.passed(len(tokens))
@@ -340,28 +371,24 @@ class LlamaContext:
 
     def _check_room(self, count: int) -> None:
         """Raises DecodeError if the memory cannot take so many more tokens, or once it is closed."""
-        self._check_open()
+        self._native.check_open()
         if self.length + count > self.capacity:
             raise DecodeError(f"{self.length + count} tokens do not fit a context of {self.capacity}: use a larger -c")
 
-    def _compute(self, count: int, rows: int) -> NDArray[np.float32]:
-        """Makes a pass over the batch, which holds `count` tokens; logits [rows, V]."""
-        start = self.length
-        threads = self.threads, self.reading_threads if count - rows > _DRAFTED else self.threads
-        if threads != self._computing:
-            self._computing = threads
-            api.llama_set_n_threads(self.handle, *threads)
+    def _compute(self, part: Part) -> NDArray[np.float32]:
+        """Makes a pass over what this text adds; logits [rows, V]."""
+        start, count = self.length, len(part.tokens)
         if self.states:
-            self.states.expect(count, rows)
-        begin = perf_counter_ns()
-        code = api.llama_decode(self.handle, self._batch.struct)
-        logits: Any = api.llama_get_logits(self.handle) if rows else None
-        if self.states and code == 0:
+            self.states.expect(count, part.rows)
+        made = self._passes(self._native, (part,))
+        self.busy_ns += made.nanoseconds
+        if made.code != 0:
+            self._fail(start, count, made.code)
+        if self.states:
+            begin = perf_counter_ns()
             self.states.record(start, count)
-        self.busy_ns += perf_counter_ns() - begin
-        if code != 0 or (rows and not logits):
-            self._fail(start, count, code)
-        return floats(logits, rows, self._n_vocab)
+            self.busy_ns += perf_counter_ns() - begin
+        return made.logits[0]
 
     def _fail(self, length: int, count: int, code: int) -> NoReturn:
         """After a failed pass the memory may hold part of the batch: cuts it, or empties it if a cut is not safe."""
@@ -369,38 +396,3 @@ class LlamaContext:
             self.clear()
         meaning = _MEANINGS.get(code, "failure") if code >= -1 else native_log.last_error() or "fatal error"
         raise DecodeError(f"llama.cpp could not read {count} tokens at {length}: {meaning} (code {code})")
-
-
-def new_context(model: LlamaModel, params: Any, failure: str) -> Any:
-    """llama.cpp's context; without snapshots of a recurrent state if it cannot have them. Raises ModelFileError."""
-    last_words.about(model.path)
-    for snapshots in dict.fromkeys((params.n_rs_seq, 0)):
-        params.n_rs_seq = snapshots
-        native_log.clear()
-        if handle := api.llama_init_from_model(model.handle, params):
-            return handle
-    reason = native_log.last_error() or "not enough memory"
-    raise ModelFileError(f"{model.path}: {failure}: {reason}; try a smaller -c")
-
-
-def context_params(options: LoadOptions, attention: Attention, *, n_ctx: int, max_rows: int, threads: int) -> Any:
-    """The parameters of a context; uses only the batch size and the cache types of the `options`.
-
-    llama.cpp limits the batch to the requested context before it rounds the context up, so it is rounded here.
-    """
-    params = api.llama_context_default_params()
-    params.n_ctx = rounded(n_ctx)
-    params.n_batch = max(options.batch_size, max_rows)
-    params.n_ubatch = min(attention.ubatch_size, params.n_batch)
-    params.flash_attn_type = _FLASH_ATTENTION[attention.flash]
-    params.type_k, params.type_v = _cache_type(options.cache_type_k), _cache_type(options.cache_type_v)
-    params.n_outputs_max = max_rows
-    params.n_threads = params.n_threads_batch = threads
-    params.n_rs_seq = min(max_rows - 1, SNAPSHOTS)
-    params.swa_full = True
-    return params
-
-
-def _cache_type(name: str) -> int:
-    found: int = _BF16 if name == "bf16" else getattr(api, f"GGML_TYPE_{name.upper()}")
-    return found

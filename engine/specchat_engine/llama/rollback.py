@@ -41,13 +41,14 @@ class Rollback:
     the length of the memory at the checkpoint, 0 without one.
     """
 
-    def __init__(self, handle: Any, memory: Any, window: int) -> None:
-        """`window` is the model's sliding window in tokens, 0 for none."""
+    def __init__(self, handle: Any, memory: Any, window: int, sequence: int = 0) -> None:
+        """For one sequence of a context. `window` is the model's sliding window in tokens, 0 for none."""
         self.has_checkpoints = True
         self.saved = 0
         self._handle = handle
         self._memory = memory
         self._window = window
+        self._sequence = sequence
         self._state: Any = None
         self.use(api.llama_n_rs_seq(handle) or UNBOUNDED)
 
@@ -60,6 +61,11 @@ class Rollback:
     def passed(self, count: int) -> None:
         """Notes a pass over `count` tokens: there is a snapshot after each but the first; older ones are stale."""
         self._droppable = min(self.reach, count - 1)
+
+    def as_found(self, other: Rollback) -> None:
+        """Goes back in the ways that a trial found for another sequence of the same context."""
+        self.has_checkpoints = other.has_checkpoints
+        self.use(other.reach)
 
     def forgotten(self) -> None:
         """Notes that the memory was emptied."""
@@ -75,7 +81,7 @@ class Rollback:
             return False
         if not self._window or self.bounded:
             return True
-        return bool(api.llama_memory_seq_pos_min(self._memory, 0) <= max(0, length - self._window))
+        return bool(api.llama_memory_seq_pos_min(self._memory, self._sequence) <= max(0, length - self._window))
 
     def cut(self, length: int) -> bool:
         """Drops all but the first `length` tokens; 0 always works. False if llama.cpp refuses."""
@@ -83,7 +89,7 @@ class Rollback:
             self._droppable = 0
         if self.saved > length:
             self.saved = 0
-        return bool(api.llama_memory_seq_rm(self._memory, 0, length, -1))
+        return bool(api.llama_memory_seq_rm(self._memory, self._sequence, length, -1))
 
     def save(self, length: int) -> None:
         """Saves a checkpoint of a memory of `length` tokens in place of the previous one. Raises DecodeError.
@@ -91,10 +97,11 @@ class Rollback:
         It copies only what a cut cannot restore, and the copy stays on the model's devices.
         """
         self.saved = 0
-        size = api.llama_state_seq_get_size_ext(self._handle, 0, _PARTIAL_ON_DEVICE)
+        size = api.llama_state_seq_get_size_ext(self._handle, self._sequence, _PARTIAL_ON_DEVICE)
         if self._state is None or len(self._state) != size:
             self._state = (ctypes.c_uint8 * size)()
-        if not size or api.llama_state_seq_get_data_ext(self._handle, self._state, size, 0, _PARTIAL_ON_DEVICE) != size:
+        copy, sequence = api.llama_state_seq_get_data_ext, self._sequence
+        if not size or copy(self._handle, self._state, size, sequence, _PARTIAL_ON_DEVICE) != size:
             raise DecodeError(f"llama.cpp could not save a checkpoint at {length} tokens: use -k 0 with this model")
         self.saved = length
 
@@ -102,9 +109,10 @@ class Rollback:
         """Goes back to the checkpoint, which can be used again; False if llama.cpp refuses."""
         self._droppable = 0
         size = len(self._state)
-        if api.llama_state_seq_set_data_ext(self._handle, self._state, size, 0, _PARTIAL_ON_DEVICE) != size:
+        copy, sequence = api.llama_state_seq_set_data_ext, self._sequence
+        if copy(self._handle, self._state, size, sequence, _PARTIAL_ON_DEVICE) != size:
             return False
-        return bool(api.llama_memory_seq_rm(self._memory, 0, self.saved, -1))
+        return bool(api.llama_memory_seq_rm(self._memory, self._sequence, self.saved, -1))
 
 
 def find_ways(model: SessionModel, rollback: Rollback, n_vocab: int) -> bool:

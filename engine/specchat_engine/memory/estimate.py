@@ -49,7 +49,8 @@ TILED: Final = frozenset({"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_X
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a model will be used. A pass gives `rows` rows of logits; `gpu_layers` -1 means all.
+    """How a model will be used. Its context has room for `texts`, with `n_ctx` tokens in all, and a pass gives `rows`
+    rows of logits; `gpu_layers` -1 means all.
 
     `repacked` are the types of which the CPU gets a second copy.
     """
@@ -63,6 +64,7 @@ class Use:
     flash_attention: bool = True
     gpu_layers: int = 0
     repacked: Collection[str] = ()
+    texts: int = 1
 
     @classmethod
     def of(
@@ -80,10 +82,13 @@ class Use:
         layers = (options.gpu_layers_draft if draft_of else options.gpu_layers) if gpu else 0
         if draft_of:
             n_ctx = min(n_ctx, header.n_ctx_train or n_ctx)
+        texts = options.parallel
+        n_ctx = texts * rounded(n_ctx) if texts > 1 else n_ctx
         attention = Attention.of(options, header, n_ctx, on_cpu=not layers)
         return cls(
             n_ctx=n_ctx,
-            rows=1 if draft_of else options.k_max + 1,
+            rows=texts * (1 if draft_of else options.k_max + 1),
+            texts=texts,
             batch_size=options.batch_size,
             ubatch_size=attention.ubatch_size,
             cache_type_k=options.cache_type_k,
@@ -178,8 +183,8 @@ def _cache_bytes(header: Header, use: Use) -> list[int]:
     keys, values = (_CACHE_BITS[name.upper()] for name in (use.cache_type_k, use.cache_type_v))
     copies = 1
     if has_state(header):
-        snapshots = min(use.rows - 1, _SNAPSHOTS) if header.architecture in SNAPSHOTS else 0
-        copies += snapshots or 1
+        snapshots = min(use.rows // use.texts - 1, _SNAPSHOTS) if header.architecture in SNAPSHOTS else 0
+        copies = use.texts * (copies + (snapshots or 1))
     return [
         int(cells * (layer.keys * keys + layer.values * values) / 8) + copies * _FLOAT * layer.state
         for layer in layer_memories(header)

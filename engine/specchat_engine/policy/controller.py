@@ -25,7 +25,16 @@ from specchat_engine.analysis.theory import expected_tokens
 from specchat_engine.decoding.costs import MeasuredCosts
 from specchat_engine.decoding.drafts import DrafterTraits
 from specchat_engine.drafters import ModelDrafter
-from specchat_engine.policy.acceptance import AGREED, EVIDENCE, RUNNER_UP, VOTE, Acceptance, Shares, evidence_for
+from specchat_engine.models import ALONE, Company
+from specchat_engine.policy.acceptance import (
+    AGREED,
+    EVIDENCE,
+    VOTE,
+    Acceptance,
+    Shares,
+    evidence_for,
+    evidence_for_runner_up,
+)
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.candidates import HOPED, Candidate, weigh
 from specchat_engine.policy.cost_model import CostCurve, CostsByThreads, DraftCosts
@@ -121,6 +130,14 @@ class Controller:
             for costs in self.drafts.values():
                 costs.by_threads.use(draft)
 
+    def beside(self) -> Controller:
+        """The controller of another answer at the same time: it knows and learns the same, and decides for itself."""
+        other = Controller()
+        other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
+        other.acceptance, other.drift = self.acceptance, self.drift
+        other._budget, other._trials, other.record = self._budget, self._trials, self.record
+        return other
+
     def begin(self, kind: str) -> None:
         """Starts an answer of this kind of text."""
         for drafter, made in self._made.items():
@@ -138,14 +155,15 @@ class Controller:
         """
         if not (situation.longest and situation.prospects):
             return Decision(None, 0, "nothing may be drafted")
-        if not situation.fixed and not situation.after_pause and self._must_time_plain:
+        alone = not situation.company.answers
+        if alone and not situation.fixed and not situation.after_pause and self._must_time_plain:
             return Decision(None, 0, "measures plain passes")
         if self._plain_hold_applies(situation):
             self._plain_hold_rounds -= 1
             return self._plain_hold
         self._plain_hold_rounds = 0
         widest = situation.longest + 1 + max(drafter.beside for drafter in situation.prospects)
-        verify_ms = self.target.curve(situation.depth, widest)
+        verify_ms = self._verify_ms(situation, widest)
         if verify_ms is None:
             return self._blind(situation)
         plain = Option(0, 1.0, verify_ms[1] + self._overhead_ms)
@@ -184,6 +202,8 @@ class Controller:
         reason, expected = ("no draft pays", candidates[0].gain) if candidates else ("no match", None)
         if candidates and candidates[0].pays(fixed=False):
             reason = "a draft could lose too much"
+        if answers := situation.company.answers:
+            reason = f"{reason} beside {answers} other answer{'s' * (answers > 1)}"
         self._plain_hold = Decision(None, 0, reason, expected=expected)
         self._plain_hold_match = {drafter: prospect.match for drafter, prospect in situation.prospects.items()}
         self._plain_hold_rounds = 0 if situation.opening else _PLAIN_HOLD
@@ -201,32 +221,35 @@ class Controller:
             self.acceptance.learn(self._kind, VOTE, AGREED, agreed, accepted)
         drafter = decision.drafter
         tried = drafter is not None and (outcome.drafted > 0 or outcome.draft_ms > 0)
-        if not situation.after_pause:
+        timed = not (situation.after_pause or outcome.company.reading)
+        if timed:
             self._learn_target(situation, outcome, plain=not tried)
+        if outcome.company.answers:
+            outcome = self._own_share(situation, outcome)
         self._trials.add_round(self._kind)
         if drafter is None or not tried:
             self._budget.add_round(self._kind)
             return
         self._made[drafter.name] += 1
-        if not situation.after_pause:
+        if timed:
             gained = self._gained(situation, drafter, outcome)
             self._budget.credit(self._kind, gained)
             steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
-            took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth)
+            took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth, outcome.company)
             self.record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
+        sort = evidence_for_runner_up(drafter)
+        for value, replaced in outcome.runners_up:
+            self.shares(drafter.name, sort).observe(EVIDENCE[sort].classify(value), accepted=replaced)
         if drafter.evidence == "match":
             return
-        if not situation.after_pause:
+        if timed and not outcome.company.answers:
             self._learn_draft(situation, drafter, outcome)
         if drafter.evidence == "nothing":
             values: Sequence[float] = (0.0,) * outcome.compared
         else:  # passes that led to no token count as a rejected token without confidence
             values = outcome.confidence[: outcome.compared] if outcome.drafted else (0.0,)
-            runners_up = self.acceptance.of(self._kind, drafter.name, RUNNER_UP)
-            for value, replaced in zip(values, outcome.replaced, strict=False):
-                runners_up.observe(EVIDENCE[RUNNER_UP].classify(value), accepted=replaced)
         self.acceptance.learn(self._kind, drafter.name, drafter.evidence, values, outcome.accepted)
         self.drift.observe(self._kind, drafter.name, outcome.accepted, outcome.compared)
 
@@ -301,17 +324,17 @@ class Controller:
     def _branches(
         self, situation: Situation, best: Candidate, verify_ms: Sequence[float], plain: Option
     ) -> Branching | None:
-        """What makes a tree of a draft, if that may pay. Only a drafter that reports confidences has runners-up."""
-        name, sort = best.drafter.name, best.drafter.evidence
-        if not situation.tree or sort != "confidence":
+        """What makes a tree of a draft, if that may pay. Without evidence for its tokens none is made."""
+        drafter, prospect = best.drafter, best.prospect
+        if not situation.tree or drafter.evidence == "nothing":
             return None
         rule = Branching(
             situation.tree,
             situation.tree_fixed,
-            self.acceptance.of(self._kind, name, sort).p_accept(),
-            self.acceptance.of(self._kind, name, RUNNER_UP).p_accept(),
-            EVIDENCE[RUNNER_UP].classify,
-            verify_ms[: situation.longest + 2],
+            self.shares(drafter.name, evidence_for(drafter, prospect, opening=situation.opening)),
+            self.shares(drafter.name, evidence_for_runner_up(drafter)),
+            prospect.match,
+            () if situation.fixed else verify_ms[: situation.longest + 2],
             max(plain.rate, best.rate),
         )
         return rule if rule.may_pay(min(best.k, len(best.costs) - 1) + 1) else None
@@ -341,13 +364,18 @@ class Controller:
         """How many plain rounds a round with a draft gained."""
         plain_ms = self.target.at(1, situation.depth) or 0.0
         free_ms = min(self._reading_ms(situation, drafter), self._free_reading_ms(drafter, plain_ms))
-        return outcome.emitted - self._in_plain_rounds(outcome.milliseconds - free_ms, situation.depth)
+        took = self._in_plain_rounds(outcome.milliseconds - free_ms, situation.depth, outcome.company)
+        return outcome.emitted - took
 
     def _round_ms(
         self, situation: Situation, drafter: DrafterTraits, read_ms: float, verify_ms: Sequence[float], most: int
     ) -> list[float]:
         """The milliseconds of a round with a draft of 0 to `most` tokens. Without a draft nothing has to be read."""
-        draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, verify_ms[1])
+        plain_ms = self.target.at(1, situation.depth) or verify_ms[1]
+        draft_ms = self.costs_of(drafter.name).expected(drafter, situation.depth, most, plain_ms)
+        if answers := situation.company.answers:  # they follow the same policy, so they draft at the same time
+            shared = (self.target.at(1 + answers, situation.depth) or plain_ms) / plain_ms / (1 + answers)
+            draft_ms = [shared * milliseconds for milliseconds in draft_ms]
         widths = range(2 + drafter.beside, most + 2 + drafter.beside)
         drafting = [
             self._overhead_ms + verify_ms[width] + drafting_ms + read_ms
@@ -382,9 +410,9 @@ class Controller:
         self._since_plain_run = 0 if self._plain_run >= _PLAIN_RUN else self._since_plain_run + 1
         first_after_draft = plain and self._plain_run == 1
         if not first_after_draft or not self.target.seen(1):
-            width = outcome.drafted + outcome.branches + 1
+            width = outcome.drafted + outcome.branches + 1 + outcome.company.tokens
             self.target.observe(width, situation.depth, outcome.verify_ms)
-        if plain:
+        if plain and not outcome.company.answers:
             self._overhead_ms += _OVERHEAD_WEIGHT * (outcome.other_ms - self._overhead_ms)
 
     def _learn_draft(self, situation: Situation, drafter: DrafterTraits, outcome: Outcome) -> None:
@@ -401,9 +429,37 @@ class Controller:
             draft_ms = max(spent_ms - self._reading_ms(situation, drafter), spent_ms / 2)
             costs.observe(drafter, outcome.drafted, situation.depth, draft_ms, outcome.draft_ms)
 
-    def _in_plain_rounds(self, milliseconds: float, depth: int) -> float:
+    def _verify_ms(self, situation: Situation, widest: int) -> list[float] | None:
+        """What passes over 0 to `widest` tokens of its own cost an answer; None before any pass was measured.
+
+        Alone that is C(w). A pass that others share costs it a part of a plain pass, as large as its part of the
+        tokens, and all that its further tokens add, since everyone waits for them. So it drafts where that yields more
+        tokens a second for all answers together.
+        """
+        company = situation.company
+        curve = self.target.curve(situation.depth, company.tokens + widest)
+        if curve is None or not company.answers:
+            return curve
+        plain_ms = curve[company.tokens + 1]
+        own_ms = plain_ms / (1 + company.emitted)
+        return [0.0, *(own_ms + shared_ms - plain_ms for shared_ms in curve[company.tokens + 1 :])]
+
+    def _own_share(self, situation: Situation, outcome: Outcome) -> Outcome:
+        """A round whose pass others shared, with its own part of the times, as in `_verify_ms`."""
+        company = outcome.company
+        plain_ms = self.target.at(company.tokens + 1, situation.depth) or outcome.verify_ms
+        own_ms = plain_ms / (1 + company.emitted)
+        return replace(
+            outcome,
+            verify_ms=max(own_ms, own_ms + outcome.verify_ms - plain_ms),
+            draft_ms=outcome.draft_ms / (1 + company.answers),
+        )
+
+    def _in_plain_rounds(self, milliseconds: float, depth: int, company: Company = ALONE) -> float:
         """A time in plain rounds; 0 before one was timed."""
-        plain_ms = self.target.at(1, depth)
+        plain_ms = self.target.at(1 + company.tokens, depth)
+        if plain_ms and company.answers:
+            return milliseconds * (1 + company.emitted) / plain_ms
         return milliseconds / (plain_ms + self._overhead_ms) if plain_ms else 0.0
 
     def to_json(self) -> dict[str, Any]:

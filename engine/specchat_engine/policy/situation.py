@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.models import ALONE, Company
 from specchat_engine.policy.branching import Branching
 from specchat_engine.policy.early_stop import EarlyStop
 
@@ -18,7 +19,8 @@ class Situation:
     `longest` tokens is made, and only its drafter is chosen. `opening` is True in the first tokens of an answer.
     `after_pause` is True if the models were idle, so that the times of this round say nothing about other rounds. A
     draft may have `tree` tokens beside its chain, and has exactly so many if possible where that is `tree_fixed`. With
-    `voting` drafters that continue a match may add to the drafts of others.
+    `voting` drafters that continue a match may add to the drafts of others. `company` are the other answers that shared
+    the last pass.
     """
 
     depth: int
@@ -30,6 +32,7 @@ class Situation:
     tree: int = 0
     tree_fixed: bool = False
     voting: bool = False
+    company: Company = ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,12 @@ class Outcome:
     """The result of a round: how many tokens were drafted, compared, accepted and emitted, and the milliseconds.
 
     Of a tree, `drafted`, `compared` and `accepted` are about its chain, and `branches` are the tokens beside it.
-    `replaced` says of each compared token whether its runner-up was right instead, as far as there were some.
+    `runners_up` has the evidence for each runner-up of a compared token, and whether it was right instead.
     `borrowed` are the tokens that another drafter added to the chain: those with the given lengths of their match were
     compared, and so many of them accepted.
 
     `matched` says for each drafter with a match which of the tokens after it were right, as far as the round shows.
-    Whoever drafted does not matter.
+    Whoever drafted does not matter. `company` are the other answers that shared the pass.
     """
 
     drafted: int
@@ -74,9 +77,10 @@ class Outcome:
     other_ms: float
     confidence: Sequence[float] = ()
     branches: int = 0
-    replaced: Sequence[bool] = ()
+    runners_up: Sequence[tuple[float, bool]] = ()
     borrowed: tuple[Sequence[int], int] = ((), 0)
     matched: Mapping[DrafterTraits, Sequence[bool]] = field(default_factory=dict)
+    company: Company = ALONE
 
     @property
     def milliseconds(self) -> float:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.loaded import template_of
 from specchat_engine.prompt.template import ChatTemplate
@@ -74,7 +75,7 @@ class Teacher:
         hidden states out.
         """
         self._model = LlamaModel(target)
-        self._context = LlamaContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads)
+        self._context = LlamaContext(NativeContext(self._model, n_ctx=n_ctx, max_rows=_ROWS, threads=threads))
         self._states = self._context.hand_out(layers) if layers else None
         self._kept: dict[tuple[int, ...], Lesson] = {}
         self._kept_bytes = 0

@@ -15,6 +15,7 @@ from specchat_engine.drafters.state_heads import StateHeadModel, gelu
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.pairing import head_in, read_state_head
 from support.heads import HeadBench, Oracle, random_medusa, random_speculator
 from support.tiny_models import write_tiny_model
@@ -31,7 +32,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HeadBench[
     found = head_in(read_model(target_file), header, path)
     assert (found.name, found.longest) == (request.param, 4)
     model = LlamaModel(target_file, gpu_layers=0)
-    target = LlamaContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS)
+    target = LlamaContext(NativeContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS))
     states = target.hand_out(found.layers)
     head = StateHeadModel(read_state_head(path, header), states, capacity=256, n_vocab=V)
     yield HeadBench(target, head, Oracle(target_file, [written]))

@@ -9,6 +9,7 @@ import pytest
 
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from support.memory_models import ARCHITECTURES, Make, write_memory_model
 from support.tiny_models import EngineFiles
 
@@ -32,7 +33,7 @@ def make(memory_models: dict[str, LlamaModel]) -> Iterator[Make]:
     made = []
 
     def context(name: str, max_rows: int = 13, n_ctx: int = 512) -> LlamaContext:
-        made.append(LlamaContext(memory_models[name], n_ctx=n_ctx, max_rows=max_rows, threads=1))
+        made.append(LlamaContext(NativeContext(memory_models[name], n_ctx=n_ctx, max_rows=max_rows, threads=1)))
         return made[-1]
 
     yield context

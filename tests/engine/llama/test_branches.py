@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specchat_engine import DecodeError
-from specchat_engine.llama.branches import leaves_of
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from support.memory_models import CLOSE, RECURRENT, Make
 
 PROMPT = [40 + number % 90 for number in range(30)]
@@ -37,7 +37,7 @@ def path_to(node: int, parents: list[int]) -> list[int]:
 
 @pytest.fixture(scope="module")
 def context(model: LlamaModel) -> Iterator[LlamaContext]:
-    context = LlamaContext(model, n_ctx=512, max_rows=13, threads=1)
+    context = LlamaContext(NativeContext(model, n_ctx=512, max_rows=13, threads=1))
     yield context
     context.close()
 
@@ -122,8 +122,3 @@ def test_a_tree_that_does_not_fit_is_refused_before_llama_sees_it(context: Llama
     with pytest.raises(DecodeError, match="could not read 3 tokens"):
         context.advance_tree(7, [261, 5], [-1, -1])
     assert context.advance([5], 1).shape[0] == 1
-
-
-def test_leaves_are_the_tokens_that_nothing_follows() -> None:
-    assert leaves_of([-1, 0, 0, 1]) == [2, 3]
-    assert leaves_of([]) == []

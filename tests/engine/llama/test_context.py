@@ -14,6 +14,7 @@ from specchat_engine import Cancelled, DecodeError
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.library import api
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.testing import ScriptedModel, random_law
 from support.memory_models import CLOSE
 
@@ -27,7 +28,7 @@ def never() -> bool:
 
 @pytest.fixture(scope="module")
 def context(model: LlamaModel) -> Iterator[LlamaContext]:
-    context = LlamaContext(model, n_ctx=1024, max_rows=9, threads=1)
+    context = LlamaContext(NativeContext(model, n_ctx=1024, max_rows=9, threads=1))
     yield context
     context.close()
 
@@ -205,7 +206,7 @@ def test_time_counts_only_in_passes(context: LlamaContext) -> None:
 
 
 def test_a_closed_context_rejects_to_work(model: LlamaModel, tmp_path: Path) -> None:
-    context = LlamaContext(model, n_ctx=256, max_rows=2, threads=1)
+    context = LlamaContext(NativeContext(model, n_ctx=256, max_rows=2, threads=1))
     context.advance([1, 2], 1)
     context.close()
     context.close()

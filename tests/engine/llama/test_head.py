@@ -14,6 +14,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.head import HeadContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.pairing import head_in, own_head
 from support.heads import LAYERS, HeadBench, Oracle, random_eagle, random_predicting
 from support.tiny_models import write_tiny_model
@@ -40,7 +41,7 @@ def bench(request: pytest.FixtureRequest, target_file: Path, tmp_path: Path) -> 
         model = own = LlamaModel(path, gpu_layers=0, own_head=True)
         found = own_head(read_model(path))
         assert found is not None
-    target = LlamaContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS)
+    target = LlamaContext(NativeContext(model, n_ctx=256, max_rows=9, threads=1, options=OPTIONS))
     head = HeadContext(own, target, target.hand_out(found.layers), n_ctx=256, threads=1, options=OPTIONS)
     yield HeadBench(target, head, Oracle(target_file, heads))
     head.close()

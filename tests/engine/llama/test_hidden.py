@@ -12,6 +12,7 @@ from specchat_engine import LoadOptions
 from specchat_engine.llama import hidden
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.training.gguf import read_gguf
 from support.heads import layer_inputs
 from support.tiny_models import write_tiny_model
@@ -23,7 +24,7 @@ OPTIONS = LoadOptions(batch_size=16, flash_attention="off", cache_type_k="f32", 
 def target(tmp_path: Path) -> Iterator[tuple[LlamaContext, Path]]:
     path = write_tiny_model(tmp_path / "target.gguf", layers=3)
     model = LlamaModel(path, gpu_layers=0)
-    context = LlamaContext(model, n_ctx=256, max_rows=5, threads=1, options=OPTIONS)
+    context = LlamaContext(NativeContext(model, n_ctx=256, max_rows=5, threads=1, options=OPTIONS))
     yield context, path
     context.close()
     model.close()

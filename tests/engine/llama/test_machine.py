@@ -22,6 +22,7 @@ from specchat_engine.llama.machine import (
     this_machine,
 )
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.memory.estimate import REPACKED_ARM, REPACKED_X86, TILED
 from specchat_engine.memory.placement import DeviceMemory
 from support.quantise import FLOAT_TYPES, QUANTISED_TYPES, quantise
@@ -70,7 +71,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_passes_of_any_width_over_weights_of_any_type_give_numbers(tmp_path: Path, source: Path, kind: str) -> None:
     quantise(source, tmp_path / "written.gguf", kind)
     written = LlamaModel(tmp_path / "written.gguf")
-    context = LlamaContext(written, n_ctx=64, max_rows=len(IDS), threads=1)
+    context = LlamaContext(NativeContext(written, n_ctx=64, max_rows=len(IDS), threads=1))
     try:
         one_by_one = np.array([context.advance([token], 1)[0].copy() for token in IDS])
         context.clear()

@@ -13,6 +13,7 @@ from specchat_engine import ModelFileError
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel, without_tokenizer
+from specchat_engine.llama.native import NativeContext
 from support.tiny_models import TEMPLATE, EngineFiles
 
 
@@ -34,7 +35,7 @@ def test_without_its_tokenizer_a_model_computes_the_same_for_the_same_ids(files:
         model = LlamaModel(files.draft, tokenizer=tokenizer)
         assert model.vocabulary.size == model.header.n_vocab
         assert (model.vocabulary.type == "none") is not tokenizer
-        context = LlamaContext(model, n_ctx=64, max_rows=4, threads=1)
+        context = LlamaContext(NativeContext(model, n_ctx=64, max_rows=4, threads=1))
         logits.append(context.advance([65, 66, model.vocabulary.size - 1, 67], 4).copy())
         context.close()
         model.close()

@@ -82,7 +82,9 @@ def test_a_stale_snapshot_which_llama_cpp_would_take_is_not_used(make: Make, nam
     context = make(name)
     context.read(TOKENS[:20], lambda: False)
     context.advance([200, 201, 202], 3)
-    assert api.llama_memory_seq_rm(context._memory, 0, 20, -1), "all of a pass: llama.cpp says yes and is wrong"
+    assert api.llama_memory_seq_rm(api.llama_get_memory(context.handle), 0, 20, -1), (
+        "all of a pass: llama.cpp says yes and is wrong"
+    )
     del context.tokens[20:]
     with pytest.raises(AssertionError):
         check(context)
@@ -140,7 +142,7 @@ def test_a_window_that_was_given_up_is_read_again(make: Make, monkeypatch: Any) 
     context = make("gemma3", n_ctx=4096)
     long = (TOKENS * 50)[:2500]
     context.read(long, lambda: False)
-    assert api.llama_memory_seq_pos_min(context._memory, 0) > 100
+    assert api.llama_memory_seq_pos_min(api.llama_get_memory(context.handle), 0) > 100
     context.advance(TOKENS[:5], 5)
     busy = context.busy_ns
     context.rewind(2501)
@@ -153,7 +155,7 @@ def test_a_window_that_was_given_up_is_read_again(make: Make, monkeypatch: Any) 
 def test_a_cut_within_the_window_reads_nothing_again(make: Make, monkeypatch: Any) -> None:
     context = make("gemma3")
     context.read(TOKENS, lambda: False)
-    assert api.llama_memory_seq_pos_min(context._memory, 0) == 0, "the whole cache is kept"
+    assert api.llama_memory_seq_pos_min(api.llama_get_memory(context.handle), 0) == 0, "the whole cache is kept"
     monkeypatch.setattr(context, "_decode", None)
     context.rewind(4 * WINDOW)
     assert context.tokens == TOKENS[: 4 * WINDOW]

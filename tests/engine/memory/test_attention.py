@@ -12,6 +12,7 @@ from specchat_engine import Engine, LoadOptions
 from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.memory import attention
 from specchat_engine.memory.attention import Attention
 from specchat_engine.memory.estimate import Use, estimate
@@ -71,7 +72,7 @@ def test_scores_never_take_more_than_half_a_gigabyte(n_ctx: int, batch: int, uba
 def test_what_is_estimated_is_what_llama_cpp_reserves() -> None:
     options = LoadOptions(n_ctx=16_384)
     model = LlamaModel(builtin_pair()[0])
-    context = LlamaContext(model, n_ctx=options.n_ctx, max_rows=33, threads=1, options=options)
+    context = LlamaContext(NativeContext(model, n_ctx=options.n_ctx, max_rows=33, threads=1, options=options))
     reserved, chosen = context.buffers.compute, context.attention
     context.close()
     model.close()
@@ -95,7 +96,9 @@ def test_with_the_scores_kept_a_wide_pass_differs_less_from_narrow_ones() -> Non
     ids = [300 + place * 7 % 3000 for place in range(620)]
     for flash in ("on", "auto"):
         context = LlamaContext(
-            model, n_ctx=1024, max_rows=9, threads=2, options=LoadOptions(n_ctx=1024, flash_attention=flash)
+            NativeContext(
+                model, n_ctx=1024, max_rows=9, threads=2, options=LoadOptions(n_ctx=1024, flash_attention=flash)
+            )
         )
         context.read(ids[:600], lambda: False)
         narrow = [context.advance(ids[place : place + 1], 1)[0].copy() for place in range(600, 608)]

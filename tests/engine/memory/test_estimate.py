@@ -12,6 +12,7 @@ from specchat_engine.gguf import read_model
 from specchat_engine.llama.context import LlamaContext
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.llama.model import LlamaModel
+from specchat_engine.llama.native import NativeContext
 from specchat_engine.load_options import LoadOptions
 from specchat_engine.memory.estimate import Use, estimate
 from specchat_engine.memory.layers import layer_memories
@@ -41,7 +42,7 @@ def test_cache_and_compute_buffer_are_what_llama_cpp_reserves(paths: dict[str, P
     use = Use(n_ctx=4096, flash_attention=flash)
     model = LlamaModel(paths[kind])
     options = LoadOptions(flash_attention="on" if flash else "off")
-    context = LlamaContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options)
+    context = LlamaContext(NativeContext(model, n_ctx=use.n_ctx, max_rows=use.rows, threads=1, options=options))
     reserved = context.buffers
     context.close()
     model.close()

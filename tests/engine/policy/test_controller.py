@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from specchat_engine.decoding.drafts import DrafterTraits, Prospect
+from specchat_engine.decoding.drafts import Draft, DrafterTraits, Prospect
+from specchat_engine.models import Company
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.cost_model import DraftCosts
 from specchat_engine.policy.situation import Decision, Outcome, Situation
@@ -98,6 +99,17 @@ def test_a_good_draft_model_gets_long_drafts_with_the_gain_that_is_expected() ->
     assert last.reason == "a draft pays"
     assert last.expected is not None
     assert last.expected > 3
+
+
+@pytest.mark.parametrize(("match", "places"), [(2, [0]), (20, [0, 4])])
+def test_a_tree_of_a_match_branches_late_only_if_the_match_is_long(match: int, places: list[int]) -> None:
+    stored = replace(LOOKUP, name="store")
+    decision = knowing(0.02).decide(Situation(100, 32, {stored: Prospect(match=match)}, tree=8))
+    draft = Draft(
+        (1, 2, 3, 4, 5), runners_up=(6, None, None, None, 7), runner_up_shares=(0.5, 0.0, 0.0, 0.0, 0.5), source="store"
+    )
+    assert decision.branches is not None
+    assert decision.branches(draft) == places
 
 
 def test_a_draft_model_that_is_never_right_is_left_alone() -> None:
@@ -462,3 +474,66 @@ def test_what_a_more_promising_drafter_needs_is_not_spent_on_trials_of_a_worse_o
             break
         controller.learn(now, decision, Outcome(0, 0, 0, 1, 1.0, 0.0, 0.0))
     assert chosen == {None, other}
+
+
+def settled(slope: float, company: Company) -> Decision:
+    """What is decided once the drafts of many rounds were accepted nine times out of ten."""
+    controller = knowing(slope)
+    for number in range(60):
+        now = situation()
+        decision = controller.decide(now)
+        controller.learn(now, decision, outcome_of(decision, 9 if number % 2 else 4, slope))
+    return controller.decide(situation(company=company))
+
+
+def others(count: int) -> Company:
+    return Company(answers=count, tokens=count, emitted=count)
+
+
+def test_the_more_answers_share_a_pass_the_less_is_drafted() -> None:
+    lengths = [settled(0.3, others(count)).k for count in (0, 1, 3, 7, 15)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > lengths[-1]
+
+
+def test_nothing_is_drafted_where_it_would_cost_other_answers_more_than_it_gains() -> None:
+    assert settled(0.6, others(0)).k > 0
+    alone_no_more = settled(0.6, others(7))
+    assert (alone_no_more.k, alone_no_more.reason) == (0, "no draft pays beside 7 other answers")
+
+
+def test_drafts_go_on_in_company_where_wide_passes_are_cheap() -> None:
+    assert settled(0.02, others(7)).k > 1
+
+
+def test_a_shared_pass_is_learned_at_its_whole_width() -> None:
+    controller = knowing(0.2)
+    now = situation(company=others(3))
+    decision = Decision(None, 0, "no draft pays")
+    made = replace(outcome_of(decision, 0, 0.2), verify_ms=5.0, company=others(3))
+    for _ in range(20):
+        controller.learn(now, decision, made)
+    assert controller.target.at(4, 100) == pytest.approx(5.0, rel=0.3)
+    assert controller.target.at(1, 100) == pytest.approx(1.0, rel=0.3), "plain passes are not taken for longer"
+
+
+def test_passes_that_read_the_prompt_of_another_answer_teach_no_costs() -> None:
+    controller = knowing(0.2)
+    now, decision = situation(company=others(1)), Decision(None, 0, "no draft pays")
+    reading = Company(answers=1, tokens=64, emitted=1, reading=True)
+    for _ in range(20):
+        controller.learn(now, decision, replace(outcome_of(decision, 0, 0.2), verify_ms=500.0, company=reading))
+    assert controller.target.at(33, 100) == pytest.approx(1 + 0.2 * 32, rel=0.01)
+
+
+def test_answers_at_the_same_time_learn_together_and_decide_apart() -> None:
+    first = knowing(0.3)
+    second = first.beside()
+    first.begin("code")
+    second.begin("prose")
+    assert second.target is first.target
+    now = situation()
+    first.learn(now, decision := first.decide(now), outcome_of(decision, 4, 0.3))
+    assert second.acceptance is first.acceptance
+    assert first.shares("model", "confidence").known
+    assert not second.shares("model", "confidence").known, "its text is of another kind"

@@ -1,0 +1,1 @@
+"""The HTTP server: other programs use the engine, several at a time."""

@@ -1,0 +1,139 @@
+"""Several answers at the same time: they share passes, and none changes what another one says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
+from specchat_engine.errors import DecodeError, EngineError, SettingError
+from specchat_engine.memory.placement import DeviceMemory
+from support.tiny_models import EngineFiles
+
+OPTIONS = LoadOptions(threads=1, parallel=4, n_ctx=512)
+PROMPTS = ("Hello there", "Tell me a story, tell me a story", "hello hello hello hello", "What is 1 + 1?")
+SETTINGS = Settings(k=3, max_tokens=40, drafter="model", sampling=SamplingParams(temperature=0.8))
+
+
+@pytest.fixture(scope="module")
+def engine(files: EngineFiles) -> Iterator[Engine]:
+    with Engine.load(files.target, files.draft, OPTIONS) as engine:
+        yield engine
+
+
+def sessions(engine: Engine, settings: Settings = SETTINGS) -> list[Session]:
+    engine.forget()
+    return [engine.session(settings=settings, seed=7, place=place) for place in range(4)]
+
+
+def answer(session: Session, prompt: str) -> list[Round]:
+    return list(session.answer([Message("user", prompt)], 0))
+
+
+def together(answering: Sequence[Session], prompts: Sequence[str] = PROMPTS) -> list[list[Round]]:
+    with ThreadPoolExecutor(len(answering)) as threads:
+        return list(threads.map(answer, answering, prompts))
+
+
+@pytest.mark.parametrize("drafter", ["model", "lookup", "hybrid", "none"])
+def test_a_text_does_not_depend_on_its_neighbours(engine: Engine, drafter: str) -> None:
+    settings = replace(SETTINGS, drafter=drafter, k="auto" if drafter == "hybrid" else 3)
+    at_once = sessions(engine, settings)
+    together(at_once)
+    texts = [session.text for session in at_once]
+    one_by_one = sessions(engine, settings)
+    for session, prompt in zip(one_by_one, PROMPTS, strict=True):
+        answer(session, prompt)
+    assert texts == [session.text for session in one_by_one]
+
+
+def test_answers_share_passes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from specchat_engine.llama.native import NativeContext
+
+    shared: list[int] = []
+    compute = NativeContext.compute
+
+    def counting(context: NativeContext, parts: Sequence[object]) -> object:
+        if context.max_rows > 1:
+            shared.append(len(parts))
+        return compute(context, parts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(NativeContext, "compute", counting)
+    rounds = together(sessions(engine))
+    assert shared.count(4) > len(max(rounds, key=len)) / 2
+
+
+def test_what_prompts_begin_with_is_read_once(engine: Engine) -> None:
+    first, second, *_ = sessions(engine)
+    question = [Message("user", "A long question that both of them ask. " * 5)]
+    list(first.answer(question, 0))
+    memory = second.pair.target
+    assert memory.length == 0
+    before = memory.busy_ns
+    second.prepare(question, bool)
+    assert memory.length > 50
+    assert memory.busy_ns == before, "nothing was read"
+
+
+def test_an_answer_can_end_while_others_go_on(engine: Engine) -> None:
+    answering = sessions(engine)
+    with ThreadPoolExecutor(4) as threads:
+        running = [threads.submit(answer, *pair) for pair in zip(answering[1:], PROMPTS[1:], strict=True)]
+        rounds = answering[0].answer([Message("user", "Hello")], 0)
+        next(rounds)
+        answering[0].cancel()
+        list(rounds)
+        assert all(future.result() for future in running)
+    assert answering[0].end_reason == "cancelled"
+    assert {session.end_reason for session in answering[1:]} <= {"end", "length"}
+
+
+def test_an_answer_that_is_not_read_on_holds_nobody_up(engine: Engine) -> None:
+    waiting, other, *_ = sessions(engine)
+    rounds = waiting.answer([Message("user", "Hello")], 0)
+    next(rounds)
+    assert answer(other, "Hello there")
+    assert next(rounds)
+
+
+def test_closing_the_engine_ends_all_answers(files: EngineFiles) -> None:
+    engine = Engine.load(files.target, files.draft, replace(OPTIONS, parallel=2))
+    one, other = (engine.session(settings=replace(SETTINGS, max_tokens=400), seed=1, place=place) for place in (0, 1))
+    with ThreadPoolExecutor(2) as threads:
+        rounds = one.answer([Message("user", "Hello")], 0)
+        next(rounds)
+        running = threads.submit(answer, other, "Hello there")
+        engine.close()
+        with pytest.raises(DecodeError, match="closed"):
+            running.result()
+        with pytest.raises((DecodeError, EngineError)):
+            list(rounds)
+
+
+def test_a_place_that_is_not_there_is_refused(engine: Engine) -> None:
+    with pytest.raises(SettingError, match="place 4 is not there: 4 answers"):
+        engine.session(place=4)
+
+
+def test_a_draft_that_is_to_be_exchanged_or_unloaded_needs_one_answer_at_a_time(
+    engine: Engine, files: EngineFiles
+) -> None:
+    with pytest.raises(EngineError, match="parallel 1"):
+        engine.exchange_draft(files.draft)
+    with pytest.raises(EngineError, match="parallel 1"):
+        engine.unload_draft("model")
+    for _ in range(60):
+        engine.controller.record.observe("prose", "model", 2.0, 1)
+    assert engine.draft_to_unload(DeviceMemory("CPU", "cpu", 0, 10**10)) is None
+
+
+def test_a_draft_that_is_added_drafts_in_every_place(files: EngineFiles) -> None:
+    with Engine.load(files.target, files.draft, OPTIONS) as engine:
+        answering = sessions(engine)
+        engine.add_draft(files.short)
+        for session in answering:
+            session.settings = replace(session.settings, drafter="model-2")
+        assert {event.source for rounds in together(answering) for event in rounds if event.drafted} == {"model-2"}
