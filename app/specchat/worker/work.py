@@ -12,6 +12,7 @@ from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
 from specchat.learning import BackgroundTraining, Learned, Learning
+from specchat.models.formatting import format_size
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
 from specchat.worker.protocol import (
@@ -47,6 +48,8 @@ from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
 from specchat_engine.gguf import read_model
+from specchat_engine.llama.machine import this_machine
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.settings import FURTHER_MODEL, Settings
 
@@ -61,11 +64,15 @@ _STOPPED: dict[type[Command], str] = {
 class Work:
     """Holds the engine and does what the commands ask. Events go to `send`.
 
-    Only the listening thread calls `hear`, and only the working thread calls everything else.
+    `main_memory` tells how much memory is free. Only the listening thread calls `hear`, and only the working thread
+    calls everything else.
     """
 
-    def __init__(self, send: Callable[[Event], None]) -> None:
+    def __init__(
+        self, send: Callable[[Event], None], main_memory: Callable[[], DeviceMemory] = lambda: this_machine().host
+    ) -> None:
         self._send = send
+        self._main_memory = main_memory
         self._gate = Gate()
         self._cancelled = threading.Event()
         self._guard = threading.Lock()
@@ -237,7 +244,8 @@ class Work:
         learned = learning.of(Path(engine.target.path), self._draft)
         used = engine.further.get(self._learned_name)
         current = learned.current.resolve()
-        if current == (Path(used.path) if used else self._draft).resolve():
+        was_unloaded = self._learned_name and not used
+        if was_unloaded or current == (Path(used.path) if used else self._draft).resolve():
             return learned
         with suppress(EngineError):
             if used:
@@ -264,6 +272,18 @@ class Work:
             tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
             learned.saw(len(turn.best), turn.kind, tested)
             self._training.begin(Path(engine.target.path), learned)
+
+    def _make_room(self, engine: Engine, asked: str) -> None:
+        """Unloads a draft model that does not pay if memory is short, and says so. It is never the one `asked` for."""
+        memory = self._main_memory()
+        name = engine.draft_to_unload(memory, asked)
+        info = engine.further.get(name, engine.draft) if name else None
+        if not (name and info):
+            return
+        engine.unload_draft(name)
+        why = f"memory is short ({format_size(memory.free)} free), and it has not made answers faster"
+        back = "It comes back when the models are loaded again, as at the next start."
+        self._send(Notice(f"{name} ({Path(info.path).name}) was unloaded: {why}. {back}"))
 
     def _count_hits(self, engine: Engine) -> None:
         """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
@@ -323,6 +343,7 @@ class Work:
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)
+            self._make_room(self._engine, session.settings.drafter)
             self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
@@ -398,8 +419,8 @@ class Work:
         """The pair's session with the seed and the settings of the command, for an answer those that were set since.
 
         The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
-        SettingError for settings that another conversation begins with and that the pair cannot serve, and EngineError
-        if nothing is loaded.
+        SettingError for settings that another conversation begins with and that the pair cannot serve, for a drafter
+        that was unloaded, and EngineError if nothing is loaded.
         """
         seed, settings = command.seed, command.settings
         with self._guard:
@@ -407,9 +428,10 @@ class Work:
                 settings = self._settings
             if self._engine is None:
                 raise EngineError("no model is loaded")
+            drafters = self._engine.drafters
             if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
-            elif self._session.seed != seed:
+            elif self._session.seed != seed or (isinstance(command, Generate) and settings.drafter not in drafters):
                 self._engine.check(settings)
             self._session.seed, self._session.settings = seed, settings
             return self._session

@@ -88,7 +88,8 @@ class Controller:
     """Decides before each round, and learns after it. There is one for each pair, and its sessions share it.
 
     `targets` has the cost of target passes, `drafts` the cost of drafts by the drafter's name. Draft models all compute
-    with the same number of threads. `drift` notices drafters that are accepted less often than they used to be.
+    with the same number of threads. `record` has what each drafter's rounds really gained, and `drift` notices drafters
+    that are accepted less often than they used to be.
     """
 
     def __init__(self) -> None:
@@ -98,7 +99,7 @@ class Controller:
         self.acceptance = Acceptance()
         self._kind = ""
         self._budget, self._trials = LossBudget(_MOST_AT_STAKE), LossBudget(_MOST_IN_TRIALS)
-        self._record = TrackRecord()
+        self.record = TrackRecord()
         self.drift = Drift()
         self._promised_rate: dict[str, float] = {}
         self._made: Counter[str] = Counter()
@@ -134,7 +135,7 @@ class Controller:
         other = Controller()
         other.threads, other.targets, other.drafts = self.threads, self.targets, self.drafts
         other.acceptance, other.drift = self.acceptance, self.drift
-        other._budget, other._trials, other._record = self._budget, self._trials, self._record
+        other._budget, other._trials, other.record = self._budget, self._trials, self.record
         return other
 
     def begin(self, kind: str) -> None:
@@ -182,8 +183,8 @@ class Controller:
                 if one.drafter.evidence == "match":  # which says more about the next draft than those before
                     return one.gain
                 if may_explore:  # the lower of two upper bounds: what was accepted, and what that gained
-                    return min(one.hope, self._record.hope(self._kind, one.drafter.name, one.gain))
-                return self._record.gain(self._kind, one.drafter.name, one.gain)
+                    return min(one.hope, self.record.hope(self._kind, one.drafter.name, one.gain))
+                return self.record.gain(self._kind, one.drafter.name, one.gain)
 
             best = max(paying, key=gain)
             return replace(
@@ -235,7 +236,7 @@ class Controller:
             self._budget.credit(self._kind, gained)
             steady_ms = outcome.milliseconds - self._reading_ms(situation, drafter)
             took = self._in_plain_rounds(max(steady_ms, outcome.milliseconds / 2), situation.depth, outcome.company)
-            self._record.observe(self._kind, drafter.name, took, outcome.emitted)
+            self.record.observe(self._kind, drafter.name, took, outcome.emitted)
             if decision.trial:
                 self._trials.credit(self._kind, gained)
         sort = evidence_for_runner_up(drafter)
@@ -469,7 +470,7 @@ class Controller:
             "acceptance": self.acceptance.to_json(),
             "budgets": self._budget.to_json(),
             "trials": self._trials.to_json(),
-            "gains": self._record.to_json(),
+            "gains": self.record.to_json(),
             "usual": self.drift.to_json(),
         }
 
@@ -484,7 +485,7 @@ class Controller:
             controller.acceptance = Acceptance.from_json(kept.get("acceptance", {}))
             controller._budget.take(kept.get("budgets", {}))
             controller._trials.take(kept.get("trials", {}))
-            controller._record.take(kept.get("gains", {}))
+            controller.record.take(kept.get("gains", {}))
             controller.drift.take(kept.get("usual", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no record of a pair: {error}") from error

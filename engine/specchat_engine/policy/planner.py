@@ -146,9 +146,9 @@ class Planner:
         self._planned: tuple[Situation, Decision] | None = None
         self._thinking_ms = 0.0
 
-    def add(self, drafters: Sequence[PlannedDrafter]) -> None:
-        """Takes in those of these drafters that are new, as a draft model that was loaded since."""
-        self.drafters = {drafter.traits.name: drafter for drafter in drafters} | self.drafters
+    def use(self, drafters: Sequence[PlannedDrafter]) -> None:
+        """Plans with these drafters from the next turn on, and keeps what those of the same names know."""
+        self.drafters = {drafter.traits.name: self.drafters.get(drafter.traits.name, drafter) for drafter in drafters}
 
     def begin(self, tokens: Sequence[int], prompt: Fitted, settings: Settings, cancelled: Callable[[], bool]) -> None:
         """Starts a turn with these tokens, the beginning of the prompt. Raises Cancelled if `cancelled` says so."""
