@@ -36,6 +36,9 @@ RUNNER_UP, COUNTED = "runner-up", "counted runner-up"
 AGREED, VOTE = "agreed match", "vote"
 """The evidence for tokens that a match adds to a draft with which it agrees, and whose evidence that is."""
 
+OWN_EVIDENCE = ("confidence", "nothing")
+"""The evidence for the tokens that a draft model or a head drafts."""
+
 PASTED = "pasted"
 _LONG_REQUEST = 280
 _CODE = re.compile(
@@ -191,6 +194,12 @@ class Acceptance:
     def of(self, kind: str, drafter: str, evidence: str) -> Shares:
         """The shares of a drafter on a kind of text, for this sort of evidence."""
         return self._shares.setdefault((kind, drafter, evidence), Shares(EVIDENCE[evidence]))
+
+    def share_of(self, drafter: str) -> float:
+        """The share of a drafter's compared tokens that were accepted, over all kinds of text; 0 without any."""
+        own = [shares for (_, name, sort), shares in self._shares.items() if name == drafter and sort in OWN_EVIDENCE]
+        tested = sum(shares.tested for shares in own)
+        return sum(shares.accepted for shares in own) / tested if tested else 0.0
 
     def sharpness(self, kind: str, drafter: str) -> Sharpness:
         """How much a drafter should sharpen its rows on a kind of text."""

@@ -20,14 +20,19 @@ def record(**took: float) -> TrackRecord:
     return seen
 
 
+def seldom(_: str) -> float:
+    """How much is accepted of a draft model that knows another kind of text."""
+    return 0.2
+
+
 def unloaded(seen: TrackRecord, free: float = 0.0, asked: str = "") -> str | None:
-    return draft_to_unload(int(free * GB), 16 * GB, SIZES, seen, asked)
+    return draft_to_unload(int(free * GB), 16 * GB, SIZES, seen, seldom, asked)
 
 
 def test_the_one_that_lost_most_goes() -> None:
     seen = record(model=1.2, model_2=1.8, model_3=1.4)
     assert unloaded(seen) == "model-2"
-    assert draft_to_unload(0, 16 * GB, {name: SIZES[name] for name in ("model", "model-3")}, seen) == "model-3"
+    assert draft_to_unload(0, 16 * GB, {name: SIZES[name] for name in ("model", "model-3")}, seen, seldom) == "model-3"
 
 
 @pytest.mark.parametrize(("free", "goes"), [(0.0, True), (0.79, True), (0.81, False), (15.0, False)])
@@ -36,7 +41,7 @@ def test_memory_is_short_if_less_than_a_twentieth_of_it_is_free(free: float, goe
 
 
 def test_nothing_goes_where_the_memory_is_not_known() -> None:
-    assert draft_to_unload(0, 0, SIZES, record(model_2=1.8)) is None
+    assert draft_to_unload(0, 0, SIZES, record(model_2=1.8), seldom) is None
 
 
 def test_one_that_pays_or_was_hardly_tried_stays() -> None:
@@ -54,5 +59,11 @@ def test_the_one_that_the_settings_name_stays_and_the_next_goes() -> None:
 def test_of_equals_the_largest_goes_and_one_that_takes_no_main_memory_stays() -> None:
     seen = record(model=1.4, model_2=1.4, model_3=1.4)
     assert unloaded(seen) == "model-3"
-    assert draft_to_unload(0, 16 * GB, {**SIZES, "model-3": 0, "model-2": 3 * GB}, seen) == "model-2"
-    assert draft_to_unload(0, 16 * GB, dict.fromkeys(SIZES, 0), seen) is None
+    assert draft_to_unload(0, 16 * GB, {**SIZES, "model-3": 0, "model-2": 3 * GB}, seen, seldom) == "model-2"
+    assert draft_to_unload(0, 16 * GB, dict.fromkeys(SIZES, 0), seen, seldom) is None
+
+
+def test_one_that_is_usually_accepted_stays_since_other_programs_made_it_slow() -> None:
+    seen = record(model=1.2, model_2=1.8)
+    accepted = {"model": 0.4, "model-2": 0.9}.__getitem__
+    assert draft_to_unload(0, 16 * GB, dict.fromkeys(("model", "model-2"), GB), seen, accepted) == "model"
