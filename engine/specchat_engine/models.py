@@ -94,8 +94,8 @@ class SessionModel(CausalModel, Protocol):
     def keep(self, tokens: Sequence[int]) -> None:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back just so far."""
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens. Returns how many of them it held already."""
 
     def clear(self) -> None:
         """Forgets everything."""

@@ -291,8 +291,8 @@ class Session:
         ended = turn.transcript.receive(turn.prefix)[1]
         tokens = [*fitted.tokens, *turn.prefix]
         start = perf_counter_ns()
-        pair.target.read(tokens[:-1], turn.cancel)
-        turn.note(prompt_ms=(perf_counter_ns() - start) / 1e6)
+        cached = pair.target.read(tokens[:-1], turn.cancel)
+        turn.note(cached_tokens=cached, prompt_ms=(perf_counter_ns() - start) / 1e6)
         self._planner.begin(tokens, fitted, settings, turn.cancel)
         turn.note(draft_prompt_ms=self._planner.draft_prompt_ms)
         if constraint:

@@ -107,13 +107,16 @@ class ScriptedModel:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens. Raises Cancelled between two chunks."""
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens; returns how many it held already. Raises Cancelled between two
+        chunks."""
         self.keep(tokens)
-        for start in range(len(self.tokens), len(tokens), self._chunk):
+        kept = len(self.tokens)
+        for start in range(kept, len(tokens), self._chunk):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self.advance(tokens[start : start + self._chunk], 0)
+        return kept
 
     def clear(self) -> None:
         """Forgets everything."""

@@ -132,3 +132,12 @@ def decode(line: bytes) -> Command | Event | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return message
+
+
+def refused(line: bytes) -> Failed | None:
+    """What to answer to a request that cannot be read, None if the line is none."""
+    try:
+        number = json.loads(line)["number"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Failed("the request has a value that the engine cannot read", number) if type(number) is int else None

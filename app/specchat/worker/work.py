@@ -7,7 +7,6 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
@@ -15,6 +14,7 @@ from specchat.learning import BackgroundTraining, Learned, Learning
 from specchat.models.formatting import format_size
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
+from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
 from specchat.worker.protocol import (
     Cancel,
     Command,
@@ -27,7 +27,6 @@ from specchat.worker.protocol import (
     Keep,
     Kept,
     Load,
-    Loaded,
     Loading,
     Notice,
     Prepare,
@@ -47,13 +46,11 @@ from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
-from specchat_engine.gguf import read_model
 from specchat_engine.llama.machine import this_machine
 from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
-from specchat_engine.settings import FURTHER_MODEL, Settings
+from specchat_engine.settings import Settings
 
-_PROGRESS_STEP = 0.01
 _STOPPED: dict[type[Command], str] = {
     Load: "loading was stopped",
     Inspect: "looking closer was stopped",
@@ -171,58 +168,16 @@ class Work:
 
     def _load(self, command: Load) -> None:
         self._unload()
-        engine, refusal = self._open_what_fits(command)
-        self._engine = engine
+        opened = open_what_fits(command, self._loading())
+        engine = self._engine = opened.engine
+        self._draft, self._learned_name = opened.draft, opened.learned_name
         recall(engine)
         self._measuring = engine.measuring()
-        self._send(
-            Loaded(
-                target=engine.target,
-                draft=engine.draft,
-                drafters=engine.drafters,
-                recommended=engine.recommended,
-                refusal=refusal,
-                n_ctx=engine.target.n_ctx,
-                shortened_because=engine.shortened_because,
-                plain_because=engine.plain_because,
-                translated_because=engine.translated_because,
-                head=engine.head,
-                further=tuple(engine.further.values()),
-                memory=engine.memory_use,
-            )
-        )
+        self._send(describe(opened))
 
-    def _open_what_fits(self, command: Load) -> tuple[Engine, str | None]:
-        """The models, without those that do not fit the target, and why they do not."""
-        try:
-            return self._open(command, command.draft), None
-        except PairError as error:
-            refusal = str(error)
-        alone = replace(command, options=replace(command.options, head="none", drafts=()))
-        with suppress(PairError):
-            return self._open(command, None), refusal
-        with suppress(PairError):
-            return self._open(alone, command.draft), refusal
-        return self._open(alone, None), refusal
-
-    def _open(self, command: Load | Time, draft: str | None) -> Engine:
-        """The loaded models. Their progress is sent from inside the load, which is one call."""
-        tell = self._progress(Loading)
-
-        def progress(share: float) -> bool:
-            tell(share)
-            return not self._cancelled.is_set()
-
-        target = Path(command.target)
-        self._draft = Path(draft) if draft and draft != "mtp" and not read_model(Path(draft)).is_head else None
-        options, self._learned_name = command.options, ""
-        if self._draft and Learning().is_on:
-            learned = Learning().of(target, self._draft)
-            if learned.adoptions:
-                options = replace(options, drafts=(*options.drafts, str(learned.current)))
-                self._learned_name = f"{FURTHER_MODEL}{1 + len(options.drafts)}"
-        stores = Collections().indexes(read_model(target))
-        return Engine.load(target, draft, options, progress, stores=stores)
+    def _loading(self) -> Progress:
+        """Sends the progress of a load from inside it, since it is one call, and stops it after a cancel."""
+        return progress_told(lambda share: self._send(Loading(share)), self._cancelled.is_set)
 
     def _use_stores(self) -> None:
         """Drafts from the stores that are on now, if any were when the models were loaded."""
@@ -291,18 +246,6 @@ class Work:
             return
         Collections().count(engine.stores.taken_hits())
         self._refreshing.after_answer(Path(engine.target.path))
-
-    def _progress(self, kind: type[Loading] | type[Timing]) -> Callable[[float], None]:
-        """Sends a share from 0 to 1 as such an event, once for every hundredth."""
-        told = -1.0
-
-        def tell(share: float) -> None:
-            nonlocal told
-            if share >= told + _PROGRESS_STEP:
-                told = share
-                self._send(kind(share))
-
-        return tell
 
     def _unload(self) -> None:
         with self._guard:
@@ -396,14 +339,15 @@ class Work:
         from specchat.bench.measure import time_draft
 
         self._unload()
-        tell = self._progress(Timing)
+        tell = by_hundredths(lambda share: self._send(Timing(share)))
 
         def progress(share: float) -> None:
             if self._cancelled.is_set():
                 raise Cancelled("timing was stopped")
             tell(share)
 
-        with self._open(command, command.draft) as engine:
+        opened = open_models(command, command.draft, self._loading())
+        with opened.engine as engine:
             if DRAFTED.drafter not in engine.drafters:
                 raise PairError(engine.plain_because or "the draft was rejected")
             timed = time_draft(engine, command.seconds, hear=progress)

@@ -248,9 +248,10 @@ class StateHeadModel:
         """Keeps the longest common prefix with these tokens."""
         self.rewind(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
         """Takes exactly these tokens."""
-        self.tokens = [*tokens]
+        kept, self.tokens = common_prefix(self.tokens, tokens), [*tokens]
+        return kept
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens."""

@@ -206,18 +206,19 @@ class LlamaContext:
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back that far."""
         self._forget(common_prefix(self.tokens, tokens))
 
-    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Makes the memory hold exactly these tokens, keeping the common prefix.
+    def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
+        """Makes the memory hold exactly these tokens, keeping the common prefix, whose length it returns.
 
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
         self._share(tokens)
-        size = self._native.size
-        for start in range(len(self.tokens), len(tokens), size):
+        kept, size = len(self.tokens), self._native.size
+        for start in range(kept, len(tokens), size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self._decode(tokens[start : start + size], 0)
+        return kept
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens; reads again whatever else had to be dropped for that.
