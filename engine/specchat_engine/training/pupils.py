@@ -16,7 +16,8 @@ from specchat_engine.gguf import Header, read_model
 from specchat_engine.load_options import NORMED
 from specchat_engine.pairing.heads import LAYER_INPUTS
 from specchat_engine.training.distill import divergence
-from specchat_engine.training.gguf import Precision, read_config, read_gguf, write_draft
+from specchat_engine.training.gguf import Precision, write_draft
+from specchat_engine.training.gguf_reader import read_config, read_gguf
 from specchat_engine.training.head_files import write_eagle, write_predicting
 from specchat_engine.training.head_objective import DRAFTED, drafted_places, head_objective
 from specchat_engine.training.heads import EagleHead, Head, MtpHead
