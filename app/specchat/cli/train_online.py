@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 GAIN = 0.005
 """A draft is adopted if α on the latest turns rises by more than this."""
 
-_RATES = (0.002, 0.0005)
-"""A fifth of the rates from scratch: the draft is to learn more, not to begin anew."""
+_MATRIX_RATE, _OTHER_RATE = 0.002, 0.0005
+"""A fifth of the rates from scratch: the draft is to learn more, not to begin anew. Adapters have their own rate."""
 
 
-def learn(options: ChatOptions, minutes: float) -> int:
+def learn(options: ChatOptions, minutes: float, rank: int | None = None) -> int:
     """Trains, adopts or not, and says so. Returns the exit code.
+
+    `rank` is that of adapters, 0 to train all weights, None to let the size of the draft decide.
 
     Raises ConfigError without a draft model, SettingError for too little that was recorded, and EngineError.
     """
@@ -35,25 +37,27 @@ def learn(options: ChatOptions, minutes: float) -> int:
         if not alone:
             say("another process trains this draft: wait for it, or end it")
             return FAILED
-        return _learn(options.target, learned, minutes)
+        return _learn(options.target, learned, minutes, rank)
 
 
-def _learn(target: Path, learned: Learned, minutes: float) -> int:
+def _learn(target: Path, learned: Learned, minutes: float, rank: int | None) -> int:
     from specchat.cli.train import show, stops
-    from specchat_engine.training import pupils
+    from specchat_engine.training.draft_pupils import draft_from
+    from specchat_engine.training.pupils import Pace
     from specchat_engine.training.runs import LONGEST, Training
     from specchat_engine.training.teacher import RecordedTeacher
 
     begin = learned.current
-    pupil = pupils.draft_from(target, begin)
+    pupil = draft_from(target, begin, rank, Pace(_MATRIX_RATE, _OTHER_RATE))
     folder = learned.folder / "training"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         recorded = RecordedTeacher(learned.recorded.turns(), LONGEST)
-        training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded, rates=_RATES)
+        training = Training(pupil, lambda *_: (), folder, minutes=minutes, threads=1, recorded=recorded)
         learned.training_begins()
-        say(f"{begin.name} learns from {training.tokens:,} recorded tokens on the {training.device.type}")
+        how = " through adapters" if pupil.frozen else ""
+        say(f"{begin.name} learns{how} from {training.tokens:,} recorded tokens on the {training.device.type}")
         with stops(training):
             trained = training.run(folder / "new.gguf", learned.base.stem, _precision(begin), show)
         show_progress(sys.stderr, "")
