@@ -26,7 +26,9 @@ from specchat_engine.stores import TurnBuffer
 NEW_TOKENS = 4000
 """A training begins after so many new tokens."""
 
-_KEPT_DRAFTS = 5
+_KEPT_DRAFTS, _FEWEST_KEPT = 5, 2
+_KEPT_BYTES = 2 * 10**9
+"""The latest adopted drafts of a pair are kept: five, but of large ones only as many as fit, and at least two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +127,17 @@ class Learned:
             raise LibraryError(f"{file} cannot be adopted: {error.strerror or error}") from None
         kept = (*history.adoptions[: history.used], adoption)
         self._change(lambda history: replace(history, adoptions=kept, used=len(kept)))
-        names = {one.file for one in kept[-_KEPT_DRAFTS:]}
-        for old in self.folder.glob("draft-*.gguf"):
-            if old.name not in names:
-                old.unlink(missing_ok=True)
+        self._delete_all_but([one.file for one in kept])
         return adoption
+
+    def _delete_all_but(self, adopted: Sequence[str]) -> None:
+        """Deletes the adopted drafts except the latest of these."""
+        files = [file for name in adopted[-_KEPT_DRAFTS:] if (file := self.folder / name).is_file()]
+        while len(files) > _FEWEST_KEPT and sum(file.stat().st_size for file in files) > _KEPT_BYTES:
+            del files[0]
+        for old in self.folder.glob("draft-*.gguf"):
+            if old not in files:
+                old.unlink(missing_ok=True)
 
     def back(self) -> Path:
         """Goes back to the draft before the last adoption. Raises LibraryError if there is none."""

@@ -13,6 +13,8 @@ from specchat.settings.paths import sessions_db
 from specchat.store import Store
 from specchat_engine import Engine, LoadOptions, SamplingParams, Settings
 from specchat_engine.decoding.turn_recorder import TurnRecorder
+from specchat_engine.gguf import read_model
+from specchat_engine.training import draft_pupils
 from support.stored import begun, said
 from support.tiny_models import write_tiny_model
 
@@ -85,6 +87,38 @@ def test_a_draft_that_got_better_is_adopted_and_the_file_it_came_from_stays(
     )
     assert main(["learn", "back", "-m", target, "-d", str(pair[1])]) == 0
     assert learned.current == pair[1].resolve()
+
+
+def test_a_large_draft_learns_through_adapters_and_drafts_better(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft_pupils, "LARGE", 10_000)
+    learned = recorded(pair, 22)
+    assert train(pair, "0.2") == 0
+    told = capsys.readouterr().err
+    assert "draft.gguf learns through adapters from" in told
+    assert "draft-1.gguf is in use from now on" in told
+    (adopted,) = learned.adoptions
+    assert adopted.after > adopted.before + 0.005
+    assert read_model(learned.current).quantisation == read_model(pair[1]).quantisation == "F16"
+    with Engine.load(*pair, LoadOptions(threads=1)) as engine:
+        before = alpha(engine)
+        engine.exchange_draft(learned.current)
+        assert alpha(engine) > before
+    assert train(pair, "0.02", "--lora", "off") == 0
+    assert "draft-1.gguf learns from" in capsys.readouterr().err
+
+
+def alpha(engine: Engine) -> float:
+    """α on turns that were not recorded."""
+    accepted = tested = 0
+    for seed in range(100, 104):
+        settings = Settings(k=4, max_tokens=200, drafter="model", sampling=SamplingParams(temperature=0.8))
+        session = engine.session(settings=settings, seed=seed)
+        list(session.generate("hello there"))
+        accepted += session.stats.num_accepted_tokens
+        tested += session.stats.num_tested_tokens
+    return accepted / tested
 
 
 def test_a_draft_that_did_not_get_better_stays(

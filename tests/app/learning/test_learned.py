@@ -72,6 +72,21 @@ def test_only_the_latest_drafts_are_kept(learned: Learned, tmp_path: Path) -> No
     assert learned.current.read_text() == "7"
 
 
+def test_large_drafts_are_kept_only_as_far_as_they_fit_but_the_one_before_always(
+    learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.learning.learned._KEPT_BYTES", 400)
+    for number, size in enumerate((100, 150, 150, 100, 150), 1):
+        learned.adopt(trained(tmp_path, "x" * size), 0.5, 0.6)
+        assert (learned.folder / f"draft-{number}.gguf").exists()
+    assert sorted(file.name for file in learned.folder.glob("draft-*")) == [f"draft-{one}.gguf" for one in (3, 4, 5)]
+    for _ in range(2):
+        learned.adopt(trained(tmp_path, "x" * 1000), 0.5, 0.6)
+    assert sorted(file.name for file in learned.folder.glob("draft-*")) == ["draft-6.gguf", "draft-7.gguf"]
+    assert learned.back().name == "draft-6.gguf"
+    assert learned.back() == learned.base
+
+
 def test_an_adopted_draft_goes_on_learning_as_the_one_it_was_made_from(learned: Learned, tmp_path: Path) -> None:
     learned.adopt(trained(tmp_path, "second"), 0.5, 0.6)
     again = Learning().of(tmp_path / "target.gguf", learned.current)
