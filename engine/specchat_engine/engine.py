@@ -11,6 +11,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
+from specchat_engine.answers.format import AnswerFormat
 from specchat_engine.codec import to_json
 from specchat_engine.drafters import (
     GUESSED,
@@ -55,6 +56,9 @@ from specchat_engine.stores import Suffixes
 from specchat_engine.threads.cpu_contention import Passes
 from specchat_engine.threads.in_force import Threads
 from specchat_engine.threads.processors import read_processors
+
+_LOOKED_AT = 16
+"""So many of a prompt's last tokens may open the reasoning."""
 
 _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither by a cut nor to a checkpoint"
 
@@ -293,6 +297,17 @@ class Engine:
     def header(self) -> Header:
         """The header of the target's file."""
         return self._models[0].header
+
+    @property
+    def answer_format(self) -> AnswerFormat:
+        """How the target writes reasoning and calls, as far as its chat template shows."""
+        return AnswerFormat.of(self._models[0].chat_template or "")
+
+    def opens_reasoning(self, prompt: Sequence[int]) -> bool:
+        """Whether a prompt's ids end inside the reasoning: some templates write its opening tag."""
+        vocabulary = self.vocabulary
+        end = b"".join(vocabulary.piece(token) or vocabulary.text(token).encode() for token in prompt[-_LOOKED_AT:])
+        return end.rstrip().endswith(self.answer_format.thinking[0].encode())
 
     def session(
         self,

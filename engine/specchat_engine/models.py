@@ -95,7 +95,7 @@ class SessionModel(CausalModel, Protocol):
         """Keeps the longest common prefix with these tokens, or less if the memory cannot go back just so far."""
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
-        """Makes the memory hold exactly these tokens. Returns how many of them it held already."""
+        """Makes the memory hold exactly these tokens; returns how many of them did not have to be read."""
 
     def clear(self) -> None:
         """Forgets everything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,15 +108,14 @@ class ScriptedModel:
         self.rewind(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
-        """Makes the memory hold exactly these tokens; returns how many it held already. Raises Cancelled between two
-        chunks."""
+        """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""
         self.keep(tokens)
-        kept = len(self.tokens)
-        for start in range(kept, len(tokens), self._chunk):
+        known = len(self.tokens)
+        for start in range(known, len(tokens), self._chunk):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self.advance(tokens[start : start + self._chunk], 0)
-        return kept
+        return known
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -174,8 +173,8 @@ class ByteTokenizer:
                     return [*self.tokenize(before, special=True), token, *self.tokenize(after, special=True)]
         return list(text.encode())
 
-    def compile_grammar(self, text: str) -> Choices:
-        """A grammar in which every line is one whole answer. Raises SettingError for an empty one."""
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> Choices:
+        """A grammar in which every line is one whole answer, of bytes alone. Raises SettingError for an empty one."""
         if not text.strip():
             raise SettingError("the grammar is empty: write each possible answer on a line of its own")
         return Choices(frozenset(line.encode() for line in text.splitlines()), self.ends)

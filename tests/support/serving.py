@@ -6,7 +6,8 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from specchat.serve.engine_client import EngineClient, Part
+from specchat.serve.engine_client import EngineClient
+from specchat.serve.in_progress import Part
 from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat.worker.protocol import Load
 from specchat_engine import LoadOptions, SamplingParams, Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -59,7 +59,7 @@ class PieceTable:
         assert b"".join(words) == data
         return [token for word in words for token in self._joined(word)]
 
-    def compile_grammar(self, text: str) -> Choices:
+    def compile_grammar(self, text: str, shown: Collection[int] = ()) -> Choices:
         """Raises: grammars are not supported here."""
         raise SettingError("a table of pieces does not support grammars")
 

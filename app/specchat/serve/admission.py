@@ -39,7 +39,8 @@ class Admission:
     async def enter(self) -> Place:
         """Waits for a place. Raises Busy at once if as many as may wait wait already."""
         if self._free.locked() and self.waiting >= self._most_waiting:
-            raise Busy(self.waiting, self.retry_after_seconds)
+            seconds = self.retry_after_seconds
+            raise Busy(f"{self.waiting} requests wait already: try again in {seconds} s", seconds)
         self.waiting += 1
         try:
             await self._free.acquire()

@@ -7,12 +7,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from threading import Lock, Thread
+from typing import TypeVar
 
-from specchat.serve.asking import begun, made, prompt_of, rounds_of
+from specchat.serve.asking import Exchange, prompt_of, tokens_of
 from specchat.serve.places import Places
-from specchat.serve.protocol import Ask, Event, Failed, Finished
-from specchat_engine import Engine, Session, TurnStats
-from specchat_engine.errors import ContextOverflowError, EngineError, SettingError, TemplateError
+from specchat.serve.protocol import Ask, Count, Counted, Event, Failed, Finished
+from specchat_engine import Engine, Prompt, Session, TurnStats
+from specchat_engine.errors import Cancelled, ContextOverflowError, EngineError, SettingError, TemplateError
+
+T = TypeVar("T")
 
 Send = Callable[[Event], None]
 """Sends an event, from any thread. Raises BrokenPipeError if nobody reads the events any more."""
@@ -95,42 +98,69 @@ class Answers:
 
     def _last_event(self, asked: Asked) -> Finished | Failed:
         """Gives one answer and sends its events but the last one, which it returns."""
-        try:
+
+        def give() -> Finished:
             if asked.left:
-                return Finished(asked.number, "cancelled", "", TurnStats().to_json())
+                return cancelled
             self._engine.check(asked.request.settings)
-            with self.places.taken(prompt_of(self.places.any, asked.request)) as session:
-                return _answer(asked, session, self._send)
-        except (SettingError, TemplateError, ContextOverflowError) as error:
-            return Failed(str(error), asked.number, theirs=True)
-        except EngineError as error:
-            return Failed(str(error), asked.number)
-        except BrokenPipeError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the outermost frame of the thread: the log gets the traceback
-            traceback.print_exc(file=sys.stderr)
-            return Failed(unexpected(error), asked.number)
+            prompt = prompt_of(self._engine, asked.request)
+            with self.places.taken(tokens_of(self.places.any, prompt)) as session, asked.answered_by(session):
+                try:
+                    return self._given(asked, session, prompt)
+                except Cancelled:
+                    return cancelled
 
+        cancelled = Finished(asked.number, "cancelled", "", TurnStats().to_json())
+        return _or_failed(asked.number, give)
 
-def _answer(asked: Asked, session: Session, send: Send) -> Finished:
-    """Gives an answer with a session, sends its events, and returns the last one."""
-    number, began = asked.number, False
+    def _given(self, asked: Asked, session: Session, prompt: Prompt) -> Finished:
+        """Gives an answer with a session, sends its events, and returns the last one."""
+        exchange = Exchange(self._engine, session, asked.number, asked.request)
+        begun = False
 
-    def begin() -> None:
-        nonlocal began
-        if not began:
-            began = True
-            send(begun(number, session))
+        def begin() -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                self._send(exchange.begun())
 
-    def hold() -> None:
+        def hold() -> None:
+            begin()
+            if asked.left:
+                session.cancel()
+
+        session.hold = hold
+        with closing(exchange.rounds(prompt, lambda: asked.left)) as rounds:
+            for made in rounds:
+                self._send(made)
         begin()
-        if asked.left:
-            session.cancel()
+        stats, notices = session.stats.to_json(), tuple(session.notices)
+        return Finished(asked.number, session.end_reason or "error", session.text, stats, notices)
 
-    session.hold = hold
-    with asked.answered_by(session), closing(rounds_of(session, asked.request)) as rounds:
-        for event in rounds:
-            send(made(number, event))
-    begin()
-    stats, notices = session.stats.to_json(), tuple(session.notices)
-    return Finished(number, session.end_reason or "error", session.text, stats, notices)
+    def count(self, count: Count) -> None:
+        """Begins to count the tokens of a prompt, in a thread of its own."""
+
+        def counted() -> Counted:
+            tokens = tokens_of(self.places.any, prompt_of(self._engine, count.request))
+            return Counted(count.number, len(tokens))
+
+        def tell() -> None:
+            with suppress(BrokenPipeError):
+                self._send(_or_failed(count.number, counted))
+
+        Thread(target=tell, name=f"count {count.number}", daemon=True).start()
+
+
+def _or_failed(number: int, give: Callable[[], T]) -> T | Failed:
+    """What `give` returns, or why it failed. Raises BrokenPipeError if nobody reads the events any more."""
+    try:
+        return give()
+    except (SettingError, TemplateError, ContextOverflowError) as error:
+        return Failed(str(error), number, theirs=True)
+    except EngineError as error:
+        return Failed(str(error), number)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the outermost frame of the thread: the log gets the traceback
+        traceback.print_exc(file=sys.stderr)
+        return Failed(unexpected(error), number)

@@ -1,54 +1,91 @@
-"""What a request asks of a session: the one place that knows both."""
+"""What a request asks of a session, and what the session says of it: the one place that knows both."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Callable, Generator
 
-from specchat.serve.protocol import Begun, Made, Request
-from specchat_engine import Message, Session
-from specchat_engine.decoding.rounds import Round
-from specchat_engine.errors import SettingError
+from specchat.serve.protocol import Begun, LikelyToken, Made, Position, Request
+from specchat_engine import Engine, LogProbs, Message, Prompt, Round, ScoredToken, Session
+from specchat_engine.decoding.rounds import Outcome
 from specchat_engine.prompt.encoding import encode
-from specchat_engine.prompt.template import Role
-
-_ROLES: Mapping[Any, Role] = {role: role for role in get_args(Role)}
 
 
-def prompt_of(session: Session, request: Request) -> list[int]:
-    """The token ids that any session of the engine would read for a request, before old turns are dropped.
+def prompt_of(engine: Engine, request: Request) -> Prompt:
+    """What an engine is to answer. Raises SettingError for what is no message, and for a raw prompt with messages."""
+    messages = tuple(map(Message.of, request.messages))
+    raw = None if messages else request.prompt
+    shown = () if raw is not None else engine.answer_format.marks
+    return Prompt(messages, request.tools, request.options, raw, shown)
 
-    Raises SettingError for a message that the template cannot get, and TemplateError.
+
+def tokens_of(session: Session, prompt: Prompt) -> list[int]:
+    """The token ids that any session of an engine would read, before old turns are dropped.
+
+    Raises TemplateError, and SettingError for a raw prompt that the vocabulary cannot serve.
     """
-    messages = _messages(request)
     with session.pair.lock:
-        return encode(messages, session.pair.template, session.pair.vocabulary)
+        return encode(prompt, session.pair.template, session.pair.vocabulary)
 
 
-def rounds_of(session: Session, request: Request) -> Generator[Round]:
-    """Answers a request; close it in the thread that reads it. Raises what `Session.answer` raises."""
-    session.seed, session.settings, session.prediction = request.seed, request.settings, request.prediction
-    yield from session.answer(_messages(request), 0)
+class Exchange:
+    """A request that a session answers, with the events that tell of it."""
 
+    def __init__(self, engine: Engine, session: Session, number: int, request: Request) -> None:
+        self._engine = engine
+        self._session = session
+        self._number = number
+        self._request = request
+        self._logprobs = None if request.logprobs is None else LogProbs(request.logprobs)
+        self._echo: tuple[Position, ...] = ()
 
-def begun(number: int, session: Session) -> Begun:
-    """The event of a session that has read the prompt."""
-    stats = session.stats
-    return Begun(number, stats.prompt_tokens, stats.cached_tokens, session.start_line())
+    def rounds(self, prompt: Prompt, left: Callable[[], bool]) -> Generator[Made]:
+        """Answers the prompt; close it in the thread that reads it.
 
+        Scores the prompt first, if that was asked for, unless the client has `left`. Raises what `Session.answer` and
+        `Session.score` raise.
+        """
+        session, request = self._session, self._request
+        session.seed, session.settings, session.prediction = request.seed, request.settings, request.prediction
+        if request.echo:
+            self._echo = self._prompt_positions(prompt, left)
+        session.watch = self._logprobs
+        try:
+            for event in session.answer(prompt, 0):
+                yield Made(self._number, event, self._emitted(event))
+        finally:
+            session.watch = None
 
-def made(number: int, event: Round) -> Made:
-    """The event of a round."""
-    return Made(number, event)
+    def begun(self) -> Begun:
+        """The event that the prompt was read. A prompt that was scored was read for that, all of it."""
+        session, stats = self._session, self._session.stats
+        with session.pair.lock:
+            thinking = self._engine.opens_reasoning(session.prompt_ids)
+        cached = 0 if self._echo else stats.cached_tokens
+        return Begun(self._number, stats.prompt_tokens, cached, session.start_line(), self._echo, thinking)
 
+    def _prompt_positions(self, prompt: Prompt, left: Callable[[], bool]) -> tuple[Position, ...]:
+        """The tokens of a prompt, with their log-probabilities if these were asked for."""
+        if self._request.logprobs is None:
+            scored = [ScoredToken(token, None) for token in tokens_of(self._session, prompt)]
+        else:
+            scored = self._session.score(prompt, self._request.logprobs, left)
+        with self._session.pair.lock:
+            return tuple(self._position(one, self._text(one.id)) for one in scored)
 
-def _messages(request: Request) -> Sequence[Message]:
-    found = []
-    for message in request.messages:
-        role, content = message.get("role"), message.get("content")
-        if role not in _ROLES:
-            raise SettingError(f"a message has the role {role!r:.40}: use {', '.join(_ROLES)}")
-        if not isinstance(content, str):
-            raise SettingError(f"the content of a message is {content!r:.40}: use a text")
-        found.append(Message(_ROLES[role], content))
-    return found
+    def _emitted(self, event: Round) -> tuple[Position, ...]:
+        """The tokens that a round emitted, with the texts that they have in the answer."""
+        if self._logprobs is None:
+            return ()
+        texts = [token.text for token in event.drafted if token.outcome is Outcome.ACCEPTED] + [event.token.text]
+        scored = self._logprobs.of(event)
+        with self._session.pair.lock:
+            return tuple(self._position(one, text) for one, text in zip(scored, texts, strict=False))
+
+    def _position(self, scored: ScoredToken, text: str) -> Position:
+        likeliest = (LikelyToken(token, self._text(token), logprob) for token, logprob in scored.likeliest)
+        return Position(LikelyToken(scored.id, text, scored.logprob or 0.0), tuple(likeliest))
+
+    def _text(self, token: int) -> str:
+        """The text of a token by itself, also of a control token. Call it with the engine's lock."""
+        vocabulary = self._engine.vocabulary
+        return vocabulary.piece(token).decode("utf-8", "replace") or vocabulary.text(token)

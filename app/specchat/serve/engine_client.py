@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from specchat.serve.admission import Admission, Place
+from specchat.serve.admission import Admission
 from specchat.serve.engine_link import EngineLink
 from specchat.serve.errors import EngineDied, LoadFailed, RequestFailed
-from specchat.serve.protocol import Ask, Begun, Command, Event, Failed, Finished, Leave, Made, Request, encode
+from specchat.serve.in_progress import Part, Running
+from specchat.serve.protocol import (
+    Ask,
+    Begun,
+    Command,
+    Count,
+    Counted,
+    Event,
+    Failed,
+    Finished,
+    Leave,
+    Made,
+    Request,
+    encode,
+)
 from specchat.worker.client import named
 from specchat.worker.protocol import Load, Loaded, WorkerFailed
 
-Part = Begun | Made | Finished
-"""A part of an answer."""
-
 _CLOSED = "the engine was closed"
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """An answer that is being given: its place, and what the process has said of it."""
-
-    place: Place
-    events: asyncio.Queue[Part | Failed | EngineDied] = field(default_factory=asyncio.Queue)
-
-    def end(self, last: Finished | Failed | EngineDied) -> None:
-        """Frees the place, and tells the last that there is."""
-        self.place.leave()
-        self.events.put_nowait(last)
+_SHORT_LIVED = "the engine's process ended as soon as it had loaded the models"
 
 
 class EngineClient:
     """One engine process at a time, for one event loop.
 
-    `deaths` counts how often the process ended unasked.
+    `info` has what was loaded last, from `start` on. `deaths` counts how often the process ended unasked.
     """
+
+    info: Loaded
 
     def __init__(self, log_path: Path, load: Load, *, places: int, waiting: int) -> None:
         """Starts nothing yet. `places` answers are given at the same time, and `waiting` more requests may wait."""
@@ -47,20 +48,12 @@ class EngineClient:
         self._load = replace(load, options=replace(load.options, parallel=places))
         self._admission = Admission(places, waiting)
         self._numbers = count(1)
-        self._answers: dict[int, _Answer] = {}
+        self._running: dict[int, Running] = {}
         self._link: EngineLink | None = None
         self._starting: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._info: Loaded | None = None
         self._closed = False
         self.deaths = 0
-
-    @property
-    def info(self) -> Loaded:
-        """What is loaded, or was until the process died. Raises LoadFailed before anything was."""
-        if self._info is None:
-            raise LoadFailed("no model is loaded yet")
-        return self._info
 
     @property
     def alive(self) -> bool:
@@ -100,27 +93,32 @@ class EngineClient:
         except BaseException:
             place.leave()
             raise
-        answer = self._answers[number] = _Answer(place)
+        running = self._running[number] = Running(place)
         link.send_line(line)
         try:
-            while True:
-                event = await answer.events.get()
-                match event:
-                    case Failed(message=message, theirs=theirs):
-                        raise RequestFailed(message, theirs=theirs)
-                    case EngineDied():
-                        raise event
-                yield event
-                if isinstance(event, Finished):
-                    return
+            async with aclosing(running.parts()) as parts:
+                async for part in parts:
+                    yield part
         finally:
-            if number in self._answers:
+            if number in self._running:
                 link.send(Leave(number))
+
+    async def count(self, request: Request) -> int:
+        """How many tokens the prompt of a request has; takes no place. Raises RequestFailed, EngineDied, LoadFailed."""
+        number = next(self._numbers)
+        line = _encoded(Count(number, request))
+        link = await self._ready()
+        running = self._running[number] = Running()
+        link.send_line(line)
+        try:
+            return await running.counted()
+        finally:
+            self._running.pop(number, None)
 
     async def close(self) -> None:
         """Ends the process, by force if necessary. Requests that run or wait fail with EngineDied."""
         self._closed = True
-        self._end(self._taken_answers(), _CLOSED)
+        _end_all(self._taken(), _CLOSED)
         if self._link:
             await self._link.end()
         if self._starting:
@@ -138,7 +136,7 @@ class EngineClient:
                 self._starting.add_done_callback(self._started)
             await asyncio.shield(self._starting)
         if self._link is None or not self.alive:
-            raise EngineDied("the engine's process ended as soon as it had loaded the models")
+            raise EngineDied(_CLOSED if self._closed else _SHORT_LIVED)
         return self._link
 
     async def _start(self) -> None:
@@ -155,7 +153,7 @@ class EngineClient:
         if self._closed:
             await link.end()
         try:
-            self._info = await link.loaded
+            self.info = await link.loaded
         except LoadFailed as error:
             await link.end()
             raise EngineDied(_CLOSED) if self._closed else error from None
@@ -171,23 +169,14 @@ class EngineClient:
             async for event in link.events():
                 self._hear(link, event)
         finally:
-            answers, self._link = self._taken_answers(), None
+            running, self._link = self._taken(), None
             reason = await link.death()
             if not link.ending:
                 self.deaths += 1
             if not link.loaded.done():
                 failed = named(WorkerFailed(reason, died=True), self._load)
                 link.loaded.set_exception(LoadFailed(failed.message))
-            self._end(answers, reason)
-
-    def _taken_answers(self) -> Iterable[_Answer]:
-        """The running answers, which have no more events from now on."""
-        answers, self._answers = self._answers, {}
-        return answers.values()
-
-    def _end(self, answers: Iterable[_Answer], reason: str) -> None:
-        for answer in answers:
-            answer.end(EngineDied(reason))
+            _end_all(running, reason)
 
     def _hear(self, link: EngineLink, event: Command | Event) -> None:
         match event:
@@ -197,15 +186,25 @@ class EngineClient:
                 if not link.loaded.done():
                     link.loaded.set_exception(LoadFailed(message))
             case Begun(number=number) | Made(number=number):
-                if number in self._answers:
-                    self._answers[number].events.put_nowait(event)
-            case Finished(number=number) | Failed(number=int(number)):
-                if answer := self._answers.pop(number, None):
-                    answer.end(event)
+                if number in self._running:
+                    self._running[number].tell(event)
+            case Finished(number=number) | Counted(number=number) | Failed(number=int(number)):
+                if running := self._running.pop(number, None):
+                    running.end(event)
+
+    def _taken(self) -> list[Running]:
+        """What is in progress, of which nothing is heard any more."""
+        running, self._running = [*self._running.values()], {}
+        return running
 
 
-def _encoded(ask: Ask) -> bytes:
+def _end_all(running: list[Running], reason: str) -> None:
+    for one in running:
+        one.end(EngineDied(reason))
+
+
+def _encoded(command: Ask | Count) -> bytes:
     try:
-        return encode(ask)
+        return encode(command)
     except RecursionError:
         raise RequestFailed("the request is nested too deeply", theirs=True) from None

@@ -15,7 +15,7 @@ from threading import Lock, Thread
 from typing import BinaryIO
 
 from specchat.serve.answering import Answers, Asked, unexpected
-from specchat.serve.protocol import Ask, Command, Event, Failed, Leave, decode, encode, refused
+from specchat.serve.protocol import Ask, Command, Count, Event, Failed, Leave, decode, encode, refused
 from specchat.serve.upkeep import Upkeep
 from specchat.worker.loading import describe, open_what_fits, progress_told
 from specchat.worker.protocol import Load, Loading, Quit
@@ -102,6 +102,8 @@ class EngineServer:
             case Ask(number) as ask:
                 self._asked[number] = asked = Asked(ask)
                 self._tasks.put(partial(self._begin, asked))
+            case Count() as count:
+                self._tasks.put(partial(self._count, count))
             case Leave(number):
                 if known := self._asked.get(number):
                     known.leave()
@@ -142,6 +144,12 @@ class EngineServer:
             del self._asked[asked.number]
         elif thread := self._loaded.answers.begin(asked):
             self._threads[asked.number] = thread
+
+    def _count(self, count: Count) -> None:
+        if self._loaded is None:
+            self._send(Failed("no model is loaded", count.number))
+        else:
+            self._loaded.answers.count(count)
 
     def _ended(self, asked: Asked) -> None:
         """An answer has ended, in its thread."""

@@ -1,12 +1,10 @@
-"""What can go wrong with a request to the engine.
+"""What can go wrong between the server and its engine.
 
 ServeError
-├── Busy           too many requests wait already
-├── RequestFailed  the engine could not answer it
-├── EngineDied     the engine's process ended meanwhile
+├── Busy           as many requests wait as may
+├── RequestFailed  one request failed; `theirs` says that the request is to blame
+├── EngineDied     the engine's process ended; the next request starts another one
 └── LoadFailed     the models cannot be loaded
-
-Every message is one line.
 """
 
 from __future__ import annotations
@@ -15,19 +13,19 @@ from specchat.errors import SpecchatError
 
 
 class ServeError(SpecchatError):
-    """The base of all errors of the engine's client."""
+    """The base of these errors."""
 
 
 class Busy(ServeError):
-    """As many requests wait as may wait; one may be made again after so many seconds, 1 or more."""
+    """As many requests wait as may: come back after some seconds."""
 
-    def __init__(self, waiting: int, retry_after_seconds: int) -> None:
-        super().__init__(f"{waiting} requests wait already: try again in {retry_after_seconds} s")
+    def __init__(self, message: str, retry_after_seconds: int = 1) -> None:
+        super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
 
 
 class RequestFailed(ServeError):
-    """A request that was not answered, or not to its end. `theirs` says that the request is to blame."""
+    """A request that could not be answered."""
 
     def __init__(self, message: str, *, theirs: bool = False) -> None:
         super().__init__(message)
@@ -35,7 +33,7 @@ class RequestFailed(ServeError):
 
 
 class EngineDied(ServeError):
-    """The engine's process ended while it answered. The next request starts another one."""
+    """The engine's process ended."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -43,4 +41,4 @@ class EngineDied(ServeError):
 
 
 class LoadFailed(ServeError):
-    """The engine's process cannot be started, or the models cannot be loaded. The next request tries it again."""
+    """The models cannot be loaded."""

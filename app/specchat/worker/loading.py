@@ -82,6 +82,7 @@ def describe(opened: Opened) -> Loaded:
         head=engine.head,
         further=tuple(engine.further.values()),
         memory=engine.memory_use,
+        answer_format=engine.answer_format,
     )
 
 

@@ -127,7 +127,7 @@ def speedup_over_plain(plain_ms: float | None, counted: Timed) -> float | None:
 class TurnStats(Timed):
     """What one answer did and where its time went. `observe` is called once a round, in order.
 
-    `cached_tokens` is how many of the prompt's tokens were in memory, so that only the others had to be read.
+    `cached_tokens` of the prompt's tokens were in memory already, also as the beginning of another answer's text.
     `num_accepted_tokens_per_pos[i]` counts the rounds whose i-th drafted token was accepted. `plain_ms` is C(1), the
     time of a target pass over one token while the machine was as busy as during the answer, None if that is not known.
     `cpu_share` is the share of the processor time they wanted that the answer's threads got, None if that is not known.

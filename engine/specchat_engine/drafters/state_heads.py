@@ -249,9 +249,10 @@ class StateHeadModel:
         self.rewind(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
-        """Takes exactly these tokens."""
-        kept, self.tokens = common_prefix(self.tokens, tokens), [*tokens]
-        return kept
+        """Takes exactly these tokens; returns how many it had."""
+        known = common_prefix(self.tokens, tokens)
+        self.tokens = [*tokens]
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens."""

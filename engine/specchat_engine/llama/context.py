@@ -207,18 +207,19 @@ class LlamaContext:
         self._forget(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
-        """Makes the memory hold exactly these tokens, keeping the common prefix, whose length it returns.
+        """Makes the memory hold exactly these tokens, keeping the common prefix or taking over that of another text;
+        returns its length.
 
         Raises Cancelled between two chunks; what was read so far stays, so that the next turn can use it.
         """
         self.keep(tokens)
         self._share(tokens)
-        kept, size = len(self.tokens), self._native.size
-        for start in range(kept, len(tokens), size):
+        size, known = self._native.size, len(self.tokens)
+        for start in range(known, len(tokens), size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self._decode(tokens[start : start + size], 0)
-        return kept
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens; reads again whatever else had to be dropped for that.

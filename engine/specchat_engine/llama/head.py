@@ -127,14 +127,14 @@ class HeadContext:
         self._cut(common_prefix(self.tokens, tokens))
 
     def read(self, tokens: Sequence[int], cancelled: Callable[[], bool]) -> int:
-        """Makes the memory hold exactly these tokens. Raises Cancelled between two chunks."""
+        """Makes the memory hold exactly these tokens; returns how many it had. Raises Cancelled between two chunks."""
         self.keep(tokens)
-        kept = self.length
-        for start in range(kept, len(tokens), self._size):
+        known = self.length
+        for start in range(known, len(tokens), self._size):
             if cancelled():
                 raise Cancelled("stopped while the prompt was read")
             self.advance(tokens[start : start + self._size], 0)
-        return kept
+        return known
 
     def rewind(self, length: int) -> None:
         """Drops all but the first `length` tokens."""

@@ -47,6 +47,7 @@ async def client(tmp_path_factory: pytest.TempPathFactory, tiny_models: TinyMode
     await client.close()
 
 
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 # Fewer rounds than the longest answer has without drafts, and many more than a short one.
 LONG = replace(ENDLESS, max_tokens=1800)
 
@@ -169,6 +170,9 @@ async def test_a_request_that_fails_disturbs_nobody(client: EngineClient) -> Non
         "the context holds 2048": asking("x" * 3000),
         "a message has the role 'wizard'": Request(SHORT, 1, ({"role": "wizard", "content": "hello"},)),
         "grammar": asking("hello", replace(SHORT, sampling=SamplingParams(grammar="root ::= nothing"))),
+        "the prompt is empty": Request(SHORT, 1),
+        "the prompt has token 1000000": Request(SHORT, 1, prompt=(5, 10**6)),
+        "no messages and no tools": Request(SHORT, 1, prompt="hello", tools=(TOOL,)),
         "token 9999": asking("hello", replace(SHORT, sampling=SamplingParams(logit_bias=((9999, 1.0),)))),
     }
     for reason, request in wrong.items():

@@ -15,13 +15,13 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from specchat.serve import answering, upkeep
+from specchat.serve import upkeep
 from specchat.serve.answering import Asked
+from specchat.serve.asking import Exchange
 from specchat.serve.engine_server import EngineServer
-from specchat.serve.protocol import Ask, Command, Event, Failed, Finished, Leave, Made, Request, decode, encode
+from specchat.serve.protocol import Ask, Command, Event, Failed, Finished, Leave, Made, decode, encode
 from specchat.worker.protocol import Load, Loaded, Quit
 from specchat_engine import Engine, LoadOptions, Session
-from specchat_engine.decoding.rounds import Round
 from specchat_engine.errors import DecodeError
 from support.serving import ENDLESS, SHORT, asking
 from support.tiny_models import TinyModels
@@ -120,7 +120,7 @@ def test_a_failure_of_the_engine_is_not_the_requests_fault(process: Process, mon
         raise DecodeError("llama.cpp could not read 1 tokens")
 
     with monkeypatch.context() as patch:
-        patch.setattr(answering, "rounds_of", failing)
+        patch.setattr(Exchange, "rounds", failing)
         process.tell(Ask(1, asking("hello")))
         assert process.next(Failed) == Failed("llama.cpp could not read 1 tokens", 1)
     process.tell(Ask(2, asking("hello")))
@@ -147,20 +147,20 @@ def test_whoever_leaves_at_once_is_hardly_answered(process: Process) -> None:
 def test_whoever_leaves_before_the_prompt_is_read_is_not_answered(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached: queue.Queue[int] = queue.Queue()
+    reached: queue.Queue[bool] = queue.Queue()
     go_on = threading.Event()
-    rounds_of = answering.rounds_of
+    rounds = Exchange.rounds
 
-    def waiting(session: Session, request: Request) -> Iterator[Round]:
-        reached.put(request.seed)
+    def waiting(*arguments: Any) -> Iterator[Made]:
+        reached.put(True)
         assert go_on.wait(60)
-        yield from rounds_of(session, request)
+        yield from rounds(*arguments)
 
-    monkeypatch.setattr(answering, "rounds_of", waiting)
+    monkeypatch.setattr(Exchange, "rounds", waiting)
     process.tell(Ask(1, asking("hello", ENDLESS, seed=1)))
-    assert reached.get(timeout=60) == 1
+    assert reached.get(timeout=60)
     process.tell(Leave(1), Ask(2, asking("hello", seed=2)))
-    assert reached.get(timeout=60) == 2, "so the one before was heard"
+    assert reached.get(timeout=60), "so the one before was heard"
     go_on.set()
     finished = process.next(Finished, 1)
     assert (finished.reason, finished.stats["num_rounds"]) == ("cancelled", 0)
