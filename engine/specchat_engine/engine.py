@@ -17,6 +17,7 @@ from specchat_engine.drafters import (
     GUESSED,
     LookaheadDrafter,
     MakeDrafter,
+    ModelDrafter,
     StateHead,
     StateHeadModel,
     Stores,
@@ -38,6 +39,7 @@ from specchat_engine.llama.native import NativeContext
 from specchat_engine.llama.vocabulary import Vocabulary
 from specchat_engine.load_options import NORMED, Head, LoadOptions, MemoryUse, ThreadCount
 from specchat_engine.loaded import info_of, machine, recommended_by, template_of, translation_between, versions
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.memory.room import with_room
 from specchat_engine.memory.saving import restore, save
 from specchat_engine.models import ALONE, SessionModel
@@ -46,6 +48,7 @@ from specchat_engine.pairing import ASSISTANT, check_pair, read_state_head, seve
 from specchat_engine.policy.calibration import measure
 from specchat_engine.policy.controller import Controller
 from specchat_engine.policy.planner import AllowedDrafters
+from specchat_engine.policy.unloading import draft_to_unload
 from specchat_engine.sampling.sampler import constraint_of
 from specchat_engine.session import Session
 from specchat_engine.settings import AUTO, FURTHER_MODEL, HEADS, Settings
@@ -63,7 +66,7 @@ _CANNOT_GO_BACK = "this model's memory cannot take back drafted tokens, neither 
 class Engine:
     """Holds the models' memory; `close` (or leaving a `with` block) frees it. Its sessions share one memory.
 
-    `further` has the draft models beside the first, by the names of their drafters.
+    `draft` is the first draft model, and `further` has those beside it, by the names of their drafters.
     `head` is the head that drafts from the target's hidden states, if one is loaded.
     `translated_because` says why the draft model drafts through text, empty if its token ids are the target's.
     `shortened_because` says why the context is shorter than the model's own, empty if memory is not the reason.
@@ -98,11 +101,10 @@ class Engine:
         self._processors = read_processors()
         usual = self._processors.usual
         n_ctx = options.n_ctx or target.n_ctx_train
-        self._draft: LlamaContext | None = None
         self._head: HeadContext | StateHeadModel | None = None
-        self._translation: Translation | None = None
-        self._further: dict[str, tuple[LlamaContext, Translation | None]] = {}
         self._texts: dict[LlamaContext, list[LlamaContext]] = {}
+        self._drafts_at: list[dict[str, tuple[LlamaContext, Translation | None]]] = []
+        self._drafts_at += ({} for _ in range(options.parallel))
         self._lock = RLock()
         self._joint: JointPasses | None = None
         with ExitStack() as undo:
@@ -116,27 +118,27 @@ class Engine:
             for number, (model, because) in enumerate(drafting, 1):
                 context = self._draft_context(model, because)
                 undo.callback(context.close)
-                translation = translation_between(target, model) if because else None
-                if model is draft:
-                    self._draft, self._translation = context, translation
-                else:
-                    self._further[f"{FURTHER_MODEL}{number}"] = context, translation
+                name = ModelDrafter.name if model is draft else f"{FURTHER_MODEL}{number}"
+                self._give(name, context, because)
             if head:
                 self._head = self._opened(*head, options)
             undo.pop_all()
         last_words.about(*(model.path for model in self._models))
         asked = options.threads, options.threads_draft
         with_threads = [self._head] if isinstance(self._head, HeadContext) else []
-        others = [context for context, _ in self._further.values()]
-        self.threads = Threads(self._target, self._draft, self._processors, asked, with_threads, others)
+        contexts = [context for context, _ in self._drafts.values()]
+        first = contexts[0] if contexts else None
+        self.threads = Threads(self._target, first, self._processors, asked, with_threads, contexts[1:])
         self.target = info_of(self._target)
-        self.draft = info_of(self._draft) if self._draft else None
-        self.further = {name: info_of(context) for name, (context, _) in self._further.items()}
+        self.further = {name: info_of(context) for name, (context, _) in self._drafts.items()}
+        self.draft = self._recorded_draft = self.further.pop(ModelDrafter.name, None)
+        self._drafts_named = max(1, len(drafting))
+        self._unloaded: set[str] = set()
         self.recommended = recommended_by(target)
         self.controller = Controller()
         self.head = head[0] if head else None
         self.stores = Stores()
-        models = (*(["model"] if draft else []), *self._further, *([head[0].name] if head else []))
+        models = (*self._drafts, *([head[0].name] if head else []))
         looking = ("lookup",) if stores is None else ("lookup", "store")
         own = ("hybrid", *models, *looking) if models or stores is not None else looking
         of_passes = ("recycling", "lookahead") if LookaheadDrafter.fits(self._target) else ("recycling",)
@@ -158,6 +160,17 @@ class Engine:
             raise
         self._texts[texts[0]] = texts
         return texts[0]
+
+    def _give(self, name: str, context: LlamaContext, because: str) -> None:
+        """Gives a draft model to the sessions of all places."""
+        translation = translation_between(self._models[0], context.model) if because else None
+        for drafts, text in zip(self._drafts_at, self._texts[context], strict=True):
+            drafts[name] = text, translation
+
+    @property
+    def _drafts(self) -> dict[str, tuple[LlamaContext, Translation | None]]:
+        """The draft models by the names of their drafters, as the sessions of the first place use them."""
+        return self._drafts_at[0]
 
     def _opened(self, head: Head, by: LlamaModel | StateHead, options: LoadOptions) -> HeadContext | StateHeadModel:
         """The model that drafts for the target with its hidden states."""
@@ -262,6 +275,15 @@ class Engine:
         )
 
     @property
+    def draft_memory(self) -> dict[str, int]:
+        """How many bytes of main memory each draft model takes, by the name of its drafter; 0 for one on a GPU."""
+        taken = {}
+        for name, (context, _) in self._drafts.items():
+            sizes = context.model.weight_bytes, context.buffers.cache, context.buffers.compute
+            taken[name] = 0 if context.on_gpu else sum(size or 0 for size in sizes)
+        return taken
+
+    @property
     def machine(self) -> dict[str, Any]:
         """The machine, and the thread counts at this moment."""
         return machine(self.threads.in_force)
@@ -309,14 +331,12 @@ class Engine:
         joint = self._joint
         pair = Pair(
             self._texts[self._target][place],
-            self._texts[self._draft][place] if self._draft else None,
             self._models[0].vocabulary,
             self._template,
-            further={name: (self._texts[one][place], way) for name, (one, way) in self._further.items()},
+            drafts=self._drafts_at[place],
             hierarchy=self.options.hierarchy == "on",
             head=head_drafter(self.head.name, self._head, self.head.longest) if self.head and self._head else None,
             stores=self.stores if self._has_stores else None,
-            translation=self._translation,
             plugins=self._plugins,
             controller=self.controller.beside() if place else self.controller,
             plain_because=self.plain_because,
@@ -341,6 +361,8 @@ class Engine:
                 f"tree is {settings.tree}, and this target's memory ({self.header.architecture}) cannot hold several "
                 "continuations: use 0"
             )
+        if settings.drafter in self._unloaded:
+            raise SettingError(f"the drafter {settings.drafter!r} was unloaded: use another, or load the models again")
         AllowedDrafters.under(settings, self.drafters)
         if settings.drafter == "lookahead" and "lookahead" not in self.drafters:
             raise SettingError(
@@ -398,14 +420,14 @@ class Engine:
 
     @property
     def _memories(self) -> dict[str, LlamaContext]:
-        drafts = {"draft": self._draft} if self._draft else {}
-        return {"target": self._target, **drafts, **{name: context for name, (context, _) in self._further.items()}}
+        names = {ModelDrafter.name: "draft"}
+        return {"target": self._target} | {names.get(name, name): one for name, (one, _) in self._drafts.items()}
 
     @property
     def _drafting(self) -> tuple[LlamaContext | HeadContext | StateHeadModel, ...]:
         """The contexts that draft."""
-        further = (context for context, _ in self._further.values())
-        return tuple(context for context in (self._draft, *further, self._head) if context)
+        drafts = (context for context, _ in self._drafts.values())
+        return tuple(context for context in (*drafts, self._head) if context)
 
     @property
     def _files(self) -> str:
@@ -415,9 +437,13 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """What the record of a pair belongs to: the files, the build, the devices and the machine."""
+        """What the record of a pair belongs to: the files, the build, the devices and the machine.
+
+        It stays the same when a draft model is unloaded.
+        """
         options = replace(self.options, n_ctx=0, k_max=1, parallel=1, threads=AUTO, threads_draft=AUTO)
-        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in (self.target, self.draft) if info]
+        infos = (self.target, self._recorded_draft)
+        models = [f"{info.name} {info.n_params} {info.size_bytes}" for info in infos if info]
         if self.head:
             models.append(repr(self.head))
         return repr((models, llama_version(), self._processors, options, self._target.attention.flash))
@@ -457,9 +483,10 @@ class Engine:
             except EngineError:
                 model.close()
                 raise
-            name = f"{FURTHER_MODEL}{2 + len(self._further)}"
+            self._drafts_named += 1
+            name = f"{FURTHER_MODEL}{self._drafts_named}"
             self._models.append(model)
-            self._further[name] = context, translation_between(self._models[0], model) if because else None
+            self._give(name, context, because)
             self.further[name] = info_of(context)
             self.drafters = (*self.drafters[:2], name, *self.drafters[2:])
             self.threads.add(context)
@@ -470,8 +497,7 @@ class Engine:
 
         Between two answers. Raises ModelFileError, and PairError if it is not a version of the one before.
         """
-        found = (self._draft, self._translation) if name == "model" else self._further.get(name, (None, None))
-        context, translation = found
+        context, translation = self._drafts.get(name, (None, None))
         if context is None:
             raise PairError(f"{path.name} cannot be exchanged for the draft model: none is loaded")
         if self.options.parallel > 1:
@@ -487,10 +513,46 @@ class Engine:
                 model.close()
                 raise
             self._models = [model if one is old else one for one in self._models]
-            if name == "model":
-                self.draft = info_of(context)
+            if name == ModelDrafter.name:
+                self.draft = self._recorded_draft = info_of(context)
             else:
                 self.further[name] = info_of(context)
+
+    def draft_to_unload(self, host: DeviceMemory, asked: str = "") -> str | None:
+        """The drafter whose draft model should make room if main memory is as `host` says; see `policy.unloading`.
+
+        None where several answers can be given at a time.
+        """
+        if self.options.parallel > 1:
+            return None
+        known = self.controller
+        return draft_to_unload(host.free, host.total, self.draft_memory, known.record, known.acceptance.share_of, asked)
+
+    def unload_draft(self, name: str) -> None:
+        """Frees the weights and the cache of a draft model; sessions draft without it from the next answer on.
+
+        No other draft model gets its name. Raises PairError if none of this name is loaded, and EngineError while an
+        answer is being given, or where several can be given at a time.
+        """
+        with self._lock:
+            if name not in self._drafts:
+                raise PairError(f"{name!r} cannot be unloaded: no draft model of this name is loaded")
+            if self.options.parallel > 1:
+                raise EngineError("a draft model is unloaded where one answer is given at a time: use parallel 1")
+            if self._target.user is not None:
+                raise EngineError("an answer is being given on these models: unload a draft model when it has ended")
+            context, _ = self._drafts[name]
+            del self._drafts[name], self._texts[context]
+            self._unloaded.add(name)
+            self.drafters = tuple(one for one in self.drafters if one != name)
+            self.threads.remove(context)
+            if name == ModelDrafter.name:
+                self.draft, self.translated_because = None, ""
+            else:
+                del self.further[name]
+            self._models.remove(context.model)
+            context.close()
+            context.model.close()
 
     def _draft_model(self, path: Path, *, tokenizer: bool) -> LlamaModel:
         """The weights of a draft model, where drafts are to be."""
@@ -549,8 +611,8 @@ class Engine:
 
     def _measure_passes(self) -> Iterator[None]:
         threads = max((model.threads for model in self._drafting), default=0)
-        yield from measure(self._target, self._draft, self.controller, threads=threads)
-        for name, (context, _) in self._further.items():
+        drafts: dict[str, LlamaContext | None] = {name: context for name, (context, _) in self._drafts.items()}
+        for name, context in (drafts or {ModelDrafter.name: None}).items():
             yield from measure(self._target, context, self.controller, name, threads)
         if self.head:
             yield from measure(self._target, self._head, self.controller, self.head.name, threads)

@@ -76,6 +76,7 @@ class Session:
         self.prediction = ""
         self.watch: Watch | None = None
         self._planner = Planner(pair.target, pair.drafters(), pair.controller, pair.plain_because, pair.company)
+        self._drafts = tuple(pair.drafts)
         self._turn = Turn(0, 0, Prompt(), (), self._empty_transcript())
         self._turn.end_reason = None
         self._open: Generator[Round] | None = None
@@ -149,6 +150,7 @@ class Session:
         self._check_idle("read ahead")
         if self.pair.target.goes_back_freely:
             with self.pair.lock, suppress(Cancelled, ContextOverflowError, TemplateError, SettingError):
+                self._follow_drafts()
                 fitted = self._fit(asked)
                 self.pair.target.read(fitted.tokens[:-1], cancelled)
                 self._planner.prepare(fitted, self.settings, cancelled)
@@ -187,7 +189,6 @@ class Session:
         """
         self._check_idle("look closer")
         sampling, pair = self.settings.sampling, self.pair
-        peer = None if pair.translation else next(iter(pair.drafting), None)
         with pair.lock:
             if messages is None:
                 sampling = sampling_at(position, self._turn.in_force) or sampling
@@ -197,7 +198,7 @@ class Session:
                 shown = shown_tokens(Prompt.of(messages).shown, pair.vocabulary)
                 place = Place(self._fit(messages).tokens, tokens, position, sampling, sharpness, shown)
             try:
-                return inspect(pair.target, peer, pair.vocabulary, place, asked, cancelled)
+                return inspect(pair.target, pair.peer, pair.vocabulary, place, asked, cancelled)
             except DecodeError:
                 pair.clear()
                 raise
@@ -237,6 +238,12 @@ class Session:
         self._open = rounds
         yield from rounds
 
+    def _follow_drafts(self) -> None:
+        """Drafts with the draft models that are loaded now."""
+        if self._drafts != tuple(self.pair.drafts):
+            self._planner.use(self.pair.drafters())
+            self._drafts = tuple(self.pair.drafts)
+
     def _converse(self, prompt: str) -> Generator[Round]:
         number = sum(message.role == "user" for message in self.messages)
         asked = [*self.messages, Message("user", prompt)]
@@ -248,15 +255,14 @@ class Session:
 
     def _answer(self, asked: Asked, number: int, attempt: int = 0, prefix: Sequence[int] = ()) -> Generator[Round]:
         """Begins a turn, reads the prompt, decodes, and leaves models and turn in order, however that ends."""
-        if self.pair.further.keys() - self._planner.drafters.keys():
-            self._planner.add(self.pair.drafters())
         seed = turn_seed(self.seed, number, attempt)
         self._turn = turn = Turn(number, seed, Prompt.of(asked), prefix, self._empty_transcript())
         pair = self.pair
         began = perf_counter_ns()
         tell = partial(pair.passed, turn.notices) if pair.passed else None
-        times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
         with pair.lock, pair.answering():
+            self._follow_drafts()
+            times = PassTimes(pair.target, pair.drafting, tell, on_cpu=pair.on_cpu)
             turn.shown = shown_tokens(turn.prompt.shown, pair.vocabulary)
             constraint = constraint_of(self.settings.sampling, pair.vocabulary, turn.shown)
             try:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from specchat_engine.errors import Cancelled, DecodeError, SettingError
 from specchat_engine.prompt.encoding import common_prefix
+from specchat_engine.trees import leaves_of
 
 __all__ = ["ByteTokenizer", "ScriptedModel", "peaked", "random_law"]
 
@@ -59,7 +60,7 @@ class ScriptedModel:
 
     def advance_tree(self, token: int, tree: Sequence[int], parents: Sequence[int]) -> NDArray[np.float32]:
         """Reads a token and a tree that follows it; logits [n + 1, V]. Raises DecodeError as `advance` does."""
-        leaves = len(tree) - len({*parents} - {-1})
+        leaves = len(leaves_of(parents))
         if len(tree) + 1 > self.max_rows or leaves > self.max_leaves or len(parents) != len(tree):
             raise DecodeError(f"a tree of {len(tree)} tokens with {leaves} leaves; at most {self.max_leaves}")
         self._check_room(len(tree) + 1)

@@ -12,6 +12,7 @@ import pytest
 
 from specchat_engine import Engine, LoadOptions, Message, Round, SamplingParams, Session, Settings
 from specchat_engine.errors import DecodeError, EngineError, SettingError
+from specchat_engine.memory.placement import DeviceMemory
 from support.tiny_models import EngineFiles
 
 OPTIONS = LoadOptions(threads=1, parallel=4, n_ctx=512)
@@ -134,6 +135,22 @@ def test_a_place_that_is_not_there_is_refused(engine: Engine) -> None:
         engine.session(place=4)
 
 
-def test_a_draft_that_is_to_be_exchanged_needs_one_answer_at_a_time(engine: Engine, files: EngineFiles) -> None:
+def test_a_draft_that_is_to_be_exchanged_or_unloaded_needs_one_answer_at_a_time(
+    engine: Engine, files: EngineFiles
+) -> None:
     with pytest.raises(EngineError, match="parallel 1"):
         engine.exchange_draft(files.draft)
+    with pytest.raises(EngineError, match="parallel 1"):
+        engine.unload_draft("model")
+    for _ in range(60):
+        engine.controller.record.observe("prose", "model", 2.0, 1)
+    assert engine.draft_to_unload(DeviceMemory("CPU", "cpu", 0, 10**10)) is None
+
+
+def test_a_draft_that_is_added_drafts_in_every_place(files: EngineFiles) -> None:
+    with Engine.load(files.target, files.draft, OPTIONS) as engine:
+        answering = sessions(engine)
+        engine.add_draft(files.short)
+        for session in answering:
+            session.settings = replace(session.settings, drafter="model-2")
+        assert {event.source for rounds in together(answering) for event in rounds if event.drafted} == {"model-2"}

@@ -166,7 +166,7 @@ def test_an_answer_without_text_is_not_kept() -> None:
 
 def test_default_settings_need_no_draft_model() -> None:
     target = ScriptedModel(saying("ababababab"))
-    session = Session(Pair(target, None, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
+    session = Session(Pair(target, ByteTokenizer(), ChatTemplate(FALLBACK), controller=knowing(0.01, 0.01)))
     assert session.settings == Settings()
     assert {event.source for event in session.generate("x") if event.drafted} == {"lookup"}
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from specchat.bench.plan import DRAFTED
 from specchat.learning import BackgroundTraining, Learned, Learning
+from specchat.models.formatting import format_size
 from specchat.texts import Collections, Refreshing
 from specchat.worker.gate import Gate
 from specchat.worker.loading import Progress, by_hundredths, describe, open_models, open_what_fits, progress_told
@@ -45,6 +46,8 @@ from specchat.worker.records import keep, recall
 from specchat_engine import Engine, Message, Session, TurnStats
 from specchat_engine.decoding.turn_recorder import TurnRecorder
 from specchat_engine.errors import Cancelled, EngineError, PairError, TextStoreError
+from specchat_engine.llama.machine import this_machine
+from specchat_engine.memory.placement import DeviceMemory
 from specchat_engine.policy.acceptance import kind_of
 from specchat_engine.settings import Settings
 
@@ -58,11 +61,15 @@ _STOPPED: dict[type[Command], str] = {
 class Work:
     """Holds the engine and does what the commands ask. Events go to `send`.
 
-    Only the listening thread calls `hear`, and only the working thread calls everything else.
+    `main_memory` tells how much memory is free. Only the listening thread calls `hear`, and only the working thread
+    calls everything else.
     """
 
-    def __init__(self, send: Callable[[Event], None]) -> None:
+    def __init__(
+        self, send: Callable[[Event], None], main_memory: Callable[[], DeviceMemory] = lambda: this_machine().host
+    ) -> None:
         self._send = send
+        self._main_memory = main_memory
         self._gate = Gate()
         self._cancelled = threading.Event()
         self._guard = threading.Lock()
@@ -192,7 +199,8 @@ class Work:
         learned = learning.of(Path(engine.target.path), self._draft)
         used = engine.further.get(self._learned_name)
         current = learned.current.resolve()
-        if current == (Path(used.path) if used else self._draft).resolve():
+        was_unloaded = self._learned_name and not used
+        if was_unloaded or current == (Path(used.path) if used else self._draft).resolve():
             return learned
         with suppress(EngineError):
             if used:
@@ -202,18 +210,35 @@ class Work:
             self._send(Notice(f"The draft model has learned, and drafts as {self._learned_name}: {learned.told()}."))
         return learned
 
-    def _learn(self, learned: Learned, session: Session, asked: str) -> None:
-        """Keeps the turn, and begins to train if enough is new."""
+    def _learn(self, engine: Engine, learned: Learned, session: Session, command: Generate) -> None:
+        """Keeps the turn and what it accepted of each draft, and begins to train if enough is new."""
         recorder = session.watch
         assert isinstance(recorder, TurnRecorder)
-        turn = recorder.turn(session.prompt_ids, session.answer_ids, kind_of(asked))
+        asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
+        given, answer = len(command.prefix), session.answer_ids
+        turn = recorder.turn([*session.prompt_ids, *answer[:given]], answer[given:], kind_of(asked))
         session.watch = None
         if turn is None:
             return
         with suppress(OSError):  # a full disk ends the recording, not the chat
             learned.recorded.add(turn)
-            learned.saw(len(turn.best))
-            self._training.begin(Path(self._engine.target.path) if self._engine else Path(), learned)
+            drafts = {"model": engine.draft, **engine.further}
+            files = {name: Path(info.path) for name, info in drafts.items() if info}
+            tested = [(files[name], counts) for name, counts in recorder.tested.items() if name in files]
+            learned.saw(len(turn.best), turn.kind, tested)
+            self._training.begin(Path(engine.target.path), learned)
+
+    def _make_room(self, engine: Engine, asked: str) -> None:
+        """Unloads a draft model that does not pay if memory is short, and says so. It is never the one `asked` for."""
+        memory = self._main_memory()
+        name = engine.draft_to_unload(memory, asked)
+        info = engine.further.get(name, engine.draft) if name else None
+        if not (name and info):
+            return
+        engine.unload_draft(name)
+        why = f"memory is short ({format_size(memory.free)} free), and it has not made answers faster"
+        back = "It comes back when the models are loaded again, as at the next start."
+        self._send(Notice(f"{name} ({Path(info.path).name}) was unloaded: {why}. {back}"))
 
     def _count_hits(self, engine: Engine) -> None:
         """Keeps what was drafted from stores, and brings those of past chats up to date now and then."""
@@ -256,12 +281,12 @@ class Work:
         finally:
             self._training.resume()
         tell_news()
-        if learned:
-            asked = next((one.content for one in reversed(command.messages) if one.role == "user"), "")
-            self._learn(learned, session, asked)
+        if learned and self._engine is not None:
+            self._learn(self._engine, learned, session, command)
         if self._engine is not None:
             self._count_hits(self._engine)
             keep(self._engine)
+            self._make_room(self._engine, session.settings.drafter)
             self._measuring = self._engine.measuring()  # what was disturbed when the pair was loaded is measured again
         self._send(Ended(session.end_reason or "error", session.text, session.stats.to_json(), session.costs))
 
@@ -338,8 +363,8 @@ class Work:
         """The pair's session with the seed and the settings of the command, for an answer those that were set since.
 
         The session stays the same while the pair is loaded, so that lookup can draft from other conversations. Raises
-        SettingError for settings that another conversation begins with and that the pair cannot serve, and EngineError
-        if nothing is loaded.
+        SettingError for settings that another conversation begins with and that the pair cannot serve, for a drafter
+        that was unloaded, and EngineError if nothing is loaded.
         """
         seed, settings = command.seed, command.settings
         with self._guard:
@@ -347,9 +372,10 @@ class Work:
                 settings = self._settings
             if self._engine is None:
                 raise EngineError("no model is loaded")
+            drafters = self._engine.drafters
             if self._session is None:
                 self._session = self._engine.session(None, settings, seed)
-            elif self._session.seed != seed:
+            elif self._session.seed != seed or (isinstance(command, Generate) and settings.drafter not in drafters):
                 self._engine.check(settings)
             self._session.seed, self._session.settings = seed, settings
             return self._session

@@ -182,7 +182,7 @@ class LlamaContext:
         self._check_room(rows)
         branches.open(start)
         self._tree = branches
-        positions = [start, *(start + depth for depth in branches.depths)]
+        positions = [start, *(start + 1 + depth for depth in branches.depths)]
         logits = self._compute(Part([token, *tree], positions, rows, [range(branches.count), *branches.members]))
         self.tokens.append(token)
         return logits
