@@ -17,6 +17,9 @@ from specchat.errors import ConfigError
 _GRACE = 3
 """Seconds that running answers have when the server is asked to end."""
 
+_IDLE = 75
+"""Seconds that a connection may be idle; clients keep theirs for less, so none is closed while a request is sent."""
+
 _HEADER_BYTES = 65_536
 _BACKLOG = 128
 
@@ -69,6 +72,7 @@ def server_of(app: Starlette) -> uvicorn.Server:
             proxy_headers=False,
             h11_max_incomplete_event_size=_HEADER_BYTES,
             timeout_graceful_shutdown=_GRACE,
+            timeout_keep_alive=_IDLE,
         )
     )
 

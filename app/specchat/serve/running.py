@@ -13,6 +13,7 @@ from specchat.serve.answers.deltas import AnswerReader, Delta
 from specchat.serve.answers.figures import Figures
 from specchat.serve.api_errors import ApiError, api_error
 from specchat.serve.engine import Answering, ServingEngine
+from specchat.serve.errors import RequestFailed
 from specchat.serve.metrics import Metrics
 from specchat.serve.protocol import Begun, Finished, Made, Request
 from specchat.serve.requests.asked import Asked
@@ -56,6 +57,8 @@ class Runner:
         try:
             async with aclosing(self.engine.answer(request)) as events:
                 while (event := await self._next(events, deadline)) is not None:
+                    if isinstance(event, Finished) and event.reason == "error":
+                        raise RequestFailed("the answer ended with an error; the engine's log has more")
                     delta = reader.read(event)
                     match event:
                         case Begun():

@@ -97,6 +97,12 @@ def test_it_says_what_it_serves_and_where(tiny_models: TinyModels) -> None:
     assert line == f"specchat: target 91k ⇠ draft 54k at {server.url}/v1, 2 at a time; Ctrl+C ends it"
 
 
+def test_it_ends_well_when_the_system_asks_it_to(tiny_models: TinyModels) -> None:
+    with real_server("-m", tiny_models.target, "-t", "1", "-np", "1") as server:
+        server.process.terminate()
+        assert server.process.wait(30) == 0
+
+
 def test_the_command_line_loads_nothing_of_the_server() -> None:
     code = f"import specchat.cli, specchat.cli.app, sys; print(*sorted({{*{SERVER!r}}} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -144,6 +144,12 @@ def test_an_error_before_the_first_token_is_a_status(
     assert http.post(CHAT, json=ASKED).status_code == 200
 
 
+def test_an_answer_that_the_engine_gave_up_is_no_answer(http: httpx2.Client, engine: ScriptedEngine) -> None:
+    engine.scripts = [Script(HELLO.rounds, reason="error")]
+    assert http.post(CHAT, json=ASKED).status_code == 500
+    assert "the answer ended with an error" in http.post(CHAT, json=ASKED | {"stream": True}).text
+
+
 def test_an_error_that_nobody_expected_is_one_line(
     http: httpx2.Client, engine: ScriptedEngine, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,7 +42,6 @@ def check(answer: httpx2.Response, path: str, body: Any) -> None:
 @pytest.mark.parametrize("path", POSTED)
 def test_no_request_from_the_description_breaks_the_server(url: str, path: str, mode: GenerationMode) -> None:
     operation = SCHEMA[path]["POST"]
-    statuses = set()
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @EXAMPLES
@@ -50,11 +49,9 @@ def test_no_request_from_the_description_breaks_the_server(url: str, path: str, 
         with httpx2.Client(base_url=url, timeout=20, trust_env=False) as client:
             sent = {"json": case.body} if isinstance(case.body, dict | list | str | int | float | None) else {}
             answer = client.request(case.method, path, **sent)
-        statuses.add(answer.status_code)
         check(answer, path, case.body)
 
     fuzz()
-    assert 200 in statuses or mode is GenerationMode.NEGATIVE, "some requests are answered"
 
 
 VALUES: list[Any] = [
@@ -77,7 +74,7 @@ VALUES: list[Any] = [
 
 @pytest.mark.parametrize("path", POSTED)
 def test_no_value_in_place_of_another_breaks_the_server(url: str, path: str) -> None:
-    """Each field of a request that would be answered gets values of all kinds."""
+    """Each field of a request that is answered gets values of all kinds."""
     usual: dict[str, Any] = {
         "messages": [{"role": "user", "content": "hi"}],
         "prompt": "a",
@@ -88,6 +85,7 @@ def test_no_value_in_place_of_another_breaks_the_server(url: str, path: str) -> 
     fields = description()["components"]["schemas"][name.rpartition("/")[2]]["properties"]
     chosen = random.Random(7)
     with httpx2.Client(base_url=url, timeout=20, trust_env=False) as client:
+        assert client.post(path, json=usual).status_code == 200
         for field in fields:
             for value in chosen.sample(VALUES, 8):
                 body = usual | {field: value}

@@ -282,7 +282,7 @@ def test_clients_that_leave_at_any_moment_leave_nothing_behind(server: RealServe
                 pass
 
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(leave, range(60)))
+        list(pool.map(leave, range(200)))
     wait_until(lambda: gauge(http, "num_requests_running") == gauge(http, "num_requests_waiting") == 0)
     with ThreadPoolExecutor(PLACES) as pool:
         texts = list(pool.map(lambda _: http.post("/v1/chat/completions", json=ASKED).json(), range(PLACES)))
