@@ -9,6 +9,7 @@ from specchat.serve.errors import Busy, EngineDied, LoadFailed, RequestFailed
 
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 _ANTHROPIC_KINDS = _KINDS | {413: "request_too_large", 504: "timeout_error", 503: "overloaded_error"}
+_LONGEST = 500
 
 
 class ApiError(SpecchatError):
@@ -17,9 +18,9 @@ class ApiError(SpecchatError):
     def __init__(
         self, status: int, message: str, *, param: str | None = None, code: str | None = None, retry_after: int = 0
     ) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(_one_line(message))
         self.status = status
-        self.param = param
+        self.param = _one_line(param) if param else None
         self.code = code
         self.retry_after = retry_after
 
@@ -37,8 +38,15 @@ class ApiError(SpecchatError):
     def anthropic(self) -> dict[str, Any]:
         """The body in the shape of Anthropic's API."""
         kind = _ANTHROPIC_KINDS.get(self.status, "api_error" if self.status >= 500 else "invalid_request_error")
-        message = f"{self.param}: {self}" if self.param else str(self)
+        message = str(self)
+        if self.param and self.param not in message:
+            message = f"{self.param}: {message}"
         return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def _one_line(text: str) -> str:
+    """A text without line ends, and not endless: names in it may come from the request."""
+    return " ".join(text.split())[:_LONGEST]
 
 
 def bad(message: str, param: str | None = None) -> ApiError:

@@ -45,5 +45,5 @@ def http(served: Served) -> Iterator[httpx2.Client]:
 @pytest.fixture
 def client(served: Served) -> Iterator[openai.OpenAI]:
     """OpenAI's client of a server with the usual settings."""
-    with openai.OpenAI(base_url=f"{served()}/v1", api_key="none", max_retries=0) as client:
+    with openai.OpenAI(base_url=f"{served()}/v1", api_key="none", max_retries=0, timeout=20) as client:
         yield client

@@ -90,6 +90,14 @@ def test_a_bad_value_is_named(http: httpx2.Client, engine: ScriptedEngine, field
     assert not engine.asked
 
 
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages"])
+def test_a_name_out_of_a_request_does_not_break_the_line(http: httpx2.Client, path: str) -> None:
+    error = http.post(path, json=MESSAGES | {"logit_bias": {"a\nb": 1, "x" * 9000: "y"}}).json()["error"]
+    assert error["message"].startswith("logit_bias.a b: ")
+    answer = http.post(path, json=MESSAGES | {"logit_bias": {"x" * 9000: "y"}})
+    assert len(answer.content) < 1500
+
+
 def test_unknown_fields_and_nulls_are_ignored(http: httpx2.Client, engine: ScriptedEngine) -> None:
     asked = ASKED | {
         "user": "me",
@@ -182,7 +190,7 @@ def test_unknown_paths_and_methods_are_errors_in_the_same_shape(http: httpx2.Cli
 def test_an_answer_that_takes_too_long_ends(served: Served, engine: ScriptedEngine) -> None:
     url = served(Serving(timeout=0.2))
     engine.scripts = [Script(HELLO.rounds, waits_at=2)]
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=20) as client:
         asked: Any = {"model": "m", "messages": ASKED["messages"]}
         with pytest.raises(openai.APIStatusError) as raised:
             client.chat.completions.create(**asked)
