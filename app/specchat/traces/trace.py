@@ -51,7 +51,7 @@ class Trace(NamedTuple):
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The token ids of the answer, including those that it had to begin with; empty if a server did not tell them."""
+        """The token ids of the answer, including those that it had to begin with; empty if a server told none."""
         said = [int(token) for token in self.start.get("prefix", ())]
         for event in self.rounds:
             ids = [token.id for token in event.drafted[: event.num_accepted]]
