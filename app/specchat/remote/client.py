@@ -200,7 +200,9 @@ class RemoteClient:
             recommended=server.sampling,
             refusal=None,
             n_ctx=model.n_ctx,
-            server=ServerInfo(server.engine.value, self._address.host, server.version, server.models, steered),
+            server=ServerInfo(
+                server.engine.value, self._address.host, server.version, server.models, steered, server.engine.recounts
+            ),
         )
 
     def _unsaid(self, events: Iterator[Event]) -> Iterator[Event]:

@@ -81,7 +81,7 @@ class CounterReader:
             found += self.finish()
         if not self._tokens:
             self._drafted, self._accepted = max(drafted, 0), max(min(accepted, drafted), 0)
-            self._ms, self._t_ms = now.decode_ms - before.decode_ms, t_ms
+            self._ms, self._t_ms = now.decode_ms - before.decode_ms if before.num_tokens else 0.0, t_ms
         text = "".join(token.text for token in said)
         silent = now.num_tokens - before.num_tokens - 1  # tokens that are part of a character came without a chunk
         self._tokens += [*[Token()] * silent, Token(None, text)]

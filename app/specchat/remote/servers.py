@@ -26,6 +26,11 @@ class Engine(StrEnum):
     SPECCHAT = "specchat"
     OPENAI = "OpenAI API"
 
+    @property
+    def recounts(self) -> bool:
+        """Whether it tells at the end of an answer what it had drafted."""
+        return self in (Engine.VLLM, Engine.SGLANG)
+
 
 _OWNERS: Mapping[str, Engine] = {
     "llamacpp": Engine.LLAMA_SERVER,

@@ -170,7 +170,8 @@ class ServerInfo:
     """The server behind the models, if they are reached over HTTP.
 
     `kind` is the engine's name and `models` what the server offers. A server that is `steered` takes k, the drafter and
-    the verifier with each request; others draft as they were started.
+    the verifier with each request; others draft as they were started. One that `recounts` tells at the end of an answer
+    what it had drafted.
     """
 
     kind: str
@@ -178,6 +179,7 @@ class ServerInfo:
     version: str = ""
     models: tuple[str, ...] = ()
     steered: bool = False
+    recounts: bool = False
 
     @property
     def name(self) -> str:
