@@ -27,9 +27,15 @@ def is_built() -> bool:
 def running_llama_server(target: Path, *flags: str, log: Path) -> Iterator[str]:
     """The URL of a server with this model; it ends with the context."""
     port = free_port()
-    command: Sequence[str] = (str(BINARY), "-m", str(target), "--host", "127.0.0.1", "--port", str(port), *flags)
+    with started(("-m", str(target), "--host", "127.0.0.1", "--port", str(port), *flags), port, log) as url:
+        yield url
+
+
+@contextmanager
+def started(words: Sequence[str], port: int, log: Path) -> Iterator[str]:
+    """The URL of a server that was started with these words; it ends with the context."""
     with log.open("wb") as written:
-        process = subprocess.Popen(command, stdout=written, stderr=subprocess.STDOUT)
+        process = subprocess.Popen((str(BINARY), *words), stdout=written, stderr=subprocess.STDOUT)
     try:
         url = f"http://127.0.0.1:{port}"
         wait_until_healthy(url, process)

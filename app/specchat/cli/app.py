@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from specchat import __version__
+from specchat.cli.deploy import deploy
 from specchat.cli.flags import Flags, takes_settings
 from specchat.cli.learn import learn
 from specchat.cli.models import models
@@ -367,6 +368,9 @@ def doctor(
         from specchat.doctor.report import print_report
 
         raise typer.Exit(print_report(examine(), as_json=json))
+
+
+app.command()(deploy)
 
 
 def run_command(words: Sequence[str]) -> int:
