@@ -61,9 +61,14 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], seconds: floa
 
 def told(url: str, *, key: str = "") -> Any:
     """The JSON that a GET gives."""
+    return json.loads(page_of(url, key=key))
+
+
+def page_of(url: str, *, key: str = "") -> str:
+    """The text that a GET gives."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with urlopen(Request(url, headers=headers), timeout=10) as response:
-        return json.load(response)
+        return str(response.read().decode())
 
 
 def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:

@@ -92,7 +92,7 @@ def recognise(transport: Asking, address: Address) -> Server:
         raise RemoteError(f"{clean_line(address.host)} lists no models at /v1/models: check the address")
     entry = _chosen(entries, address)
     engine = _OWNERS.get(text(entry.get("owned_by")).lower(), Engine.OPENAI)
-    server = Server(engine, _model(entry), tuple(text(one["id"]) for one in entries))
+    server = Server(engine, _model(entry), tuple(clean_line(one["id"]) for one in entries))
     match engine:
         case Engine.LLAMA_SERVER:
             return _llama_server(server, mapping(_optional(transport, f"{address.root}/props")))

@@ -97,8 +97,12 @@ def test_a_failure_in_the_middle_is_one_line_and_an_exit_code(
     ("words", "said"),
     [
         (["run", "x", "--remote", "ftp://x"], "is no address of a server"),
-        (["run", "x", "--remote", "host:1", "-m", "a.gguf"], "--model names a model on this machine and --remote"),
-        (["chat", "--remote", "host:1", "--head", "mtp"], "--head names a model on this machine and --remote a server"),
+        (
+            ["run", "x", "--remote", "host:1", "-m", "a.gguf"],
+            "--model is for models on this machine and --remote for a server: omit one",
+        ),
+        (["chat", "--remote", "host:1", "--head", "mtp"], "--head is for models on this machine"),
+        (["run", "x", "--remote", "host:1", "-c", "512"], "--ctx-size is for models on this machine"),
         (["run", "x", "--remote-model", "a"], "give --remote URL as well"),
         (["bench", "--remote", "host:1"], "`bench` measures the passes of an engine on this machine: omit --remote"),
         (["verify", "--remote", "host:1"], "`verify` measures the passes of an engine on this machine: omit --remote"),

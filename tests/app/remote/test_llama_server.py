@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +17,7 @@ from specchat_engine.load_options import LoadOptions
 from specchat_engine.sampling.params import SamplingParams
 from specchat_engine.settings import Settings
 from support.llama_servers import is_built, running_llama_server, told, until
+from support.remote_check import counters, totals
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="llama-server is not built: `make bench-peers` builds it")
 
@@ -26,7 +28,21 @@ DRAFTING = ("-md", str(DRAFT), "--spec-type", "draft-simple,ngram-simple", "--sp
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("llama-server") / "log"
-    flags = (*DRAFTING, "--spec-ngram-simple-size-n", "3", "-t", "1", "-tb", "1", "-np", "1", "-c", "1024", "--slots")
+    flags = (
+        *DRAFTING,
+        "--spec-ngram-simple-size-n",
+        "3",
+        "-t",
+        "1",
+        "-tb",
+        "1",
+        "-np",
+        "1",
+        "-c",
+        "1024",
+        "--slots",
+        "--metrics",
+    )
     with running_llama_server(TARGET, *flags, "--api-key", "sk-test", log=log) as running:
         yield running
 
@@ -49,19 +65,20 @@ PROMPTS = [prompt for prompts in benchmark_prompts().values() for prompt in prom
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
-def test_the_rounds_add_up_to_the_servers_own_counters(client: RemoteClient, temperature: float) -> None:
+def test_the_rounds_add_up_to_the_servers_own_counters(client: RemoteClient, url: str, temperature: float) -> None:
     settings = Settings(sampling=SamplingParams(temperature=temperature), max_tokens=96)
-    drafted = 0
+    before, all_shown = counters(url, key="sk-test"), Counter[str]()
     for prompt in PROMPTS:
         events = answer(client, prompt, settings)
-        last, rounds = events[-1], [event for event in events if isinstance(event, Round)]
+        last = events[-1]
         assert isinstance(last, Ended), last
-        assert sum(len(event.drafted) for event in rounds) == last.stats["num_draft_tokens"]
-        assert sum(event.num_accepted for event in rounds) == last.stats["num_accepted_tokens"]
-        assert "".join(event.text for event in rounds) == last.text
+        shown, said = totals(events)
+        assert shown == said
+        assert "".join(event.text for event in events if isinstance(event, Round)) == last.text
         assert last.stats["prompt_tokens"] > 0
-        drafted += last.stats["num_draft_tokens"]
-    assert drafted > 200
+        all_shown += shown
+    assert all_shown == counters(url, key="sk-test") - before
+    assert all_shown["num_draft_tokens"] > 200
 
 
 def test_another_attempt_gives_another_text_and_the_same_one_the_same(client: RemoteClient) -> None:

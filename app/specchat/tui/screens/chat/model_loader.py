@@ -133,7 +133,8 @@ class ModelLoader:
         settings = session.ready(event)
         await view.knobs.fit(event.drafters, session.k_max, settings)
         view.load_knobs.fit(session.options)
-        view.load_knobs.display = event.server is None
+        if event.server is not None:
+            view.load_knobs.display = False
         if first_time:
             self._state.archive.tidy()
             if event.refusal is not None:
