@@ -45,7 +45,7 @@ def start_line(server: Server, host: str, turn: Turn, prompt_tokens: int | None)
         "source": "remote",
         "engine": {"kind": server.engine.value, "version": server.version, "host": host},
         "target": {"name": server.model.name, "n_params": server.model.n_params},
-        "draft": None,
+        "draft": {"name": server.draft, "n_params": 0} if server.draft else None,
         "drafter": turn.settings.drafter if steered else SOURCE,
         "verifier": verifier if steered else "",
         "lossless": verifier not in LOSSY_VERIFIERS if steered else None,

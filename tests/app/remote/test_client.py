@@ -148,7 +148,7 @@ def test_specchat_answers_with_the_rounds_that_its_engine_made() -> None:
     assert ended(events).stats["speedup"] == 1.5
     assert ended(events).text == "aaa"
     start = trace_of(events).start
-    assert (start["verifier"], start["lossless"]) == ("coupled", True)
+    assert (start["verifier"], start["lossless"], start["draft"]["name"]) == ("coupled", True, "draft")
 
 
 def test_any_other_server_gives_text_and_rates() -> None:
